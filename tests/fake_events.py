@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from stepwire.json_text import Json
 from stepwire.principal import Principal
-from stepwire.subscriptions.changes import Change
-from stepwire.subscriptions.ports import CARRIED, Answer, Busy, Listener, NotReached, Recorded
+from stepwire.subscriptions.events import Change, Recorded
+from stepwire.subscriptions.ports import CARRIED, Answer, Busy, Listener, NotReached
 from stepwire.subscriptions.positions import SLACK, Head
 from stepwire.subscriptions.subscription import RESERVATION, Subscription
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ from stepwire.protocol.resumption import resuming_clients
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.subscriptions.delivering import Delivering
-from stepwire.subscriptions.recording import Recording
+from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import ExecutionEnd
@@ -159,7 +158,7 @@ def signed_url(bucket: str, key: str) -> str:
 
 def catalog_of(*tools: Tool) -> Catalog:
     """Return a catalog of these tools."""
-    return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
+    return Catalog(tools)
 
 
 @dataclass

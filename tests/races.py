@@ -5,8 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stepwire.catalog.additions import Additions
-from stepwire.catalog.tools import Tool
+from stepwire.catalog.tools import Additions, Tool
 from stepwire.json_text import write
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
@@ -43,4 +42,4 @@ def with_constants(tool: Tool) -> Tool:
     """Return the tool with a constant for each arm, its own name."""
     assert tool.race is not None
     named = tuple(replace(arm, constants=write({"provider": arm.name})) for arm in tool.race.arms)
-    return replace(tool, race=replace(tool.race, arms=named), additions=Additions(of_arms=frozenset({"provider"})))
+    return replace(tool, race=replace(tool.race, arms=named), additions=Additions(of_arms=("provider",)))

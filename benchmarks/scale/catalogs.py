@@ -5,15 +5,19 @@ import json
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from benchmarks.cold.aws import Aws, serving
 from benchmarks.cold.contenders import CREATE, FLOOR, Contender, Tools, legacy
 from benchmarks.cold.processes import run
 from benchmarks.cold.stepwire_forms import forms, registered
-from stepwire.catalog.compiled import Compiled
+from stepwire.catalog.published import Compiled
+from stepwire.catalog.tools import compiled_in
 from tests.cold_start import write_catalog
 
 MANY: Final = 500
@@ -40,9 +44,12 @@ def few_and_many(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     made = folder / "examples"
     made.mkdir()
     write_catalog(made)
-    tools = json.loads((made / "catalog.json").read_text(encoding="utf-8"))["tools"]
-    copies = [{**tools[number % len(tools)], "name": f"tool_{number:03}"} for number in range(MANY - len(tools))]
-    return registered(made), _items(Compiled({one["name"]: one for one in (*tools, *copies)}).shards())
+    tools = compiled_in((made / "catalog.json").read_text(encoding="utf-8"))
+    copies = [
+        replace(one, tool=replace(one.tool, name=f"tool_{number:03}"))
+        for number, one in zip(range(MANY - len(tools)), cycle(tools), strict=False)
+    ]
+    return registered(made), _items(Compiled({one.tool.name: one for one in (*tools, *copies)}).shards())
 
 
 def _items(shards: Sequence[str]) -> dict[str, Any]:

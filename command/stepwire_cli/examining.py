@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from stepwire.catalog.manifests import Manifest, compile_directory, read_manifest
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.exits import CommandError, Exit

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from stepwire.catalog.manifests import Manifest
+from stepwire.catalog.manifest import Manifest
 from stepwire_cli.wording import RIGHT, fault_of
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stepwire.catalog.manifests import ROLE_PATTERN
+from stepwire.catalog.manifest_fields import ROLE_PATTERN
 from stepwire_cli.account import commands
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected

@@ -19,8 +19,8 @@ from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.items import FORMAT, item_of, task_of
 from stepwire.aws.storage.parts import LARGEST_PART, divided, size_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.catalog.additions import Caller
-from stepwire.catalog.manifests import LARGEST_SCHEMA
+from stepwire.catalog.manifest import LARGEST_SCHEMA
+from stepwire.catalog.tools import Caller
 from stepwire.engine.arguments import checked_arguments
 from stepwire.json_text import write
 from stepwire.tasks.events import TaskEvent, WorkCompleted

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.event_store import DynamoDbEventStore
-from stepwire.subscriptions.changes import Change
+from stepwire.subscriptions.events import Change
 from stepwire.subscriptions.ports import EventStore
 from stepwire.subscriptions.positions import SLACK
 from stepwire.tasks.task import Progress

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.storage.items import item_of, task_of
 from stepwire.aws.storage.parts import divided, size_of
-from stepwire.catalog.manifests import LARGEST_SCHEMA
+from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.operations import ToolCall
 from stepwire.json_text import JsonObject, write

@@ -5,13 +5,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from local.account.engine import simulated_aws
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.compiled import Compiled, Refusal
+from stepwire.catalog.published import Compiled, Refusal
+from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
+from tests.kits import OPTIONAL
 from tests.tables import new_table, table_behind
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -25,7 +28,8 @@ def catalog() -> Iterator[DynamoDbCatalog]:
 
 
 def tools(*names: str, size: int = 10) -> Compiled:
-    return Compiled({name: {"name": name, "text": name * size} for name in names})
+    made = (replace(OPTIONAL, name=name, description=name * size) for name in names)
+    return Compiled({tool.name: CompiledTool(tool, "a parameter") for tool in made})
 
 
 def names_in(catalog: DynamoDbCatalog) -> list[str]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
-from stepwire.subscriptions.event_types import FINISHED, Filter
+from stepwire.subscriptions.events import FINISHED, Filter
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore
 from stepwire.subscriptions.positions import Position
 from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription

@@ -2,22 +2,20 @@
 
     python -m tests.docs.manifest_pages    # writes both
 
-Both are made of the models that check manifests, and of the words in `stepwire.catalog.manifest_words`.
+Both are made of the models that check manifests (`stepwire.catalog.manifest`), and of their words.
 """
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
-from stepwire.catalog.manifest_input import LARGEST_ADDITION
-from stepwire.catalog.manifest_words import EFFECTS, SHAPES
-from stepwire.catalog.manifests import LARGEST_SCHEMA, Manifest, models_of_fields
+from stepwire.catalog.manifest import LARGEST_SCHEMA, SHAPES, Manifest, fields, model_of
+from stepwire.catalog.manifest_fields import LARGEST_ADDITION
 from stepwire.json_text import JsonObject, as_object
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -55,26 +53,17 @@ type, with [manifest.schema.json](manifest.schema.json). For the YAML extension 
 """
 
 
-def fields() -> Iterator[tuple[str, FieldInfo, str]]:
-    """Yield each field's path, what the model says of it, and its name there."""
-    yield from _fields_of(Manifest, "")
-
-
-def _fields_of(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, str]]:
-    for name, field in model.model_fields.items():
-        path = f"{prefix}{field.alias or name}"
-        yield path, field, name
-        if (nested := models_of_fields().get(path)) is not None:
-            yield from _fields_of(nested, f"{path}.")
-
-
 def page() -> str:
     """Return the text of docs/manifest.md."""
     rows = (
-        f"| `{path}` | {_type_of(path)} | {_default_of(path, field)} | {_range_of(path, field)} | {EFFECTS[path]} |"
-        for path, field, _ in fields()
+        f"| `{path}` | {_type_of(path)} | {_default_of(path, field)} | {_range_of(path, field)} | {_effect_of(field)} |"
+        for path, field in fields().items()
     )
     return _HEAD + "\n".join(re.sub(r"(?<=\|) +(?= \|)", "", row) for row in rows) + "\n"
+
+
+def _effect_of(field: FieldInfo) -> str:
+    return " ".join((field.description or "").split())
 
 
 def schema() -> JsonObject:
@@ -93,14 +82,15 @@ def _with_words(path: str, written: Any, models: JsonObject) -> JsonObject:
     one = {**as_object(written)}
     if "$ref" in one:
         referred = as_object(models[str(one.pop("$ref")).rpartition("/")[2]])
-        one = {**{name: part for name, part in referred.items() if name != "description"}, **one}
-    if path in models_of_fields() and one.get("type") == "array":
+        one = {**referred, **one}
+    if model_of(fields()[path]) and one.get("type") == "array":
         one["items"] = {
             key: value for key, value in _with_words(path, one["items"], models).items() if key != "description"
         }
-    elif path in models_of_fields():
+    elif model_of(fields()[path]):
         inner = as_object(one["properties"])
         one["properties"] = {name: _with_words(f"{path}.{name}", part, models) for name, part in inner.items()}
+    one = {name: part for name, part in one.items() if name != "description"}
     if path == "context":
         one = {"anyOf": [inner_of(one, "input_key"), one]}
     if path == "idempotency":
@@ -135,8 +125,17 @@ def _plain(value: Any) -> Any:
 
 def _words(path: str) -> str:
     """Return the effect of a field without Markdown, and what its text must be."""
-    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", EFFECTS[path]).replace("`", "")
-    return f"{words} Must be {SHAPES[path]}." if path in SHAPES else words
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", _effect_of(fields()[path])).replace("`", "")
+    return f"{words} Must be {shape}." if (shape := _shape_of(path)) else words
+
+
+def _shape_of(path: str) -> str | None:
+    """Return what the texts of a field must be; None if it has no pattern."""
+    field = fields()[path]
+    kinds: list[Any] = [field, *get_args(field.annotation)]
+    for kind in kinds:
+        kinds += getattr(kind, "metadata", getattr(kind, "__metadata__", ()))
+    return next((SHAPES[one.pattern] for one in kinds if getattr(one, "pattern", None)), None)
 
 
 def _type_of(path: str) -> str:
@@ -170,8 +169,8 @@ def _default_of(path: str, field: FieldInfo) -> str:
 
 
 def _range_of(path: str, field: FieldInfo) -> str:
-    if path in SHAPES:
-        return f"`{SHAPES[path]}`" if path == "result_prefix" else SHAPES[path]
+    if shape := _shape_of(path):
+        return f"`{shape}`" if path == "result_prefix" else shape
     least = [f"at least {_json(one.ge)}" for one in field.metadata if isinstance(one, Ge)]
     most = [f"at most {_json(one.le)}" for one in field.metadata if isinstance(one, Le)]
     shown = as_object(_schema_at(path))

@@ -8,7 +8,7 @@ import pytest
 
 from examples.woken import SignIn
 from local import LocalStack
-from stepwire.subscriptions.event_types import EVENT_NAMES
+from stepwire.subscriptions.events import EVENT_NAMES
 from tests import npm
 from tests.examples.stacks import EXAMPLES, ROOT
 

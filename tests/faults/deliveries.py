@@ -21,7 +21,7 @@ from stepwire.engine.waiting import PROOFS, WaitLimits
 from stepwire.principal import Principal
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.ports import Answer
-from stepwire.subscriptions.recording import Recording
+from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from tests.fake_events import FakeEndpoints
 from tests.faults.seen import Act, Seen, seen_in, taken

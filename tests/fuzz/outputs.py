@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from stepwire.catalog.manifest_output import OutputFields
+from stepwire.catalog.manifest_fields import OutputFields
 from stepwire.json_text import JsonTextError, parse, write
 from stepwire.tasks.events import WorkCompleted
 from stepwire.tasks.outcomes import Succeeded, event_of

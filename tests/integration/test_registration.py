@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local import at_once
-from stepwire.catalog.live import REREAD_AFTER
+from stepwire.catalog.published import REREAD_AFTER
 from stepwire.catalog.registration import CONSENT_TOOLS
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner

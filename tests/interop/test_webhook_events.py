@@ -11,7 +11,7 @@ from standardwebhooks.webhooks import Webhook
 
 from stepwire.errors import InvalidParams
 from stepwire.subscriptions.callbacks import check_secret
-from stepwire.subscriptions.event_types import FINISHED, listed
+from stepwire.subscriptions.events import FINISHED, listed
 from tests.fake_events import Post, echo
 from tests.kits import World
 from tests.server.clients import ModernClient

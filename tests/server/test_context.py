@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.additions import Additions, Context
+from stepwire.catalog.tools import Additions, Context
 from stepwire.errors import StartUnclear
 from stepwire.json_text import load_json, write
 from stepwire.principal import Claims

@@ -27,7 +27,7 @@ from stepwire.errors import (
     ResourceExhausted,
     Unsupported,
 )
-from stepwire.subscriptions.event_types import EVENT_NAMES, FINISHED, STATUS_CHANGED
+from stepwire.subscriptions.events import EVENT_NAMES, FINISHED, STATUS_CHANGED
 from stepwire.subscriptions.ports import Answer
 from tests.fake_events import Post, echo
 from tests.kits import ALICE, World

@@ -10,11 +10,17 @@ from stepwire.background.status_changes import Removal, change_of, change_on_rem
 from stepwire.catalog.access import Access
 from stepwire.principal import Principal
 from stepwire.protocol.opaque import unwrap, wrap
-from stepwire.subscriptions.changes import Change, progress_of
-from stepwire.subscriptions.event_types import EVENT_NAMES, FINISHED, INPUT_REQUIRED, PROGRESSED, STATUS_CHANGED
-from stepwire.subscriptions.polling import MOST_READ
+from stepwire.subscriptions.events import (
+    EVENT_NAMES,
+    FINISHED,
+    INPUT_REQUIRED,
+    PROGRESSED,
+    STATUS_CHANGED,
+    Change,
+    progress_of,
+)
 from stepwire.subscriptions.positions import RETENTION
-from stepwire.subscriptions.recording import OwnedChange
+from stepwire.subscriptions.record import MOST_READ, OwnedChange
 from stepwire.tasks.task import Cancelled, Progress, Task, Working
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer, Json

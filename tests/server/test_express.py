@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import force_setattr, replace
 
 from stepwire.audit import AuditAction
-from stepwire.catalog.additions import Additions, Context
+from stepwire.catalog.tools import Additions, Context
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
 from stepwire.engine.waiting import EXPRESS as EXPRESS_POOL
 from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear

@@ -11,6 +11,7 @@ from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 from msgspec.structs import replace
 
 from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.tools import compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from stepwire.protocol.parameter_headers import check_annotations, parameter_headers
@@ -258,7 +259,8 @@ def test_the_accepted_annotations_are_those_that_a_released_client_accepts(schem
 
 
 def compiled(folder: Path, input_schema: Json) -> str:
-    """Compile a manifest with this input schema."""
+    """Compile a manifest with this input schema, and return the schema that a client is shown."""
     document = {"name": "a_tool", "description": "Does.", "state_machine": "Some", "input_schema": input_schema}
     (folder / "a_tool.yaml").write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), encoding="utf-8")
-    return compile_directory(folder)
+    (one,) = compiled_in(compile_directory(folder))
+    return one.tool.input_schema

@@ -40,11 +40,8 @@ OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
     "stepwire.catalog.examination",
-    "stepwire.catalog.manifest_input",
-    "stepwire.catalog.manifest_output",
-    "stepwire.catalog.manifest_race",
-    "stepwire.catalog.manifest_retry",
-    "stepwire.catalog.manifest_yaml",
+    "stepwire.catalog.manifest",
+    "stepwire.catalog.manifest_fields",
     "stepwire.catalog.manifests",
     "stepwire.catalog.registration",
 )

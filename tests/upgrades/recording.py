@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from local.account.engine import shared_account
 from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.catalog.additions import Additions, Context
+from stepwire.catalog.tools import Additions, Context
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded

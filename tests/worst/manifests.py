@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.catalog.additions import Additions, Context
-from stepwire.catalog.tools import Tool
+from stepwire.catalog.tools import Additions, Context, Tool
 from stepwire.schemas.validation import check_schema
 from stepwire.tasks.expressions import LONGEST_EXPRESSION
 from tests.kits import TOOLS

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from stepwire.catalog.manifests import Machine, Manifest, read_manifest
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.manifests import read_manifest
+from stepwire.catalog.tools import Machine
 from stepwire.errors import CatalogError
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
@@ -136,7 +138,7 @@ def _others(manifest: Manifest, draft: Draft) -> tuple[Other, ...]:
     """Return the state machines of a race beside the one of the draft."""
     prefix = draft.machine.arn.removesuffix(draft.machine.name)
     others = {
-        unqualified(one.name if one.name.startswith("arn:") else f"{prefix}{one.name}")[0]: one.role or ""
+        unqualified(one.name if one.name.startswith("arn:") else f"{prefix}{one.name}")[0]: one.role
         for one in manifest.machines
         if not _is_of(one, draft)
     }
@@ -155,7 +157,7 @@ def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
     if own is None:
         names = " or ".join(repr(one.name) for one in manifest.machines)
         raise CatalogError(f"{path}: state_machine: {names} is not {draft.machine.arn}")
-    if (own.role or "") != draft.machine.role:
+    if own.role != draft.machine.role:
         wanted = draft.machine.role or "none"
         raise CatalogError(f"{path}: role: {own.role or 'none'} is not {wanted}, as --role says")
     if len(text.encode()) > LARGEST_PARAMETER:

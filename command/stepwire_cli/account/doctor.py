@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepwire.catalog.manifests import Machine, Manifest, read_manifest
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.registration import CONSENT
-from stepwire.catalog.tools import ARN_PATTERN
+from stepwire.catalog.tools import ARN_PATTERN, Machine
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.tasks.task import unqualified
@@ -69,17 +70,17 @@ class Doctor:
     ) -> Iterator[Finding]:
         try:
             arn = self._arn(machine.name)
-            read = replace(self.machines, role=machine.role or "").read(arn)
+            read = replace(self.machines, role=machine.role).read(arn)
         except NotThere as error:
             yield Finding(one.source, f"state_machine: {error}", "correct it, or remove the parameter", Severity.ERROR)
             return
         except AccountError as error:
-            if machine.role is None:
+            if not machine.role:
                 yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
             else:  # in another account or Region, which perhaps only the endpoint may read
                 yield from findings_of_words(one.source, manifest)
             return
-        if machine.role is None:
+        if not machine.role:
             yield from self._consent(one, unqualified(arn)[0], endpoints)
         yield from (Finding(one.source, problem, "times and inputs were not judged") for problem in read.problems)
         yield from findings_of(one.source, manifest, read.machine, read.history)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-from stepwire.catalog.manifests import LARGEST_SCHEMA
+from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.json_text import JsonObject, as_object, write
 from stepwire_cli.wrap.descriptions import COMMENT, Described, Words, described, with_described_members
 from stepwire_cli.wrap.failures import Failure, show_errors_of

@@ -9,8 +9,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import Final, cast
 
-from stepwire.catalog.examination import Examined, Kind, fields_for
-from stepwire.catalog.manifests import Manifest
+from stepwire.catalog.examination import Examined, Kind, fitted
+from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, write
@@ -100,7 +100,7 @@ def _advice(hint: Hint) -> Finding:
 def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
     kind = Kind.EXPRESS if machine.is_express else Kind.STANDARD
     try:
-        fields_for(Examined(kind, write(machine.definition)), manifest)
+        fitted(manifest.tool(), manifest, Examined(kind, write(machine.definition)))
     except CatalogError as fault:
         yield _error(str(fault), "correct the manifest")
     timeout = timeout_of(machine.definition) or 0

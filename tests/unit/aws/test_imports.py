@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from stepwire.catalog.tools import CompiledTool, catalog_text
 from tests.cold_start import SETTINGS
+from tests.kits import OPTIONAL
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
 # The local stack and its server, the clients, the slow validator, and the compiler of catalogs.
@@ -82,20 +85,8 @@ def test_importing_a_function_needs_no_environment_and_builds_nothing(function: 
 
 def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
     """Write a catalog of one tool; return an environment in which it is found."""
-    entry = {
-        "name": "greet",
-        "description": "Greets.",
-        "input_schema": {"type": "object"},
-        "task_support": "optional",
-        "source": "a",
-        "state_machine": "arn:aws:states:eu-central-1:123456789012:stateMachine:Greet",
-        "ttl_ms": 60_000,
-        "poll_interval_ms": 1000,
-        "longest_poll_interval_ms": 1000,
-        "show_state": True,
-        **more,
-    }
-    (folder / "catalog.json").write_text(json.dumps({"format": 1, "tools": [entry]}))
+    tool = replace(OPTIONAL, name="greet", **more)
+    (folder / "catalog.json").write_text(catalog_text([CompiledTool(tool, "a.yaml")]))
     return {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(folder)}
 
 
@@ -108,7 +99,7 @@ def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tm
 
 
 def test_unchecked_scopes_fail_when_a_function_is_warmed(tmp_path: Path) -> None:
-    environment = catalog_in(tmp_path, scopes=["refunds"])
+    environment = catalog_in(tmp_path, scopes=("refunds",))
 
     with pytest.raises(AssertionError, match=r"SettingsError.*Authorizer=none has no scopes.*the tool greet"):
         after("import app; app.handler.warm()", "mcp", environment)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire.catalog.manifest_words import EFFECTS
+from stepwire.catalog.manifest import fields
 from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, write
@@ -60,7 +60,7 @@ def faults_of(manifest: JsonObject | str) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("path", EFFECTS)
+@pytest.mark.parametrize("path", fields())
 def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(path: str) -> None:
     for value in WRONG:
         for fault in faults_of(with_field(path, value)):

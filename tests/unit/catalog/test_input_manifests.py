@@ -5,9 +5,8 @@ from typing import Final
 
 import pytest
 
-from stepwire.catalog.additions import NOTHING_ADDED, Additions, Context
 from stepwire.catalog.manifests import compile_directory, read_manifest
-from stepwire.catalog.tools import Tool, read_catalog
+from stepwire.catalog.tools import NOTHING_ADDED, Additions, Context, Tool, read_catalog
 from stepwire.errors import CatalogError
 from tests.kits import state_machine_arn
 
@@ -32,7 +31,7 @@ def fault(lines: str, schema: str = SCHEMA) -> str:
 
 
 def test_without_the_fields_the_arguments_are_the_input(tmp_path: Path) -> None:
-    assert compiled(tmp_path, "").additions is NOTHING_ADDED
+    assert compiled(tmp_path, "").additions == NOTHING_ADDED
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,21 @@
 """The live catalog: read when tools are needed, and at most once in 30 seconds."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
-from stepwire.catalog.live import REREAD_AFTER, LiveCatalog, Published
-from stepwire.catalog.tools import FORMAT, Catalog
+from stepwire.catalog.published import REREAD_AFTER, LiveCatalog, Published
+from stepwire.catalog.tools import FORMAT, CompiledTool, catalog_text
 from stepwire.errors import CatalogError, StoreBusy, UnknownTool
-from stepwire.json_text import write
 from tests.fakes import FixedClock
 from tests.kits import OPTIONAL, catalog_of, state_machine_arn
 
 
 def shard(*names: str) -> str:
-    entry = {
-        "description": "Runs.",
-        "input_schema": {"type": "object"},
-        "task_support": "optional",
-        "source": "a parameter",
-        "state_machine": state_machine_arn("Registered"),
-        "ttl_ms": 60_000,
-        "poll_interval_ms": 1000,
-        "longest_poll_interval_ms": 1000,
-        "show_state": True,
-    }
-    return write({"format": FORMAT, "tools": [{**entry, "name": name} for name in names]})
+    tool = replace(OPTIONAL, state_machine_arn=state_machine_arn("Registered"))
+    return catalog_text(CompiledTool(replace(tool, name=name), "a parameter") for name in names)
 
 
 @dataclass
@@ -129,10 +118,3 @@ def test_a_catalog_of_another_version_is_ignored() -> None:
 
     assert live.names() == ["b", "optional"]
     assert [type(trouble) for trouble in live.troubles] == [CatalogError]
-
-
-def test_a_catalog_and_the_live_catalog_have_the_same_interface() -> None:
-    catalog: Catalog = catalog_of(OPTIONAL)
-    tools: Mapping[str, object] = Live().catalog.tools
-
-    assert dict(tools) == dict(catalog.tools)

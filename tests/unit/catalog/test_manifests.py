@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stepwire.catalog.manifests import LARGEST_SCHEMA, compile_directory
+from stepwire.catalog.manifest import LARGEST_SCHEMA
+from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
 from stepwire.json_text import parse
 from tests.adopted import write_manifests

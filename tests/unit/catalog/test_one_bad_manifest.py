@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
+from msgspec.structs import replace
 
-from stepwire.catalog.compiled import Compiled, Endpoint, Registered
 from stepwire.catalog.examination import Examined
-from stepwire.catalog.manifests import Manifest, main, read_manifest
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.manifests import main, read_manifest
+from stepwire.catalog.published import Compiled, Endpoint, Registered
 from stepwire.catalog.registration import Compiler
-from stepwire.json_text import JsonObject
+from stepwire.catalog.tools import Tool
 from stepwire_cli.app import run
 from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, compiled, reason, registered
 
@@ -49,13 +51,13 @@ class Throwing:
 
 @dataclass(frozen=True)
 class Odd:
-    """A manifest with members in its compiled form that no manifest has."""
+    """A manifest whose tool has a member that no manifest's has."""
 
     manifest: Manifest
-    entry: JsonObject
+    member: dict[str, Any]
 
-    def compiled(self) -> JsonObject:
-        return {**self.manifest.compiled(), **self.entry}
+    def tool(self) -> Tool:
+        return replace(self.manifest.tool(), **self.member)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.manifest, name)
@@ -99,7 +101,7 @@ def bad(**more: Any) -> Registered:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
-@pytest.mark.parametrize("step", ["read", "name", "scopes", "machines", "tags", "examine", "compiled"])
+@pytest.mark.parametrize("step", ["read", "name", "scopes", "tool", "tags", "examine"])
 def test_whatever_a_step_of_one_manifest_raises_the_others_are_served(step: str, fault: BaseException) -> None:
     before = compiled(bad(title="The last good one"), machines=ThrowingMachines())
 
@@ -112,11 +114,11 @@ def test_whatever_a_step_of_one_manifest_raises_the_others_are_served(step: str,
     assert after.refusals[0].serves_previous
 
 
-@pytest.mark.parametrize("entry", [{"title": "\ud800"}, {"ttl_ms": float("nan")}, {"ttl_ms": "long"}])
-def test_what_function_mcp_could_not_read_is_not_published(entry: dict[str, Any]) -> None:
+@pytest.mark.parametrize("member", [{"title": "\ud800"}, {"ttl": float("nan")}, {"ttl": "long"}])
+def test_what_function_mcp_could_not_read_is_not_published(member: dict[str, Any]) -> None:
     def read(text: str) -> Manifest:
         manifest = read_manifest(text)
-        return cast(Manifest, Odd(manifest, entry)) if manifest.name == "bad" else manifest
+        return cast(Manifest, Odd(manifest, member)) if manifest.name == "bad" else manifest
 
     compiler = Compiler(Endpoint("mine", PREFIX, True), ThrowingMachines(), False, read=read)
     found = compiler.compile([bad(), registered(tool="fine", name="fine")], {})

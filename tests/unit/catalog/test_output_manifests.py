@@ -5,7 +5,8 @@ from typing import Final
 
 import pytest
 
-from stepwire.catalog.manifests import LARGEST_SCHEMA, compile_directory, read_manifest
+from stepwire.catalog.manifest import LARGEST_SCHEMA
+from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.catalog.tools import Tool, read_catalog
 from stepwire.errors import CatalogError
 from stepwire.json_text import load_json

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.compiled import (
+from stepwire.catalog.examination import LARGEST_DEFINITION, Kind
+from stepwire.catalog.published import (
     LARGEST_REFUSALS,
     LARGEST_SHARD,
     Compiled,
@@ -15,7 +16,6 @@ from stepwire.catalog.compiled import (
     Registered,
     entries_in,
 )
-from stepwire.catalog.examination import LARGEST_DEFINITION, Kind
 from stepwire.catalog.registration import CONSENT, Compiler
 from stepwire.catalog.tools import TaskSupport, read_catalog
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
@@ -38,7 +38,7 @@ def test_a_version_or_alias_needs_the_consent_on_its_state_machine() -> None:
 
     found = compiled(registered(state_machine=alias), machines=machines)
 
-    assert found.tools["settle"]["state_machine"] == alias
+    assert found.tools["settle"].tool.state_machine_arn == alias
     assert machines.described == [alias]
 
 

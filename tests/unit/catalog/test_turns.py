@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.compiled import Compiled, Endpoint, Registered, earlier_in
-from stepwire.catalog.manifests import Manifest, read_manifest
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.manifests import read_manifest
+from stepwire.catalog.published import Compiled, Endpoint, Registered, earlier_in
 from stepwire.catalog.registration import Compiler
 from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, registered
 
@@ -60,7 +61,7 @@ class Registry:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        return {name: tool.get("title", "") for name, tool in self.published.tools.items()}
+        return {name: one.tool.title or "" for name, one in self.published.tools.items()}
 
 
 def many(count: int, prefix: str = "tool") -> list[str]:

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.catalog.additions import Caller
-from stepwire.catalog.tools import Tool
+from stepwire.catalog.tools import Caller, Tool
 from stepwire.engine.arguments import checked_arguments
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted

@@ -39,8 +39,8 @@ from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
-from stepwire.catalog.live import LiveCatalog
-from stepwire.catalog.tools import Catalog, Tools, read_catalog
+from stepwire.catalog.published import LiveCatalog
+from stepwire.catalog.tools import Catalog, read_catalog
 from stepwire.engine.attempts import NoWakeUps
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations
@@ -175,7 +175,7 @@ class McpHandler:
         )
         return McpServer(kit, settings.allowed_origins, self._report_failure)
 
-    def _catalog(self, recorder: Recorder) -> Tools:
+    def _catalog(self, recorder: Recorder) -> Catalog:
         if not self._settings.registered_tools:
             return self._built_in
         published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)

@@ -24,10 +24,10 @@ from stepwire.aws.registry import KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.compiled import Compiled, Registered
+from stepwire.catalog.published import Compiled, Registered
 from stepwire.catalog.registration import Compiler
+from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict, StoreBusy
-from stepwire.json_text import JsonObject
 
 _SCHEDULED: Final = "Scheduled Event"
 _TAGS_CHANGED: Final = "Tag Change on Resource"
@@ -47,7 +47,7 @@ class CatalogHandler:
     def __call__(self, event: dict[str, Any], context: Any) -> None:
         """Compile what is registered, as the event may have changed it, as far as the time of this run goes."""
         machines = self._machines(event)
-        compiler, done = self._compiler(event, machines, context), dict[str, JsonObject]()
+        compiler, done = self._compiler(event, machines, context), dict[str, CompiledTool]()
         for _ in range(_MOST_TRIES):
             version, previous = self._published.load()
             registered = self._registered(event)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.gateway.sign_in import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
-from stepwire.catalog.compiled import Endpoint
+from stepwire.catalog.published import Endpoint
 from stepwire.catalog.tools import Catalog
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits

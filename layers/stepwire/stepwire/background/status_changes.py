@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status, timestamp, tool_failed
-from stepwire.subscriptions.changes import Change
+from stepwire.subscriptions.events import Change
 from stepwire.tasks.task import Completed, Task
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from stepwire.catalog.tools import Tool, Tools
+from stepwire.catalog.tools import Catalog, Tool
 from stepwire.errors import InsufficientScope
 
 Scopes = frozenset[str] | None
@@ -34,7 +34,7 @@ class Access(Struct, frozen=True):
         """Raise InsufficientScope where a caller may not call at all."""
         self._check(held, self._needed(()), ())
 
-    def check_tool(self, tool: Tool, held: Scopes, catalog: Tools) -> None:
+    def check_tool(self, tool: Tool, held: Scopes, catalog: Catalog) -> None:
         """Raise InsufficientScope where a caller may not call a tool."""
         # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
         known = (scope for other in catalog.in_order for scope in other.scopes)

@@ -8,11 +8,12 @@ from enum import Enum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from stepwire.catalog.manifests import Manifest
-from stepwire.catalog.tools import TaskSupport
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.errors import CatalogError
-from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
+from stepwire.json_text import JsonTextError, as_object, parse
 
 LARGEST_DEFINITION: Final = 1_048_576
 """Bytes; what Step Functions takes."""
@@ -35,17 +36,17 @@ class Examined(Struct, frozen=True):
     """Its Amazon States Language, of the version that a call starts."""
 
 
-def fields_for(examined: Examined, manifest: Manifest) -> JsonObject:
-    """Return what the compiled form of a tool has because of its state machine.
+def fitted(tool: Tool, manifest: Manifest, examined: Examined) -> Tool:
+    """Return the tool of a manifest as the state machine lets it be.
 
     Raises:
         CatalogError: the state machine and the manifest do not fit each other.
     """
     _check_definition(examined.definition)
     if examined.kind is Kind.STANDARD:
-        return {}
+        return tool
     _check_express(manifest)
-    return {"express": True, "task_support": TaskSupport.FORBIDDEN.value}
+    return replace(tool, is_express=True, task_support=TaskSupport.FORBIDDEN)
 
 
 def role_problem(role: str, arn: str, allowed: Sequence[str]) -> str | None:

@@ -8,11 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from stepwire.catalog.manifest_words import SHAPES
 from stepwire.json_text import Json, as_object
 from stepwire.visible_text import first_invisible
 
-EMPTY: Final = "the file is empty: write the tool's fields, `name: ...` first"
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
 # What people write who think of another language.
 _OTHER_TYPES: Final = {
@@ -57,7 +55,6 @@ _FIXED: Final = {
 # Persian, Hindi and others join letters with them, and emoji are made of several.
 _JOINER: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
 _WRITTEN: Final = {"100000 microseconds": "0.1 seconds"}
-_TAG: Final = re.compile(r"constructor for the tag '(?P<tag>![^']*)'")
 
 
 def wrong_types(schema: Json, pointer: str = "") -> Iterator[str]:
@@ -132,15 +129,6 @@ def not_utf8(content: bytes, place: int) -> str:
     return f"line {line}: byte 0x{content[place]:02x} is not UTF-8: save the file as UTF-8"
 
 
-def yaml_problem(problem: str) -> str:
-    """Add to the words of the YAML reader what would be right, where that is known."""
-    if (tag := _TAG.search(problem)) is not None:
-        return f"the tag {tag['tag']} means nothing here: write the name itself, or quote a text that begins with '!'"
-    if "mapping values are not allowed" in problem:
-        return f"{problem}: quote texts with a colon"
-    return problem
-
-
 def fault_words(kind: str, path: Sequence[str], given: Any, limits: Mapping[str, Any]) -> str:
     """Say what is wrong with the value of a field.
 
@@ -156,8 +144,6 @@ def fault_words(kind: str, path: Sequence[str], given: Any, limits: Mapping[str,
     match kind:
         case "model_type" | "dict_type":
             words = f"must {_SHORT_FORMS.get(field, '')}{_FIELDS}"
-        case "string_pattern_mismatch":
-            words = f"must be {SHAPES.get(field, 'other characters')}"
         case "enum" | "literal_error":
             words = _no_choice(given, str(limits["expected"]))
         case "string_type":

@@ -3,25 +3,26 @@
 Runs in function catalog and never in one that a client waits for. The rules: a state machine is served by consent of
 its owner, whoever registers it; a manifest that is wrong leaves its predecessor in place, a consent that is withdrawn
 does not; whatever one manifest raises or takes, the others are compiled. A run has a limited time: what it leaves keeps
-its predecessor, and comes first in the next one.
+its predecessor, and comes first in the next one, in which the owners take turns, one manifest each, so that one owner's
+manifests do not keep another's waiting.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain, zip_longest
 from typing import Final, Protocol
 
 from msgspec import Struct, field
 
 from stepwire import __version__
-from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered
-from stepwire.catalog.examination import Examined, fields_for, role_problem
+from stepwire.catalog.examination import Examined, fitted, role_problem
+from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.manifest_faults import unforeseen
-from stepwire.catalog.manifests import Machine, Manifest, read_manifest
-from stepwire.catalog.tools import ARN_PATTERN, FORMAT, read_catalog
-from stepwire.catalog.turns import in_turn
+from stepwire.catalog.manifests import read_manifest
+from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered
+from stepwire.catalog.tools import ARN_PATTERN, FORMAT, CompiledTool, Machine, Tool, catalog_text, read_catalog
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.json_text import JsonObject, write
 from stepwire.tasks.task import unqualified
 
 CONSENT: Final = "stepwire:endpoint"
@@ -92,7 +93,7 @@ class _NoConsent(Exception):
 class _Outcome(Struct, frozen=True):
     """What becomes of a registered tool: an entry that serves, a refusal, or both."""
 
-    entry: JsonObject | None
+    entry: CompiledTool | None
     refusal: Refusal | None = None
     is_left: bool = False
     """Whether it waits for the next run."""
@@ -118,7 +119,7 @@ class Compiler(Struct, frozen=True):
     read: Callable[[str], Manifest] = read_manifest
 
     def compile(
-        self, registered: Iterable[Registered], previous: Mapping[str, JsonObject], earlier: Earlier = NOTHING_EARLIER
+        self, registered: Iterable[Registered], previous: Mapping[str, CompiledTool], earlier: Earlier = NOTHING_EARLIER
     ) -> Compiled:
         """Return the tools that serve from now on.
 
@@ -131,7 +132,7 @@ class Compiler(Struct, frozen=True):
         """
         outcomes: dict[str, _Outcome] = {}
         queue = list[Registered]()
-        faults = {one.tool: one for one in earlier.refusals if one.digest}
+        faults = {one.tool: one for one in earlier.refused if one.digest}
         for one in registered:
             known = self._outcome(one, previous.get(one.tool), partial(self._known_entry, faults.get(one.tool)))
             if known is None:
@@ -148,14 +149,14 @@ class Compiler(Struct, frozen=True):
         unchanged = [name for name in earlier.waiting if name in outcomes and name not in had_a_turn]
         return _compiled(outcomes, [*left, *unchanged])
 
-    def _worked_out(self, one: Registered, before: JsonObject | None) -> _Outcome:
+    def _worked_out(self, one: Registered, before: CompiledTool | None) -> _Outcome:
         """Return the outcome of a tool that needs work; without time for it, its predecessor."""
         found = self._outcome(one, before, self._entry) if self.has_time() else None
         return found or self._left(one, before)
 
-    def _left(self, one: Registered, before: JsonObject | None) -> _Outcome:
+    def _left(self, one: Registered, before: CompiledTool | None) -> _Outcome:
         kept = self._kept(one, before)
-        if kept is not None and kept.get("digest") == _digest(one.text):
+        if kept is not None and kept.digest == _digest(one.text):
             return _Outcome(kept, is_left=True)
         reason = "it waits for its turn: this run had no time left for it, and the next one begins with it"
         return _Outcome(kept, Refusal(one.tool, one.source, reason, kept is not None), is_left=True)
@@ -163,8 +164,8 @@ class Compiler(Struct, frozen=True):
     def _outcome(
         self,
         one: Registered,
-        before: JsonObject | None,
-        step: Callable[[Registered, JsonObject | None], JsonObject | None],
+        before: CompiledTool | None,
+        step: Callable[[Registered, CompiledTool | None], CompiledTool | None],
     ) -> _Outcome | None:
         """Return what a step makes of a tool, whatever the step raises; None if it leaves the tool for later."""
         try:
@@ -183,7 +184,7 @@ class Compiler(Struct, frozen=True):
             return _Outcome(kept, Refusal(one.tool, one.source, unforeseen(fault), kept is not None))
         return None if entry is None else _Outcome(entry)
 
-    def _known_entry(self, fault: Refusal | None, one: Registered, before: JsonObject | None) -> JsonObject | None:
+    def _known_entry(self, fault: Refusal | None, one: Registered, before: CompiledTool | None) -> CompiledTool | None:
         """Return the entry of a tool that needs no work; None if it needs some.
 
         1. Its name is no tool's of the release; 2. it is the one that was compiled before, and its owners consent; 3. a
@@ -198,14 +199,14 @@ class Compiler(Struct, frozen=True):
         if self.recheck:
             return None
         digest = _digest(one.text)
-        if before is not None and before.get("digest") == digest:
+        if before is not None and before.digest == digest:
             self._check_consents(before)
             return before
         if fault is not None and fault.digest == digest:
             raise _OwnFault(fault.reason, digest)
         return None
 
-    def _entry(self, one: Registered, before: JsonObject | None) -> JsonObject:
+    def _entry(self, one: Registered, before: CompiledTool | None) -> CompiledTool:
         """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
 
         It is 1. a manifest; 2. of its own name; 3. with scopes that somebody checks; 4. for a state machine of this
@@ -217,12 +218,14 @@ class Compiler(Struct, frozen=True):
         manifest = self._manifest(one, digest)
         if manifest.scopes and not self.endpoint.checks_scopes:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
-        arns = [self._arn(machine) for machine in manifest.machines]
-        for arn, machine in zip(arns, manifest.machines, strict=True):
-            self._check_consent(arn, machine.role or "", one.tool, serves=before is not None)
-        found = [self._examine(arn, manifest, machine) for arn, machine in zip(arns, manifest.machines, strict=True)]
-        entry = _with_arns({**manifest.compiled(), **found[0], "source": one.source, "digest": digest}, arns)
-        _check_readable(entry)
+        tool = manifest.tool()
+        arns = {machine.name: self._arn(machine) for machine in tool.machines}
+        for machine in tool.machines:
+            self._check_consent(arns[machine.name], machine.role, one.tool, serves=before is not None)
+        for machine in tool.machines:
+            tool = self._examined(tool, manifest, Machine(arns[machine.name], machine.role))
+        entry = CompiledTool(tool.with_machines(arns.__getitem__), one.source, digest)
+        read_catalog(catalog_text([entry]), {})  # function mcp reads many at once, so it must be able to read each
         return entry
 
     def _manifest(self, one: Registered, digest: str) -> Manifest:
@@ -235,17 +238,17 @@ class Compiler(Struct, frozen=True):
             raise _OwnFault(words, digest)
         return manifest
 
-    def _check_consents(self, entry: JsonObject) -> None:
+    def _check_consents(self, entry: CompiledTool) -> None:
         """Check the consent of every state machine of a compiled tool."""
-        for one in entry["race"]["arms"] if "race" in entry else [entry]:
-            self._check_consent(one["state_machine"], one.get("role", ""), entry["name"], serves=True)
+        for machine in entry.tool.machines:
+            self._check_consent(machine.name, machine.role, entry.tool.name, serves=True)
 
     def _arn(self, machine: Machine) -> str:
         name = machine.name
         arn = name if name.startswith("arn:") else f"{self.endpoint.machine_prefix}{name}"
         if not ARN_PATTERN.fullmatch(arn):
             raise _Refused(f"state_machine: {name[:200]!r} is neither a state machine's name nor its ARN")
-        if machine.role is not None:
+        if machine.role:
             problem = role_problem(machine.role, arn, self.endpoint.roles)
             if problem is not None:
                 raise _Refused(f"role: {problem}")
@@ -273,7 +276,7 @@ class Compiler(Struct, frozen=True):
                 "a space before it"
             )
 
-    def _kept(self, one: Registered, before: JsonObject | None) -> JsonObject | None:
+    def _kept(self, one: Registered, before: CompiledTool | None) -> CompiledTool | None:
         """Return the predecessor of a tool, unless a consent is withdrawn or nothing of that name was served."""
         if before is None or one.tool in self.release_tools:
             return None
@@ -287,9 +290,10 @@ class Compiler(Struct, frozen=True):
             return before
         return before
 
-    def _examine(self, arn: str, manifest: Manifest, machine: Machine) -> JsonObject:
+    def _examined(self, tool: Tool, manifest: Manifest, machine: Machine) -> Tool:
+        arn = machine.name
         try:
-            return fields_for(self.machines.examine(arn, machine.role or ""), manifest)
+            return fitted(tool, manifest, self.machines.examine(arn, machine.role))
         except CatalogError as fault:
             raise _Refused(str(fault)) from None
         except WorkflowsThrottled:
@@ -299,22 +303,6 @@ class Compiler(Struct, frozen=True):
             ) from None
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: {arn} cannot be described now; tried again later") from None
-
-
-def _with_arns(entry: JsonObject, arns: Sequence[str]) -> JsonObject:
-    """Return a compiled tool with the ARNs of its state machines."""
-    if "race" not in entry:
-        return {**entry, "state_machine": arns[0]}
-    race = entry["race"]
-    arms = [{**arm, "state_machine": arn} for arm, arn in zip(race["arms"], arns, strict=True)]
-    return {**entry, "state_machine": arns[0], "race": {**race, "arms": arms}}
-
-
-def _check_readable(entry: JsonObject) -> None:
-    """Check that function mcp can read a compiled tool: it reads many at once."""
-    text = write({"format": FORMAT, "tools": [entry]})
-    text.encode()
-    read_catalog(text, {})
 
 
 def _compiled(outcomes: Mapping[str, _Outcome], waiting: Sequence[str]) -> Compiled:
@@ -327,3 +315,22 @@ def _digest(text: str) -> str:
     """Name a manifest and the version that compiled it: another version may compile it otherwise."""
     compiler = f"{__version__} {FORMAT}"
     return hashlib.blake2b(f"{compiler} {text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+def in_turn(
+    registered: Sequence[Registered], waiting: Sequence[str], owners: Mapping[str, str]
+) -> tuple[Registered, ...]:
+    """Return the registered tools in the order in which they are compiled.
+
+    Args:
+        registered: the tools that need to be compiled.
+        waiting: the names of those that the last run left, in their order.
+        owners: who registered them, by the name of the parameter; those of nobody known are one owner's.
+    """
+    places = {name: place for place, name in enumerate(waiting)}
+    queue = sorted(registered, key=lambda one: (places.get(one.tool, len(places)), one.tool))
+    by_owner: dict[str, list[Registered]] = {}
+    for one in queue:
+        by_owner.setdefault(owners.get(one.source, ""), []).append(one)
+    rounds = zip_longest(*by_owner.values())
+    return tuple(one for one in chain.from_iterable(rounds) if one is not None)

@@ -1,33 +1,35 @@
-"""The catalog: what a client may call, read from its compiled form.
+"""The tools that clients may call, and their stored form, which follows from the types.
 
 The manifests are checked and compiled when the function is built (`manifests`), so no YAML parser and no schema
-compiler runs before a request needs one.
+compiler runs before a request needs one. The rules: a field of a stored type is written here and nowhere else; and a
+member of a workflow's input that the server sets is never the caller's. Its name is no property of the schema that is
+shown, and a call with a member of that name is refused.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import DecodeError, Raw, Struct, field
+from msgspec.json import decode, encode
+from msgspec.structs import replace
 
-from stepwire.catalog.additions import NOTHING_ADDED, Additions, additions_of
 from stepwire.errors import CatalogError, UnknownTool
-from stepwire.json_text import JsonObject, as_object, load_json, write
+from stepwire.json_text import JsonObject, as_object, load_json
+from stepwire.principal import Claims, Principal
 from stepwire.protocol.parameter_headers import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
-from stepwire.tasks.retries import Attempt, Retry
+from stepwire.tasks.races import Race
+from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
-
-if TYPE_CHECKING:
-    from stepwire.tasks.races import Race
 
 FORMAT: Final = 1
 """The format of a compiled catalog. A version serves no tools of a format that it does not know."""
@@ -46,6 +48,60 @@ CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOO
 OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}) | CARD_TOOLS
 """The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
+_NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
+
+
+class Caller(Struct, frozen=True):
+    """Who made a call, as the sign-in verified it."""
+
+    principal: Principal
+    claims: Mapping[str, str] = field(default_factory=Claims)
+    """Of the token or signature, as API Gateway writes them. Never in a log."""
+
+
+class Context(Struct, frozen=True, omit_defaults=True):
+    """Tells the workflow who calls."""
+
+    input_key: str
+    """The member of the workflow's input that says so."""
+    claims: tuple[str, ...] = ()
+    """The claims that the workflow gets, and no others."""
+
+    def member(self, caller: Caller, task_id: str, tool: str) -> JsonObject:
+        """Return the member; a claim that the caller does not have is null."""
+        claims = {name: caller.claims.get(name) for name in self.claims}
+        return {"principal": caller.principal, "task_id": task_id, "tool": tool, "claims": claims}
+
+
+class Additions(Struct, frozen=True, omit_defaults=True):
+    """What is added to the arguments of a tool's calls."""
+
+    constants: JsonObject = field(default_factory=dict[str, Any])
+    defaults: JsonObject = field(default_factory=dict[str, Any])
+    """For arguments that a call leaves out; not shown to clients."""
+    context: Context | None = None
+    of_arms: tuple[str, ...] = ()
+    """Names of the constants of the arms of a race, which each arm gets when it starts."""
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Names that the server sets, and a caller may not."""
+        return frozenset((*self.constants, *((self.context.input_key,) if self.context else ()), *self.of_arms))
+
+    def with_defaults(self, arguments: JsonObject) -> JsonObject:
+        """Return the arguments with the defaults for those that are left out."""
+        missing = {name: value for name, value in self.defaults.items() if name not in arguments}
+        return {**arguments, **missing} if missing else arguments
+
+    def workflow_input(self, arguments: JsonObject, caller: Caller, task_id: str, tool: str) -> JsonObject:
+        """Return the workflow's input."""
+        if not self.reserved:
+            return arguments
+        context = {} if self.context is None else {self.context.input_key: self.context.member(caller, task_id, tool)}
+        return {**arguments, **self.constants, **context}
+
+
+NOTHING_ADDED: Final = Additions()
 
 
 class TaskSupport(Enum):
@@ -56,7 +112,7 @@ class TaskSupport(Enum):
     FORBIDDEN = "forbidden"
 
 
-class Confirmation(Struct, frozen=True):
+class Confirmation(Struct, frozen=True, omit_defaults=True):
     """What a user is asked before the workflow begins."""
 
     key: str
@@ -64,7 +120,7 @@ class Confirmation(Struct, frozen=True):
     """With {name} where the value of that argument belongs."""
     requested_schema: str
     """JSON text."""
-    input_key: str | None
+    input_key: str | None = None
     """Where in the workflow's input the user's answers go; None: nowhere."""
 
     def elicitation(self, arguments: JsonObject) -> FormElicitation:
@@ -84,13 +140,23 @@ class Idempotency(Struct, frozen=True):
     """How long after a call began an equal one is its repetition."""
 
 
-class Tool(Struct, frozen=True, dict=True):
+class Machine(Struct, frozen=True):
+    """A state machine that a tool starts."""
+
+    name: str
+    """Its name or its ARN, also that of a version or an alias."""
+    role: str = ""
+    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
+
+
+class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """A state machine that clients may run, with all that they are told of it."""
 
     name: str
     title: str | None
     description: str
     state_machine_arn: str
+    """Of a race, its first arm's. In a compiled catalog also a name, which `read_catalog` replaces by the ARN."""
     input_schema: str
     """JSON text, with the keys in the manifest's order."""
     output_schema: str | None
@@ -130,7 +196,7 @@ class Tool(Struct, frozen=True, dict=True):
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     retry: Retry | None = None
     """Which failures of its workflow, or of an arm of its race, are retried; None: none."""
-    race: "Race | None" = None
+    race: Race | None = None
     """The state machines that race for the result of each call; None: there is one."""
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
@@ -139,6 +205,20 @@ class Tool(Struct, frozen=True, dict=True):
     def has_card(self) -> bool:
         """Tell whether a host may show a card of its tasks; a tool that never is a task has none to show."""
         return self.card and self.task_support is not TaskSupport.FORBIDDEN and not self.is_express
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """The state machines that its calls start: one, or those of the arms in their order."""
+        started = (self,) if self.race is None else self.race.arms
+        return tuple(Machine(one.state_machine_arn, one.role) for one in started)
+
+    def with_machines(self, arn_of: Callable[[str], str]) -> "Tool":
+        """Return the tool with the ARNs of its state machines in place of their names."""
+        race = self.race and replace(
+            self.race,
+            arms=tuple(replace(arm, state_machine_arn=arn_of(arm.state_machine_arn)) for arm in self.race.arms),
+        )
+        return replace(self, state_machine_arn=arn_of(self.state_machine_arn), race=race)
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -151,18 +231,21 @@ class Tool(Struct, frozen=True, dict=True):
         return Defaults(as_object(load_json(self.input_schema))) if '"default"' in self.input_schema else None
 
 
-class Tools(Protocol):
-    """The tools that clients may call: of a catalog, or of the one in force now."""
+class Catalog:
+    """The tools that clients may call, in the order of their names."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = MappingProxyType({tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)})
 
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools by name."""
-        ...
+        return self._tools
 
     @property
     def in_order(self) -> tuple[Tool, ...]:
-        """The tools in the order of their names."""
-        ...
+        """The tools as they are listed."""
+        return tuple(self.tools.values())
 
     def find(self, name: str) -> Tool:
         """Return the tool of that name.
@@ -170,41 +253,14 @@ class Tools(Protocol):
         Raises:
             UnknownTool: there is none.
         """
-        ...
-
-    def known(self, name: str) -> Tool | None:
-        """Return the tool of that name as far as it is known without asking anew; None if it is not."""
-        ...
-
-
-class Catalog(Struct, frozen=True, dict=True):
-    """All tools, by name; listed in the order of their names."""
-
-    tools: Mapping[str, Tool]
-
-    def find(self, name: str) -> Tool:
-        """Give the tool of that name.
-
-        Raises:
-            UnknownTool: there is none.
-        """
-        tool = self.known(name)
+        tool = self.tools.get(name)
         if tool is None:
             raise UnknownTool(f"Unknown tool {name[:80]!r}. tools/list names the tools there are.")
         return tool
 
     def known(self, name: str) -> Tool | None:
-        """Return the tool of that name; None if there is none."""
+        """Return the tool of that name as far as it is known without asking anew; None if it is not."""
         return self.tools.get(name)
-
-    @property
-    def in_order(self) -> tuple[Tool, ...]:
-        """The tools as they are listed."""
-        return self._in_order
-
-    @cached_property
-    def _in_order(self) -> tuple[Tool, ...]:
-        return tuple(self.tools[name] for name in sorted(self.tools))
 
     def compile_schemas(self) -> None:
         """Compile what arguments, outputs and answers are held against, where no request waits for it."""
@@ -214,6 +270,43 @@ class Catalog(Struct, frozen=True, dict=True):
             for schema in (tool.input_schema, tool.output_schema, asked):
                 if schema is not None:
                     compile_ahead(schema)
+
+
+class CompiledTool(Struct, frozen=True, omit_defaults=True):
+    """A tool as the catalog has it."""
+
+    tool: Tool
+    source: str
+    """The file of its manifest, or the name of the parameter."""
+    digest: str = ""
+    """Names the text of a registered manifest, and the version that compiled it."""
+
+
+class _Text(Struct):
+    """What is in a compiled catalog, or in a part of one."""
+
+    format: int
+    tools: Raw
+
+
+def catalog_text(tools: Iterable[CompiledTool]) -> str:
+    """Return the text of a compiled catalog, or of a part of one."""
+    return encode({"format": FORMAT, "tools": list(tools)}).decode()
+
+
+def compiled_in(text: str) -> tuple[CompiledTool, ...]:
+    """Read the tools of a `catalog_text`.
+
+    Raises:
+        CatalogError: it has another format, which another version of Stepwire wrote.
+    """
+    try:
+        catalog = decode(text, type=_Text)
+        if catalog.format == FORMAT:
+            return decode(catalog.tools, type=tuple[CompiledTool, ...])
+    except DecodeError as error:
+        raise CatalogError(f"{_NOT_OURS} ({error})") from None
+    raise CatalogError(_NOT_OURS)
 
 
 def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
@@ -226,108 +319,18 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
     Raises:
         CatalogError: another format, or a manifest that names an unknown state machine.
     """
-    try:
-        document = as_object(load_json(compiled))
-    except ValueError:
-        document = {}
-    if document.get("format") != FORMAT:
-        raise CatalogError("catalog.json is not what this version of Stepwire compiles: run `make catalog` again")
-    tools = (_tool(entry, state_machines) for entry in document["tools"])
-    return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
+    return Catalog(_found(one, state_machines) for one in compiled_in(compiled))
 
 
-def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
-    retry = _retry(entry.get("retry"))
-    return Tool(
-        name=entry["name"],
-        title=entry.get("title"),
-        description=entry["description"],
-        state_machine_arn=_state_machine_arn(entry, state_machines),
-        input_schema=write(entry["input_schema"]),
-        output_schema=write(entry["output_schema"]) if "output_schema" in entry else None,
-        task_support=TaskSupport(entry["task_support"]),
-        ttl=timedelta(milliseconds=entry["ttl_ms"]),
-        poll_interval=timedelta(milliseconds=entry["poll_interval_ms"]),
-        longest_poll_interval=timedelta(milliseconds=entry["longest_poll_interval_ms"]),
-        annotations=entry.get("annotations"),
-        client_capabilities=entry.get("client_capabilities", {}),
-        confirmation=_confirmation(entry.get("confirm")),
-        shows_state=entry["show_state"],
-        result_bucket=entry.get("result_bucket"),
-        result_prefix=entry.get("result_prefix"),
-        keep_result=timedelta(milliseconds=entry.get("keep_result_ms", 0)),
-        causes=Causes(entry.get("show_errors", Causes.REDACTED.value)),
-        model_may_answer=entry.get("model_may_answer", False),
-        scopes=tuple(entry.get("scopes", ())),
-        idempotency=_idempotency(entry.get("idempotency")),
-        additions=additions_of(entry),
-        output_shape=write(entry["output"]) if "output" in entry else None,
-        is_express=entry.get("express", False),
-        role=entry.get("role", ""),
-        retry=retry,
-        race=_race(entry, retry, state_machines),
-        card=entry.get("card", True),
-    )
+def _found(one: CompiledTool, state_machines: Mapping[str, str]) -> Tool:
+    def arn_of(name: str) -> str:
+        arn = state_machines.get(name, name)
+        if not ARN_PATTERN.fullmatch(arn):
+            known = ", ".join(sorted(state_machines)) or "none"
+            raise CatalogError(
+                f"{one.source}: state_machine: {name!r} is neither an ARN of a state machine nor a name in the "
+                f"function's STATE_MACHINES (known: {known})"
+            )
+        return arn
 
-
-def _confirmation(entry: JsonObject | None) -> Confirmation | None:
-    if entry is None:
-        return None
-    return Confirmation(entry["key"], entry["message"], write(entry["schema"]), entry.get("input_key"))
-
-
-def _idempotency(entry: JsonObject | None) -> Idempotency | None:
-    if entry is None:
-        return None
-    return Idempotency(tuple(entry["arguments"]), timedelta(milliseconds=entry["window_ms"]))
-
-
-def _retry(entry: JsonObject | None) -> Retry | None:
-    if entry is None:
-        return None
-    return Retry(
-        entry["attempts"],
-        tuple(entry["errors"]),
-        entry["mode"] == "redrive",
-        entry["fallback"] == "restart",
-        timedelta(milliseconds=entry["delay_ms"]),
-        float(entry["backoff"]),
-        timedelta(milliseconds=entry["longest_delay_ms"]),
-        entry["jitter"] == "full",
-    )
-
-
-def _race(entry: JsonObject, retry: Retry | None, state_machines: Mapping[str, str]) -> "Race | None":
-    if "race" not in entry:
-        return None
-    from stepwire.tasks.ids import LETTERS  # noqa: PLC0415 - few tools race
-    from stepwire.tasks.races import NO_RETRY, Arm, Race  # noqa: PLC0415 - few tools race
-
-    arms = tuple(
-        Arm(
-            arm["name"],
-            letter,
-            _arn_of(arm["state_machine"], entry, state_machines),
-            arm.get("role", ""),
-            write(arm["constants"]) if arm.get("constants") else "",
-            timedelta(milliseconds=arm.get("delay_ms", 0)),
-            Attempt(retry or NO_RETRY),
-        )
-        for letter, arm in zip(LETTERS, entry["race"]["arms"], strict=False)
-    )
-    return Race(arms, entry["race"]["quorum"], entry["race"].get("slots", 1))
-
-
-def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:
-    return _arn_of(entry["state_machine"], entry, state_machines)
-
-
-def _arn_of(name: str, entry: JsonObject, state_machines: Mapping[str, str]) -> str:
-    arn = state_machines.get(name, name)
-    if not ARN_PATTERN.fullmatch(arn):
-        known = ", ".join(sorted(state_machines)) or "none"
-        raise CatalogError(
-            f"{entry['source']}: state_machine: {name!r} is neither an ARN of a state machine nor a name in the "
-            f"function's STATE_MACHINES (known: {known})"
-        )
-    return arn
+    return one.tool.with_machines(arn_of)

@@ -4,8 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.catalog.additions import Caller
-from stepwire.catalog.tools import Tool
+from stepwire.catalog.tools import Caller, Tool
 from stepwire.json_text import JsonObject, write
 from stepwire.schemas.defaults import TooManyDefaults
 from stepwire.schemas.validation import Violation, violations_of

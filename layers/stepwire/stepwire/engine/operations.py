@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.catalog.additions import Caller
-from stepwire.catalog.tools import Confirmation, Tool
+from stepwire.catalog.tools import Caller, Confirmation, Tool
 from stepwire.engine.admission import Admission
 from stepwire.engine.arguments import input_text
 from stepwire.engine.idempotency import Begin, Begun, IdempotentCalls

@@ -8,9 +8,9 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
 from stepwire.server.kit import Call, Kit
 from stepwire.subscriptions.callbacks import check_secret, endpoint_of
-from stepwire.subscriptions.event_types import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed
-from stepwire.subscriptions.polling import USUAL_EVENTS, Poll, poll
+from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed
 from stepwire.subscriptions.positions import position_of
+from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.subscribing import Asked, Events
 from stepwire.subscriptions.subscription import granted
 

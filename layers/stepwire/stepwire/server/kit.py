@@ -11,8 +11,7 @@ from msgspec import Struct, field
 
 from stepwire import __version__
 from stepwire.catalog.access import Access, Scopes
-from stepwire.catalog.additions import Caller
-from stepwire.catalog.tools import Tools
+from stepwire.catalog.tools import Caller, Catalog
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
@@ -77,7 +76,7 @@ def is_busy(fault: Exception) -> bool:
 class Kit(Struct, frozen=True):
     """The services and settings that methods use."""
 
-    catalog: Tools
+    catalog: Catalog
     operations: Operations
     dialogue: Dialogue
     patience: Patience

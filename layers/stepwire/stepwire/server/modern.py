@@ -9,7 +9,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final, cast
 
-from stepwire.catalog.live import REREAD_AFTER
+from stepwire.catalog.published import REREAD_AFTER
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import (
     InvalidParams,

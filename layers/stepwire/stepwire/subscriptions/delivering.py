@@ -15,10 +15,20 @@ from msgspec.structs import replace
 
 from stepwire.engine.ports import Clock, Randomness
 from stepwire.principal import Principal
-from stepwire.subscriptions.messages import Message, control_message, event_message, headers_of
-from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, Recorded, Sign, SubscriptionStore
+from stepwire.subscriptions.events import Recorded
+from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, SubscriptionStore
 from stepwire.subscriptions.positions import Position, cursor_of
-from stepwire.subscriptions.subscription import Subscription, Verdict, category_of, verdict_on
+from stepwire.subscriptions.subscription import (
+    Message,
+    Sign,
+    Subscription,
+    Verdict,
+    category_of,
+    control_message,
+    event_message,
+    headers_of,
+    verdict_on,
+)
 
 _PAGE: Final = 50  # changes
 CLAIM: Final = timedelta(seconds=60)

@@ -7,18 +7,9 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.changes import Change
-from stepwire.subscriptions.event_types import Filter
+from stepwire.subscriptions.events import Change, Filter, Recorded
 from stepwire.subscriptions.positions import Head
 from stepwire.subscriptions.subscription import Subscription
-
-
-class Recorded(Struct, frozen=True):
-    """A change in the record of its caller."""
-
-    number: int
-    """In the order of the changes, without gaps while the caller's changes are recorded."""
-    change: Change
 
 
 class EventStore(Protocol):
@@ -187,5 +178,3 @@ class NotPublic(NotReached):
 
 Ring: TypeAlias = Callable[[Principal, Iterable[str]], None]
 """Lets the function `webhooks` look after subscriptions, by the caller and their ids."""
-Sign: TypeAlias = Callable[[str, str, datetime, str], str]
-"""Returns the signature of (secret, message id, time, body)."""

@@ -1,20 +1,24 @@
-"""A webhook subscription, and how its deliveries stand. Pure: what follows from an attempt is decided here."""
+"""A webhook subscription, how its deliveries stand, and what is posted: with the headers of Standard Webhooks.
+
+Pure: what follows from an attempt is decided here.
+"""
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.event_types import Filter
-from stepwire.subscriptions.positions import RETENTION, Position
+from stepwire.subscriptions.events import Filter, Recorded
+from stepwire.subscriptions.positions import RETENTION, Position, cursor_of
 
 MOST_SUBSCRIPTIONS: Final = 100  # of one caller
 USUAL_TTL: Final = timedelta(days=1)
@@ -40,6 +44,10 @@ _REFUSED: Final = "http_4xx"
 _FINAL: Final = frozenset({HTTPStatus.GONE, HTTPStatus.REQUEST_ENTITY_TOO_LARGE})
 """Answers that are never retried. They concern one event, and say nothing of the next."""
 _PASSING: Final = frozenset({408, 409, 425, 429})
+
+
+Sign: TypeAlias = Callable[[str, str, datetime, str], str]
+"""Returns the signature of (secret, message id, time, body)."""
 
 
 class Verdict(Enum):
@@ -179,3 +187,36 @@ def is_success(status: int) -> bool:
 def category_of(status: int) -> str:
     """Return the category of a failure that callers may see; a redirect is not followed, and counts as a refusal."""
     return _REFUSED if status < HTTPStatus.INTERNAL_SERVER_ERROR else "http_5xx"
+
+
+class Message(Struct, frozen=True):
+    """A body, and the id by which its receiver drops duplicates."""
+
+    id: str
+    body: str
+
+
+def event_message(subscription: Subscription, recorded: Recorded) -> Message:
+    """Return the message of an event. Its cursor is that of the last delivery, so it is safe to keep."""
+    event = recorded.change.event(subscription.wanted.name)
+    cursor = cursor_of(subscription.owner, subscription.position)
+    # The latest text of SEP-3415 wants an id for each message, ChatGPT and the AI SDK want the event's: they are equal.
+    return Message(str(event["eventId"]), write({**event, "cursor": cursor}))
+
+
+def control_message(kind: str, random: bytes, members: JsonObject) -> Message:
+    """Return a control envelope, such as `verification` and `gap`."""
+    return Message(f"msg_{kind}_{random.hex()}", write({"type": kind, **members}))
+
+
+def headers_of(subscription: Subscription, message: Message, at: datetime, sign: Sign) -> Mapping[str, str]:
+    """Return the headers of one attempt, signed now: by the previous secret too during a rotation."""
+    signatures = [sign(secret, message.id, at, message.body) for secret in subscription.secrets(at)]
+    return {
+        "content-type": "application/json",
+        "user-agent": "stepwire",
+        "webhook-id": message.id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": " ".join(signatures),
+        "x-mcp-subscription-id": subscription.id,
+    }

@@ -31,8 +31,8 @@ from stepwire.background.status_changes import (
     change_on_save,
 )
 from stepwire.rendering import modern_status
-from stepwire.subscriptions.changes import progress_of
-from stepwire.subscriptions.recording import OwnedChange, Recording
+from stepwire.subscriptions.events import progress_of
+from stepwire.subscriptions.record import OwnedChange, Recording
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

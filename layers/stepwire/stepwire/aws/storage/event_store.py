@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
+from msgspec.json import decode, encode
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import milliseconds_of, moment_of, seconds_of
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
-from stepwire.subscriptions.changes import Change, change_of_text
-from stepwire.subscriptions.ports import Recorded
+from stepwire.subscriptions.events import Change, Recorded
 from stepwire.subscriptions.positions import LARGEST_NUMBER, RETENTION, SLACK, Head
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _IS_BEHIND: Final = "#number < :number"
 
 
 class DynamoDbEventStore(Struct, frozen=True, dict=True):
-    """The records in a DynamoDB table. The client is built on the first call."""
+    """`EventStore` in a DynamoDB table. The client is built on the first call."""
 
     table_name: str
     build_client: "Callable[[], DynamoDBClient]"
@@ -48,7 +48,6 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
-        """Record the caller's changes until a time, at least; return the end of the record."""
         item = self._record(owner)
         if item is None or _moment(item, "until") <= at:
             return self._begin(owner, item, at, until)
@@ -89,7 +88,6 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         )
 
     def head(self, owner: Principal, at: datetime) -> Head | None:
-        """Return the end of the record; None if the caller's changes are not recorded."""
         item = self._record(owner)
         return None if item is None or _moment(item, "until") <= at else _head(item)
 
@@ -98,7 +96,6 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         return cast(Item | None, found.get("Item"))
 
     def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
-        """Add changes to the record. A retry may add them twice."""
         number = head.number
         for change in changes:
             number = self._append(owner, number, change)
@@ -117,7 +114,7 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
 
     def _append(self, owner: Principal, last: int, change: Change) -> int:
         """Write a change with the next free number, and return the number."""
-        text = change.text()
+        text = encode(change).decode()
         for number in range(last + 1, last + 1 + _MOST_TRIES):
             item: Item = {
                 **_change_key(owner, number),
@@ -141,7 +138,6 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         raise StoreBusy
 
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
-        """Return up to `most` changes after a number, oldest first."""
         page = self._client.query(
             TableName=self.table_name,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
@@ -165,7 +161,7 @@ def _change_key(owner: Principal, number: int) -> Item:
 
 
 def _recorded(item: Item) -> Recorded:
-    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), change_of_text(item["change"]["S"]))
+    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), decode(item["change"]["S"], type=Change))
 
 
 def _head(item: Item) -> Head:

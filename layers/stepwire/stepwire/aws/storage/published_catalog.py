@@ -21,10 +21,9 @@ from msgspec import Struct
 from stepwire.aws.storage.conditions import is_failed_condition
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import seconds_of
-from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
-from stepwire.catalog.live import Published
+from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Published, earlier_in, entries_in
+from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict, StoreBusy
-from stepwire.json_text import JsonObject
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -55,7 +54,7 @@ class DynamoDbCatalog(Struct, frozen=True, dict=True):
             return None
         return Published(head["version"]["N"], self._texts(_names_in(head)))
 
-    def load(self) -> tuple[str | None, Mapping[str, JsonObject]]:
+    def load(self) -> tuple[str | None, Mapping[str, CompiledTool]]:
         """Return the version that is published, if any, and its tools by name."""
         head = self._head(is_consistent=True)
         if head is None:

@@ -1,6 +1,6 @@
 """The webhook subscriptions in DynamoDB: one item for each, and one for each endpoint that has proved itself.
 
-    pk  the caller's principal   sk  "events#sub#" + id       name, arguments, url, secret, ..., number, at, standing
+    pk  the caller's principal   sk  "events#sub#" + id       wanted, terms, position, standing: JSON texts; ends_at
     pk  the caller's principal   sk  "verified#" + digest     until
     pk  the caller's principal   sk  "events#places"          places, version
 
@@ -21,18 +21,17 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
+from msgspec.json import decode, encode
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item
-from stepwire.aws.storage.times import milliseconds_if_any, milliseconds_of, moment_if_any, moment_of, seconds_of
+from stepwire.aws.storage.times import milliseconds_of, seconds_of
 from stepwire.errors import StoreBusy
-from stepwire.json_text import Json, load_json, write
 from stepwire.principal import Principal
-from stepwire.subscriptions.event_types import Filter, filter_of
+from stepwire.subscriptions.events import Filter
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener
-from stepwire.subscriptions.positions import Position
-from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Standing, Subscription
+from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Subscription
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -57,13 +56,19 @@ _IS_LIVE_AND_SILENT: Final = (
 )
 _AT_ONCE: Final = 8  # marks; the client has ten connections
 _IS_THERE: Final = "attribute_exists(pk)"
-_REFRESHED: Final = ("secret", "previous_secret", "previous_until", "expires_at", "ends_at", "standing")
-_MESSAGE: Final = ("carried_until", "asked_for")
-"""What a refresh forgets; the mark stays for whoever delivers now."""
+_SINGLE: Final = ("wanted", "position", "standing")
+_TERMS: Final = ("url", "secret", "expires_at", "previous_secret", "previous_until")
+_REFRESHED: Final = ("terms", "expires_at", "ends_at", "standing")
+_REFRESH: Final = (
+    "SET terms = :terms, expires_at = :expires_at, ends_at = :ends_at, standing = :standing"
+    " REMOVE carried_until, asked_for"
+)
+"""The mark of news stays, for whoever delivers now."""
+_SAVE_PLACES: Final = "SET places = :places, version = :version, expires_at = :expires_at"
 
 
 class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
-    """Subscriptions in a DynamoDB table. The client is built on the first call."""
+    """`SubscriptionStore` in a DynamoDB table. The client is built on the first call."""
 
     table_name: str
     build_client: "Callable[[], DynamoDBClient]"
@@ -73,20 +78,17 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
-        """Return a subscription, possibly an expired one; None if there is none."""
         item = self._get(_key(owner, subscription_id))
         return None if item is None else _subscription_of(item)
 
     def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
-        """Return the caller's live subscriptions by their ids."""
         found: dict[str, Listener] = {}
         request: dict[str, Any] = {
             "TableName": self.table_name,
             "KeyConditionExpression": "pk = :pk AND begins_with(sk, :prefix)",
             "ExpressionAttributeValues": {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
             # The secrets stay where they are.
-            "ProjectionExpression": "sk, #name, arguments, ends_at, carried_until, news, asked_for",
-            "ExpressionAttributeNames": {"#name": "name"},
+            "ProjectionExpression": "sk, wanted, ends_at, carried_until, news, asked_for",
             "ConsistentRead": True,
         }
         while True:
@@ -99,7 +101,6 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
-        """Mark subscriptions, some at a time; return those that need a message."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             asked = {
                 one: pool.submit(copy_context().run, self._ask, _key(owner, one), change, at)
@@ -148,11 +149,10 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         return True
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
-        """Reserve the place of a subscription until `RESERVATION` from now; return False if all places are taken."""
         now = milliseconds_of(at)
         for _ in range(_MOST_TRIES):
             seen = self._get(_places_key(owner))
-            places = {} if seen is None else _places_of(seen)
+            places = {} if seen is None else decode(seen["places"]["S"], type=dict[str, int])
             if subscription_id not in places and len(places) >= most:
                 live = self.live(owner, at)
                 places = {one: until for one, until in places.items() if until > now or one in live}
@@ -166,51 +166,25 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
     def _save_places(self, owner: Principal, places: Mapping[str, int], seen: Item | None, at: datetime) -> bool:
         """Write the places unless another request has done so since they were read."""
         version = 0 if seen is None else int(seen["version"]["N"])
-        condition: dict[str, Any] = {"ConditionExpression": _IS_FIRST}
-        if seen is not None:
-            condition = {
-                "ConditionExpression": _IS_AS_READ,
-                "ExpressionAttributeValues": {":seen": seen["version"]},
-            }
-        item = {
-            **_places_key(owner),
-            "places": {"S": write(dict(places))},
-            "version": {"N": str(version + 1)},
-            "expires_at": {"N": str(seconds_of(at + _PLACES_RETENTION))},
+        values: Item = {
+            ":places": {"S": encode(places).decode()},
+            ":version": {"N": str(version + 1)},
+            ":expires_at": {"N": str(seconds_of(at + _PLACES_RETENTION))},
         }
-        try:
-            self._client.put_item(TableName=self.table_name, Item=item, **condition)
-        except Exception as error:
-            if not is_failed_condition(error):
-                raise
-            return False
-        return True
+        if seen is None:
+            return self._update(_places_key(owner), _SAVE_PLACES, _IS_FIRST, values)
+        return self._update(_places_key(owner), _SAVE_PLACES, _IS_AS_READ, values | {":seen": seen["version"]})
 
     def begin(self, subscription: Subscription) -> None:
-        """Write a new subscription."""
         self._client.put_item(TableName=self.table_name, Item=_item_of(subscription))
 
     def refresh(self, subscription: Subscription) -> None:
-        """Write a refreshed subscription; the position stays what it is."""
         item = _item_of(subscription)
-        kept = [name for name in _REFRESHED if name in item]
-        dropped = [name for name in _REFRESHED if name not in item]
-        removal = f" REMOVE {', '.join((*dropped, *_MESSAGE))}"
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=_key(subscription.owner, subscription.id),
-                UpdateExpression="SET " + ", ".join(f"{name} = :{name}" for name in kept) + removal,
-                ConditionExpression=_IS_THERE,
-                ExpressionAttributeValues={f":{name}": item[name] for name in kept},
-            )
-        except Exception as error:
-            if not is_failed_condition(error):
-                raise
+        values = {f":{name}": item[name] for name in _REFRESHED}
+        if not self._update(_key(subscription.owner, subscription.id), _REFRESH, _IS_THERE, values):
             self.begin(subscription)  # it was deleted just now
 
     def delete(self, owner: Principal, subscription_id: str) -> bool:
-        """Delete a subscription; return whether there was one."""
         old = self._client.delete_item(
             TableName=self.table_name, Key=_key(owner, subscription_id), ReturnValues="ALL_OLD"
         )
@@ -219,7 +193,6 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
     def claim(
         self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
     ) -> Subscription | Busy | None:
-        """Take the right to deliver until a time."""
         try:
             claimed = self._client.update_item(
                 TableName=self.table_name,
@@ -245,7 +218,6 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         return _subscription_of(cast(Item, claimed["Attributes"]))
 
     def finish(self, subscription: Subscription, until: datetime) -> bool:
-        """Save the position and the standing, and give back the claim, unless there is news."""
         removed = "REMOVE busy_until, busy_by, carried_until, asked_for"
         if self._save(subscription, until, removed, f"{_IS_CLAIMED} AND {_HAS_NO_NEWS}", {}):
             return True
@@ -253,7 +225,6 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         return not self._update(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": _number(until)})
 
     def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
-        """Save the position and the standing, and give back the claim; the message is trusted to come."""
         carried = {":carried": _number(resumes_at + CARRIED)}
         self._save(subscription, until, ", carried_until = :carried REMOVE busy_until, busy_by", _IS_CLAIMED, carried)
 
@@ -261,23 +232,17 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         item = _item_of(one)
         return self._update(
             _key(one.owner, one.id),
-            f"SET #number = :number, #at = :at, standing = :standing {rest}",
+            f"SET #position = :position, standing = :standing {rest}",
             condition,
-            {
-                **{f":{name}": item[name] for name in ("number", "at", "standing")},
-                ":until": _number(until),
-                **values,
-            },
-            ExpressionAttributeNames={"#number": "number", "#at": "at"},
+            {":position": item["position"], ":standing": item["standing"], ":until": _number(until), **values},
+            ExpressionAttributeNames={"#position": "position"},
         )
 
     def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
-        """Tell whether an endpoint has proved itself to this caller."""
         item = self._get(_verified_key(owner, url))
         return item is not None and int(item["until"]["N"]) > milliseconds_of(at)
 
     def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
-        """Remember that an endpoint has proved itself."""
         times = {"until": _number(until), "expires_at": {"N": str(seconds_of(until))}}
         self._client.put_item(TableName=self.table_name, Item={**_verified_key(owner, url), **times})
 
@@ -287,56 +252,26 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
 
 
 def _item_of(one: Subscription) -> Item:
-    texts = {
-        "name": one.wanted.name,
-        "arguments": write(one.wanted.arguments),
-        "url": one.url,
-        "secret": one.secret,
-        "previous_secret": one.previous_secret,
-        "standing": _standing_text(one.standing),
-    }
-    moments = {"previous_until": one.previous_until, "ends_at": one.expires_at, "at": one.position.at}
+    """Return the item: what a filter reads, what its caller changes and what deliveries change are apart in it."""
+    values = to_builtins(one)
+    texts = {**{name: values[name] for name in _SINGLE}, "terms": {name: values[name] for name in _TERMS}}
     return {
         **_key(one.owner, one.id),
-        **{name: {"S": value} for name, value in texts.items() if value is not None},
-        **{name: _number(value) for name, value in moments.items() if value is not None},
-        "number": {"N": str(one.position.number)},
+        **{name: {"S": encode(value).decode()} for name, value in texts.items()},
+        "ends_at": _number(one.expires_at),
         "expires_at": {"N": str(seconds_of(one.expires_at))},
     }
 
 
 def _subscription_of(item: Item) -> Subscription:
-    return Subscription(
-        Principal(item["pk"]["S"]),
-        _filter_of(item),
-        item["url"]["S"],
-        item["secret"]["S"],
-        _moment(item, "ends_at"),
-        Position(int(item["number"]["N"]), _moment(item, "at")),
-        item["previous_secret"]["S"] if "previous_secret" in item else None,
-        _moment(item, "previous_until") if "previous_until" in item else None,
-        _standing_of(load_json(item["standing"]["S"])),
-    )
+    values = {name: decode(item[name]["S"]) for name in (*_SINGLE, "terms")}
+    return convert({"owner": item["pk"]["S"], **values.pop("terms"), **values}, Subscription)
 
 
 def _listener_of(item: Item, at: datetime) -> Listener:
     is_carried = "carried_until" in item and int(item["carried_until"]["N"]) > milliseconds_of(at)
-    asked_for = item["asked_for"]["S"] if "asked_for" in item else None
-    return Listener(_filter_of(item), is_carried and "news" in item, asked_for if is_carried else None)
-
-
-def _filter_of(item: Item) -> Filter:
-    return filter_of(item["name"]["S"], load_json(item["arguments"]["S"]))
-
-
-def _standing_text(one: Standing) -> str:
-    moments = (one.next_attempt_at, one.failing_since, one.last_delivery_at)
-    return write([one.failures, *map(milliseconds_if_any, moments), one.last_error, one.retried_by])
-
-
-def _standing_of(value: Json) -> Standing:
-    failures, next_at, since, delivered, error, carrier = value
-    return Standing(failures, moment_if_any(next_at), moment_if_any(since), error, moment_if_any(delivered), carrier)
+    asked_for = item["asked_for"]["S"] if is_carried and "asked_for" in item else None
+    return Listener(decode(item["wanted"]["S"], type=Filter), is_carried and "news" in item, asked_for)
 
 
 def _key(owner: Principal, subscription_id: str) -> Item:
@@ -347,17 +282,9 @@ def _places_key(owner: Principal) -> Item:
     return {"pk": {"S": owner}, "sk": {"S": _PLACES}}
 
 
-def _places_of(item: Item) -> dict[str, int]:
-    return load_json(item["places"]["S"])
-
-
 def _verified_key(owner: Principal, url: str) -> Item:
     return {"pk": {"S": owner}, "sk": {"S": _VERIFIED + hashlib.sha256(url.encode()).hexdigest()}}
 
 
 def _number(moment: datetime) -> Item:
     return {"N": str(milliseconds_of(moment))}
-
-
-def _moment(item: Item, name: str) -> datetime:
-    return moment_of(int(item[name]["N"]))

@@ -1,0 +1,333 @@
+"""The manifest of a tool: its fields, each with its words, and the tool that it describes.
+
+docs/manifest.md and docs/manifest.schema.json are made of these models and their words: `python -m
+tests.docs.manifest_pages`.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from functools import cache
+from typing import Annotated, Any, Final, Literal, Self, cast, get_args
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic.fields import FieldInfo
+
+from stepwire.catalog.manifest_faults import invisible_words, wrong_types
+from stepwire.catalog.manifest_fields import (
+    SHAPES_WITHIN,
+    Annotations,
+    Confirm,
+    ContextFields,
+    Fields,
+    Idempotency,
+    InputFields,
+    OutputFields,
+    RaceFields,
+    RetryFields,
+    Role,
+    Text,
+    Title,
+    added_faults,
+    constants_faults,
+    output_faults,
+    race_faults,
+)
+from stepwire.catalog.tools import (
+    ARGUMENT_PATTERN,
+    NAME_PATTERN,
+    OWN_TOOLS,
+    Additions,
+    Context,
+    Machine,
+    TaskSupport,
+    Tool,
+)
+from stepwire.json_text import JsonObject, as_object, write
+from stepwire.protocol.parameter_headers import check_annotations
+from stepwire.schemas.defaults import default_faults
+from stepwire.schemas.validation import SchemaError, check_schema
+from stepwire.tasks.links import PRINCIPAL, TASK_ID
+from stepwire.tasks.task import LONGEST_TTL, Causes
+
+_PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+_NAME: Final = f"^{NAME_PATTERN.pattern}$"
+_BUCKET: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
+_PREFIX: Final = r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$"  # what S3 calls safe, and the variables
+_SCOPE: Final = r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$"  # RFC 6749: what a scope may be made of
+SHAPES: Final = SHAPES_WITHIN | {
+    _NAME: "1 to 128 letters, digits, '_', '-' and '.'",
+    _BUCKET: "the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-'",
+    _PREFIX: "a path that ends with '/', of letters, digits, !_.*'()- and the variables {principal} and {task_id}",
+    _SCOPE: "1 to 200 printable ASCII characters without spaces, quotes and backslashes",
+}
+"""What a text must be whose pattern nobody wants to read."""
+LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
+
+
+def _object_schema(schema: JsonObject) -> JsonObject:
+    """M35: a client gives arguments as an object."""
+    if schema.get("type") != "object":
+        raise ValueError("at type: must be 'object'")
+    check_annotations(_schema(schema))
+    for fault in default_faults(schema):
+        raise ValueError(fault)
+    return schema
+
+
+def _free_name(name: str) -> str:
+    if name in OWN_TOOLS:
+        raise ValueError(f"{name} is a tool of Stepwire's own: choose another name")
+    return name
+
+
+def _schema(schema: JsonObject) -> JsonObject:
+    if len(write(schema).encode()) > LARGEST_SCHEMA:
+        raise ValueError(f"larger than {LARGEST_SCHEMA} bytes of JSON")
+    try:
+        check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(next(wrong_types(schema), str(error))) from None
+    for fault in invisible_words(schema):
+        raise ValueError(fault)
+    return schema
+
+
+class Manifest(Fields):
+    """A tool as its author describes it."""
+
+    name: Annotated[str, AfterValidator(_free_name)] = Field(pattern=_NAME)
+    """The tool's name. Of a registered tool: the last part of the parameter's name."""
+    title: Title | None = Field(default=None, min_length=1, max_length=200)
+    """The tool's name for people."""
+    description: Text = Field(min_length=1, max_length=10_000)
+    """What the model reads when it chooses a tool."""
+    state_machine: str | None = Field(min_length=1)
+    """The name of a state machine of the endpoint's account and Region, or an ARN, also that of a version or an alias.
+    Registered as a parameter, it may also be of type [EXPRESS](tools.md#state-machines-of-type-express). In a file:
+    an ARN, or a name in the variable `STATE_MACHINES` (JSON, names and ARNs) that you give to `McpFunction`, of type
+    STANDARD."""
+    role: Role | None = None
+    """The ARN of a role that runs a state machine of another account or Region: [Another account or
+    Region](adopting.md#another-account-or-region)."""
+    input_schema: Annotated[JsonObject, AfterValidator(_object_schema)]
+    """JSON Schema 2020-12 of type object. Arguments that conform, with their [defaults](tools.md#the-workflows-input),
+    become the execution's input."""
+    output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
+    """JSON Schema 2020-12. The server checks the structured content against it."""
+    task_support: TaskSupport = TaskSupport.OPTIONAL
+    """`optional`: the client chooses. `required`: a call that does not ask for a task is refused. `forbidden`: the
+    client always waits for the result and gets no task."""
+    ttl: timedelta = Field(default=timedelta(days=7), ge=timedelta(minutes=1), le=LONGEST_TTL)
+    """How long the task is kept. Choose more than the longest run takes."""
+    keep_result: timedelta = Field(default=timedelta(days=1), ge=timedelta(), le=LONGEST_TTL)
+    """How long a result is kept after the task's end, even if the `ttl` ends sooner."""
+    poll_interval: timedelta = Field(
+        default=timedelta(seconds=2), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
+    )
+    """The poll hint at the start."""
+    longest_poll_interval: timedelta = Field(
+        default=timedelta(minutes=1), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
+    )
+    """The value to which the poll hint grows with the task's age."""
+    annotations: Annotations | None = None
+    """MCP's hints about the tool. Clients may show them; nothing is enforced."""
+    client_capabilities: dict[str, JsonObject] = Field(default_factory=dict[str, JsonObject])
+    """What a client must declare to call the tool, in the shape in which it declares it."""
+    confirm: Confirm | None = None
+    """A question to the user before anything starts: [Workflows that ask and
+    report](talking_workflows.md#ask-before-anything-starts)."""
+    show_state: bool = True
+    """`false` hides the names of the workflow's states from clients."""
+    result_bucket: str | None = Field(default=None, pattern=_BUCKET)
+    """Links to this bucket, below `result_prefix`, become short-lived URLs: [Leave large results in
+    S3](talking_workflows.md#leave-large-results-in-s3)."""
+    result_prefix: str | None = Field(default=None, pattern=_PREFIX, max_length=200)
+    """What the keys of such objects begin with. Without it: the name of the execution."""
+    model_may_answer: bool = False
+    """`true` lets a model answer the workflow's questions with the tool `task_answer`, if its client cannot ask a user.
+    Without it a question waits for a person. A `confirm` always does."""
+    show_errors: Literal["names", "redacted", "causes"] | None = None
+    """How much of a failure's cause the client reads. `causes`: all of it. `redacted`, or without this field: the cause
+    without ARNs and account numbers. `names`: only the error's name."""
+    scopes: list[Annotated[str, Field(pattern=_SCOPE)]] = Field(default_factory=list[str])
+    """The scopes that a caller's token must have: [Sign-in](sign_in.md#scopes)."""
+    idempotency: Idempotency | None = None
+    """Makes two calls one: [Repeated calls without a key](tools.md#repeated-calls-without-a-key). A list is the short
+    form of `arguments`."""
+    input: InputFields | None = None
+    """What is merged into [the workflow's input](tools.md#the-workflows-input)."""
+    context: ContextFields | None = None
+    """Adds who calls to the workflow's input: [Who calls](who_calls.md). A text is the short form of `input_key`."""
+    output: OutputFields | None = None
+    """The form of [the result](tools.md#the-result)."""
+    race: RaceFields | None = None
+    """Several state machines work on one call, and the first success decides it: [Races](tools.md#races). Without it,
+    there is one."""
+    retry: RetryFields | None = None
+    """Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt."""
+    card: bool = True
+    """`false`: hosts with MCP Apps show [no card](cards.md) of the tool's tasks."""
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """The state machines that its calls start: one, or those of the arms in their order."""
+        return self.tool().machines
+
+    @model_validator(mode="before")
+    @classmethod
+    def has_machines_of_arms(cls, value: Any) -> Any:
+        """Let the arms of a race name the state machines."""
+        fields = as_object(value)
+        return {**fields, "state_machine": None} if "race" in fields and "state_machine" not in fields else value
+
+    @model_validator(mode="after")
+    def names_its_machines(self) -> Self:
+        """Check that there is a state machine, or one for each arm of a race."""
+        for fault in race_faults(self.race, self.state_machine, self.role, self.ttl):
+            raise ValueError(fault)
+        return self
+
+    @model_validator(mode="after")
+    def keeps_what_is_stored_small(self) -> Self:
+        """Check that the shape of the output fits the promised schema, and the task's item."""
+        for fault in output_faults(self.output, self.output_schema, LARGEST_SCHEMA):
+            raise ValueError(fault)
+        return self
+
+    @model_validator(mode="after")
+    def keeps_added_names_apart(self) -> Self:
+        """Check that what the server adds to the input has names of its own."""
+        confirm_key = self.confirm.input_key if self.confirm else None
+        for fault in added_faults(self.input_schema, self.input, self.context, confirm_key):
+            raise ValueError(fault)
+        for fault in constants_faults(self.race, self.input_schema, self.input, self.context, confirm_key):
+            raise ValueError(fault)
+        return self
+
+    @model_validator(mode="after")
+    def check_result_prefix(self) -> Self:
+        """Check that the prefix of result links keeps callers apart: it must contain the principal or the task id."""
+        if self.output is not None and self.output.object is not None and self.result_bucket is None:
+            raise ValueError("at output.object: there is no result_bucket that it could be in")
+        if self.result_prefix is None:
+            return self
+        if self.result_bucket is None:
+            raise ValueError("at result_prefix: there is no result_bucket that it could be in")
+        if PRINCIPAL not in self.result_prefix and TASK_ID not in self.result_prefix:
+            raise ValueError(f"at result_prefix: must have {PRINCIPAL} or {TASK_ID} in it")
+        if {".", ".."} & set(self.result_prefix.split("/")):
+            raise ValueError("at result_prefix: must have no . or .. between slashes")
+        return self
+
+    @model_validator(mode="after")
+    def check_confirmation_arguments(self) -> Self:
+        """Check that `confirm.message` names only properties of `input_schema`, and `confirm.input_key` none."""
+        if self.confirm is None:
+            return self
+        properties = self.input_schema.get("properties", {})
+        for name in ARGUMENT_PATTERN.findall(self.confirm.message):
+            if name not in properties:
+                raise ValueError(f"at confirm.message: {{{name}}} is no property of input_schema")
+        if self.confirm.input_key in properties:
+            raise ValueError(f"at confirm.input_key: {self.confirm.input_key!r} is a property of input_schema already")
+        return self
+
+    @model_validator(mode="after")
+    def makes_a_key_of_plain_arguments(self) -> Self:
+        """A key must be there in every call, mean one thing, and end no later than the task that it stands for."""
+        if self.idempotency is None:
+            return self
+        for name in self.idempotency.arguments:
+            problem = _key_problem(self.input_schema, name)
+            if problem is not None:
+                raise ValueError(f"at idempotency.arguments: {name!r} {problem}")
+        if len(set(self.idempotency.arguments)) < len(self.idempotency.arguments):
+            raise ValueError("at idempotency.arguments: a name is given twice")
+        if self.idempotency.window is not None and self.idempotency.window > self.ttl:
+            raise ValueError("at idempotency.window: must not be longer than ttl, after which there is no task to get")
+        return self
+
+    def tool(self) -> Tool:
+        """Return the tool, with its state machines as they are named here."""
+        retry = self.retry and self.retry.policy()
+        race = self.race and self.race.race(self.state_machine, self.role, retry)
+        return Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            # A race is also known by its first arm, wherever one machine stands for a tool.
+            state_machine_arn=race.arms[0].state_machine_arn if race else self.state_machine or "",
+            role="" if race else self.role or "",
+            input_schema=write(self.input_schema),
+            output_schema=None if self.output_schema is None else write(self.output_schema),
+            task_support=self.task_support,
+            ttl=self.ttl,
+            keep_result=self.keep_result,
+            poll_interval=self.poll_interval,
+            longest_poll_interval=max(self.poll_interval, self.longest_poll_interval),
+            annotations=self.annotations and self.annotations.model_dump(exclude_none=True),
+            client_capabilities=dict(self.client_capabilities),
+            confirmation=self.confirm and self.confirm.confirmation(),
+            shows_state=self.show_state,
+            result_bucket=self.result_bucket,
+            result_prefix=self.result_prefix,
+            causes=Causes.REDACTED if self.show_errors is None else Causes(self.show_errors),
+            model_may_answer=self.model_may_answer,
+            scopes=tuple(self.scopes),
+            idempotency=self.idempotency and self.idempotency.for_tasks_of(self.ttl),
+            additions=self._additions(),
+            output_shape=None if self.output is None else write(self.output.compiled()),
+            retry=retry,
+            race=race,
+            card=self.card,
+        )
+
+    def _additions(self) -> Additions:
+        arms = self.race.arms if self.race else ()
+        return Additions(
+            self.input.constants if self.input else {},
+            self.input.defaults if self.input else {},
+            self.context and Context(self.context.input_key, tuple(self.context.claims)),
+            tuple(dict.fromkeys(name for arm in arms for name in arm.constants)),
+        )
+
+
+@cache
+def fields() -> Mapping[str, FieldInfo]:
+    """Return all fields by their paths, such as `race.arms.name`, in the order of the models."""
+    return dict(_fields_of(Manifest, ""))
+
+
+def _fields_of(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{field.alias or name}"
+        yield path, field
+        inner = model_of(field)
+        if inner is not None:
+            yield from _fields_of(inner, f"{path}.")
+
+
+def model_of(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a field that has fields of its own, or is a list of such."""
+    waiting: list[Any] = [field.annotation]
+    for kind in waiting:
+        waiting += get_args(kind)
+    return next((kind for kind in waiting if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def _key_problem(input_schema: JsonObject, name: str) -> str | None:
+    """Return why an argument cannot be a part of an idempotency key; None if it can."""
+    properties = as_object(input_schema.get("properties"))
+    if name not in properties:
+        return "is no property of input_schema"
+    if name not in input_schema.get("required", ()):
+        return "is not required by input_schema: a call without it would be equal to any other without it"
+    schema = as_object(properties[name])
+    if {"type", "enum", "const"}.isdisjoint(schema):
+        return f"must have a type in input_schema: {', '.join(sorted(_PLAIN_TYPES))}"
+    listed = schema.get("type", [])
+    types = set(cast(list[str], listed if isinstance(listed, list) else [listed]))
+    values = [*schema.get("enum", []), *([schema["const"]] if "const" in schema else [])]
+    if not types <= _PLAIN_TYPES or any(isinstance(value, dict | list) for value in values):
+        return f"may be nested: a key is made of {', '.join(sorted(_PLAIN_TYPES))} only"
+    return None

@@ -1,0 +1,485 @@
+"""The fields of a manifest that have fields of their own, each with its words and its checks.
+
+docs/manifest.md and docs/manifest.schema.json are made of these models and their words: `python -m
+tests.docs.manifest_pages`.
+"""
+
+import difflib
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, Self, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from stepwire.catalog import tools
+from stepwire.catalog.manifest_faults import invisible_faults
+from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.schemas.defaults import resolved
+from stepwire.schemas.validation import violations_of
+from stepwire.tasks.expressions import InvalidExpression, expression_of
+from stepwire.tasks.ids import LETTERS
+from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
+from stepwire.tasks.races import LARGEST_CONSTANTS, MOST_ARMS, NO_RETRY, Arm, Race
+from stepwire.tasks.retries import ALL, MOST_ATTEMPTS, Attempt, Retry
+from stepwire.tasks.shaping import template_of
+from stepwire.tasks.task import LONGEST_TTL
+from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved
+
+DEFAULT_WINDOW: Final = timedelta(hours=1)
+# An older claim of a key is one whose request is over (`IdempotentCalls`).
+SHORTEST_WINDOW: Final = timedelta(minutes=1)
+LARGEST_ADDITION: Final = 8_192  # bytes of JSON
+MOST_BLOCKS_WRITTEN: Final = 20
+MOST_ERRORS: Final = 20
+LARGEST_BACKOFF: Final = 10.0
+LONGEST_PAUSE: Final = timedelta(days=1)
+"""Of a retry's delay, and of the head start of an arm's rivals."""
+_KEY: Final = f"^{KEY_PATTERN.pattern}$"
+_ARM: Final = r"^[A-Za-z0-9_-]{1,32}$"
+ROLE_PATTERN: Final = r"^arn:[a-z-]+:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
+SHAPES_WITHIN: Final = {
+    _ARM: "1 to 32 letters, digits, '_' and '-'",
+    _KEY: "1 to 64 letters, digits, '_', '-' and '.'",
+    ROLE_PATTERN: "the ARN of a role, such as arn:aws:iam::123456789012:role/name",
+}
+"""What a text must be, by its pattern."""
+# Keywords whose schemas describe the same object.
+_SAME_PLACE: Final = ("allOf", "anyOf", "oneOf")
+_SAME_PLACE_ALONE: Final = ("if", "then", "else")
+
+
+def visible_title(text: str) -> str:
+    """Refuse a line with a character that nobody sees."""
+    for fault in invisible_faults(text):
+        raise ValueError(fault)
+    return text
+
+
+def visible_text(text: str) -> str:
+    """Refuse a text with a character that nobody sees."""
+    for fault in invisible_faults(text, keep="\n\r\t"):
+        raise ValueError(fault)
+    return text
+
+
+MemberName = Annotated[str, Field(min_length=1, max_length=64)]
+Role = Annotated[str, Field(pattern=ROLE_PATTERN, max_length=2048)]
+Title = Annotated[str, AfterValidator(visible_title)]
+Text = Annotated[str, AfterValidator(visible_text)]
+
+
+class Fields(BaseModel):
+    """Fields of a manifest; there are no others."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class Annotations(Fields):
+    """What a client may tell its user of a tool's behaviour: hints of the protocol, no guarantees."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    title: Title | None = None
+    """As `title`, for clients that look for it here."""
+    # The wire's names, as users know them.
+    readOnlyHint: bool | None = None  # noqa: N815
+    """Whether the tool changes nothing."""
+    destructiveHint: bool | None = None  # noqa: N815
+    """Whether what it changes may be lost."""
+    idempotentHint: bool | None = None  # noqa: N815
+    """Whether a second call with the same arguments changes nothing more."""
+    openWorldHint: bool | None = None  # noqa: N815
+    """Whether it acts on things outside your systems."""
+
+
+class Confirm(Fields):
+    """What the user is asked before the workflow begins."""
+
+    message: Text
+    """What the user reads; `{name}` stands for the value of that argument."""
+    key: str = Field(default="confirm", pattern=_KEY)
+    """The key of the question."""
+    # Named as clients know it would be `requestedSchema`; here it stands beside `input_schema`.
+    schema_: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}}, alias="schema")
+    """The form that the user fills in: simple fields only."""
+    input_key: MemberName | None = None
+    """The member of the workflow's input that gets the answer. Without it, the workflow does not get it."""
+
+    @model_validator(mode="after")
+    def check_form(self) -> Self:
+        """Check that clients can show the form: simple fields only (M47)."""
+        try:
+            elicitation_of({"message": self.message, "requestedSchema": self.schema_})
+        except InvalidQuestion as error:
+            raise ValueError(str(error).replace("/requestedSchema", "/schema")) from None
+        return self
+
+    def confirmation(self) -> tools.Confirmation:
+        """Return the question of the tool."""
+        return tools.Confirmation(self.key, self.message, write(self.schema_), self.input_key)
+
+
+class Idempotency(Fields):
+    """Which arguments make calls equal, and for how long."""
+
+    arguments: list[str] = Field(min_length=1)
+    """The arguments that make two calls the same: required and plain."""
+    window: timedelta | None = Field(default=None, ge=SHORTEST_WINDOW, le=LONGEST_TTL)
+    """For how long. Without it: PT1H, or the `ttl` if that is shorter."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def takes_a_list(cls, value: Any) -> Any:
+        """Read the short form: the arguments alone."""
+        return {"arguments": cast(Any, value)} if isinstance(value, list) else value
+
+    def for_tasks_of(self, ttl: timedelta) -> tools.Idempotency:
+        """Return what makes the calls of a tool with this `ttl` equal."""
+        return tools.Idempotency(tuple(self.arguments), self.window or min(DEFAULT_WINDOW, ttl))
+
+
+class ContextFields(Fields):
+    """Who calls, as a member of the workflow's input."""
+
+    input_key: MemberName
+    """The member of the workflow's input that says who calls. No caller can set it."""
+    claims: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default_factory=list[str], max_length=20)
+    """The claims that the workflow gets, and no others."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def takes_a_name(cls, value: Any) -> Any:
+        """Read the short form: the name of the member alone."""
+        return {"input_key": value} if isinstance(value, str) else value
+
+    @field_validator("claims")
+    @classmethod
+    def check_claims(cls, claims: list[str]) -> list[str]:
+        """Check that no claim is listed twice."""
+        twice = next((name for name in claims if claims.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice!r} is listed twice")
+        return claims
+
+
+class InputFields(Fields):
+    """What is merged into the workflow's input."""
+
+    constants: dict[MemberName, Any] = Field(default_factory=dict[str, Any])
+    """Members that are always as written here. No caller can set them."""
+    defaults: dict[MemberName, Any] = Field(default_factory=dict[str, Any])
+    """Members for calls that leave them out. Clients are not shown them."""
+
+    @model_validator(mode="after")
+    def check_size(self) -> Self:
+        """Check that a call has room for arguments beside what is added to them."""
+        for name in ("constants", "defaults"):
+            if len(write(getattr(self, name)).encode()) > LARGEST_ADDITION:
+                raise ValueError(f"at {name}: larger than {LARGEST_ADDITION} bytes of JSON")
+        return self
+
+
+class OutputFields(Fields):
+    """What a client gets of the workflow's output."""
+
+    object: str | None = Field(default=None, min_length=1, max_length=2_000)
+    """A JMESPath expression for an S3 object below `result_prefix`, whose JSON is the output: [Leave large results in
+    S3](talking_workflows.md#leave-large-results-in-s3). Null: the output itself."""
+    structured: str | Literal[False] | None = None
+    """A JMESPath expression: the structured content. Without it: the whole output. `false`: none."""
+    text: str | None = Field(default=None, min_length=1, max_length=10_000)
+    """A template: the first block of the content."""
+    content: list[JsonObject] | None = Field(default=None, max_length=MOST_BLOCKS_WRITTEN)
+    """Content blocks of MCP; their texts are templates, and `each` is an expression for a list."""
+    meta: JsonObject = Field(default_factory=dict[str, Any])
+    """Members of the result's `_meta`; their texts are templates."""
+
+    @model_validator(mode="after")
+    def check_all(self) -> Self:
+        """Check that expressions, templates, blocks and the names of `_meta` are what they must be."""
+        for fault in (*self._structured_faults(), *self._content_faults(), *self._meta_faults()):
+            raise ValueError(fault)
+        return self
+
+    def compiled(self) -> JsonObject:
+        """Return the form that is stored with each task."""
+        text = [] if self.text is None else [{"type": "text", "text": self.text}]
+        blocks = [*text, *(self.content or [])]
+        return {
+            **({} if self.object is None else {"object": self.object}),
+            **({} if self.structured is None else {"structured": self.structured}),
+            **({"content": blocks} if text or self.content is not None else {}),
+            **({"meta": self.meta} if self.meta else {}),
+        }
+
+    def _structured_faults(self) -> Iterator[str]:
+        if self.object is not None:
+            yield from _faults_of("object", lambda: expression_of(cast(str, self.object)))
+        if isinstance(self.structured, str):
+            yield from _faults_of("structured", lambda: expression_of(cast(str, self.structured)))
+        elif self.structured is False and self.text is None and not self.content:
+            yield "at structured: without structured content there must be text or content"
+
+    def _content_faults(self) -> Iterator[str]:
+        if self.text is not None:
+            yield from _template_faults("text", self.text)
+        for number, block in enumerate(self.content or []):
+            yield from _block_faults(f"content.{number}", block)
+
+    def _meta_faults(self) -> Iterator[str]:
+        for name, value in self.meta.items():
+            if not name or is_reserved(name):
+                yield f"at meta: {name!r} is not yours: {RESERVED_WORDS}"
+            yield from _template_faults(f"meta.{name}", value)
+
+
+class ArmFields(Fields):
+    """One of the state machines that race."""
+
+    name: str = Field(pattern=_ARM)
+    """What the result and messages call it."""
+    state_machine: str | None = Field(default=None, min_length=1)
+    """As `state_machine` of the tool, which holds for arms that name none."""
+    role: Role | None = None
+    """As `role` of the tool, for an arm with a `state_machine` of its own."""
+    constants: dict[MemberName, Any] = Field(default_factory=dict[str, Any])
+    """Members that the input of this arm alone has. No caller can set them."""
+    delay: timedelta = Field(default=timedelta(), ge=timedelta(), le=LONGEST_PAUSE)
+    """How long after the others it starts: their head start. It waits no longer than they run."""
+
+
+class RaceFields(Fields):
+    """State machines that work on one call at the same time: enough successes decide it."""
+
+    arms: list[ArmFields] = Field(min_length=2, max_length=MOST_ARMS)
+    """The state machines that race, two to five: a list of these fields."""
+    quorum: int = Field(default=1, ge=1, le=MOST_ARMS, strict=True)
+    """How many arms must succeed. The result is that of the arm with which there are enough."""
+    slots: Literal["one", "each"] = "one"
+    """How many of its caller's `MostActiveTasks` a call takes: `one`, or one for `each` arm."""
+
+    @model_validator(mode="after")
+    def check_together(self) -> Self:
+        """Check what no field can tell alone."""
+        names = [arm.name for arm in self.arms]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"at arms: the name {twice!r} is given twice")
+        if self.quorum > len(self.arms):
+            raise ValueError(f"at quorum: must be at most {len(self.arms)}, the number of arms")
+        at_once = sum(arm.delay == timedelta() for arm in self.arms)
+        if at_once < self.quorum:
+            raise ValueError(
+                f"at arms: at least {self.quorum} must start at once, without delay: as many as the quorum"
+            )
+        if len(write([arm.constants for arm in self.arms]).encode()) > LARGEST_CONSTANTS:
+            raise ValueError(f"at arms: the constants of all arms together are larger than {LARGEST_CONSTANTS} bytes")
+        return self
+
+    def race(self, state_machine: str | None, role: str | None, retry: Retry | None) -> Race:
+        """Return the race of the tool.
+
+        Args:
+            state_machine: the machine of arms that name none.
+            role: its role.
+            retry: the policy of each arm.
+        """
+        arms = tuple(
+            Arm(
+                arm.name,
+                letter,
+                arm.state_machine or state_machine or "",
+                (arm.role if arm.state_machine else role) or "",
+                write(arm.constants) if arm.constants else "",
+                arm.delay,
+                Attempt(retry or NO_RETRY),
+            )
+            for letter, arm in zip(LETTERS, self.arms, strict=False)
+        )
+        return Race(arms, self.quorum, len(arms) if self.slots == "each" else 1)
+
+
+class RetryFields(Fields):
+    """When another attempt follows a failed one."""
+
+    attempts: int = Field(ge=2, le=MOST_ATTEMPTS, strict=True)
+    """The most attempts, the first included."""
+    # What Step Functions takes for an error's name.
+    errors: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
+        default_factory=lambda: [ALL], min_length=1, max_length=MOST_ERRORS
+    )
+    """Names of errors, as `ErrorEquals` of Amazon States Language matches them, with `States.ALL`, `States.TaskFailed`
+    and `States.Timeout`."""
+    mode: Literal["restart", "redrive"] = "restart"
+    """`restart`: a new execution with the same input. `redrive`: the failed execution goes on from its failed state."""
+    fallback: Literal["restart", "none"] | None = None
+    """What follows if Step Functions refuses to redrive. `restart`: a new execution. `none`: the task ends. Only with
+    `mode: redrive`, where `restart` is the default."""
+    delay: timedelta = Field(default=timedelta(seconds=1), ge=timedelta(), le=LONGEST_PAUSE)
+    """The time from the first failure to the second attempt."""
+    backoff: float = Field(default=2.0, ge=1.0, le=LARGEST_BACKOFF, strict=True)
+    """The factor by which each further delay is longer."""
+    longest_delay: timedelta = Field(default=timedelta(hours=1), ge=timedelta(), le=LONGEST_PAUSE)
+    """No delay is longer than this."""
+    jitter: Literal["none", "full"] = "none"
+    """`full`: each delay is a random part of its length, so that tasks do not all come back at once."""
+
+    @model_validator(mode="after")
+    def check_together(self) -> Self:
+        """Check what no field can tell alone."""
+        if self.fallback is not None and self.mode != "redrive":
+            raise ValueError("at fallback: only mode: redrive can fall back; leave it out")
+        if self.longest_delay < self.delay:
+            raise ValueError("at longest_delay: must be at least delay")
+        if len(self.errors) > 1 and ALL in self.errors:
+            raise ValueError(f"at errors: {ALL} includes the others; write it alone")
+        return self
+
+    def policy(self) -> Retry:
+        """Return the policy of the tool."""
+        return Retry(
+            self.attempts,
+            tuple(self.errors),
+            redrives=self.mode == "redrive",
+            may_restart=self.fallback != "none",
+            delay=self.delay,
+            backoff=self.backoff,
+            longest_delay=self.longest_delay,
+            has_jitter=self.jitter == "full",
+        )
+
+
+def added_faults(
+    input_schema: JsonObject, shape: InputFields | None, context: ContextFields | None, confirm_key: str | None
+) -> Iterator[str]:
+    """Yield why the names that the server sets do not fit: each is one thing, and nothing that callers send."""
+    shape = shape or InputFields()
+    added = {f"input.constants.{name}": name for name in shape.constants}
+    added |= {"context.input_key": context.input_key} if context else {}
+    offered = set(offered_names(input_schema))
+    taken: dict[str, str] = {confirm_key: "confirm.input_key"} if confirm_key else {}
+    for field, name in added.items():
+        if name in offered:
+            yield f"at {field}: {name!r} is a property of input_schema, which callers set: choose another name"
+        elif name in taken:
+            yield f"at {field}: {name!r} is also the name in {taken[name]}"
+        taken.setdefault(name, field)
+    for name, value in shape.defaults.items():
+        if name in taken:
+            yield f"at input.defaults.{name}: {name!r} is also the name in {taken[name]}"
+        yield from (f"at input.defaults.{name}: {fault}" for fault in _default_faults(input_schema, name, value))
+
+
+def _default_faults(input_schema: JsonObject, name: str, value: Json) -> Iterator[str]:
+    if name not in as_object(input_schema.get("properties")):
+        return
+    only: JsonObject = {key: input_schema[key] for key in ("$defs", "$schema") if key in input_schema}
+    schema = {**only, "type": "object", "properties": {name: input_schema["properties"][name]}}
+    yield from (str(fault) for fault in violations_of(write(schema), {name: value})[:1])
+
+
+def offered_names(schema: JsonObject) -> Iterator[str]:
+    """Yield the names of the properties that a schema describes at its top, also by what it refers to."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield from as_object(one.get("properties"))
+        yield from cast(list[str], one.get("required", []))
+        parts = [part for keyword in _SAME_PLACE for part in cast(list[Json], one.get(keyword, []))]
+        parts += [one[keyword] for keyword in _SAME_PLACE_ALONE if keyword in one]
+        parts += as_object(one.get("dependentSchemas")).values()
+        waiting += [as_object(part) for part in parts]
+        waiting += [resolved(schema, one["$ref"])] if "$ref" in one else []
+
+
+def output_faults(output: OutputFields | None, output_schema: JsonObject | None, largest: int) -> Iterator[str]:
+    """Yield why a shape does not fit the schema that the tool promises; both are stored with each task."""
+    if output is None:
+        return
+    if output.structured is False and output_schema is not None:
+        yield "at output.structured: output_schema promises structured content, so it must not be false"
+    if len(write([output.compiled(), output_schema]).encode()) > largest:
+        yield f"at output: together with output_schema larger than {largest} bytes of JSON"
+
+
+def _block_faults(where: str, block: JsonObject) -> Iterator[str]:
+    kind = block.get("type")
+    kinds = block_fields()
+    if not isinstance(kind, str) or kind not in kinds:
+        yield f"at {where}.type: must be one of {', '.join(kinds)}"
+        return
+    known, required = kinds[kind]
+    for name in block:
+        if name not in known and name != "each":
+            near = difflib.get_close_matches(name, known, n=1)
+            words = f"did you mean {near[0]}?" if near else f"a block of type {kind} has {', '.join((*known, 'each'))}"
+            yield f"at {where}.{name}: unknown field; {words}"
+    yield from (f"at {where}.{name}: is missing" for name in required if name not in block)
+    if "each" in block:
+        yield from _faults_of(f"{where}.each", lambda: expression_of(str(block["each"])))
+    yield from _template_faults(where, {name: part for name, part in block.items() if name != "each"})
+
+
+def _template_faults(where: str, template: Json) -> Iterator[str]:
+    if isinstance(template, str):
+        yield from _faults_of(where, lambda: template_of(template))
+    elif isinstance(template, list):
+        for number, part in enumerate(cast(list[Json], template)):
+            yield from _template_faults(f"{where}.{number}", part)
+    else:
+        for name, part in as_object(template).items():
+            yield from _template_faults(f"{where}.{name}", part)
+
+
+def _faults_of(where: str, check: Any) -> Iterator[str]:
+    try:
+        check()
+    except InvalidExpression as error:
+        yield f"at {where}: {error}"
+
+
+def race_faults(race: RaceFields | None, state_machine: str | None, role: str | None, ttl: timedelta) -> Iterator[str]:
+    """Yield why the arms do not fit the rest of the manifest."""
+    if race is None:
+        if state_machine is None:
+            yield "at state_machine: is missing"
+        return
+    unnamed = [arm for arm in race.arms if arm.state_machine is None]
+    if not unnamed and (state_machine or role):
+        yield "at state_machine: each arm names its own: leave it out, with its role"
+    if role and not state_machine:
+        yield "at role: there is no state_machine that it could run: an arm names its own role"
+    for arm in unnamed:
+        yield from _unnamed_faults(arm, state_machine)
+    for arm in race.arms:
+        if arm.delay >= ttl:
+            yield f"at race.arms: the delay of {arm.name!r} must be shorter than ttl, after which nothing starts"
+
+
+def _unnamed_faults(arm: ArmFields, state_machine: str | None) -> Iterator[str]:
+    if state_machine is None:
+        yield f"at race.arms: the arm {arm.name!r} names no state_machine, and neither does the tool"
+    if arm.role is not None:
+        yield f"at race.arms: the arm {arm.name!r} has a role without a state_machine of its own"
+
+
+def constants_faults(
+    race: RaceFields | None,
+    input_schema: JsonObject,
+    shape: InputFields | None,
+    context: ContextFields | None,
+    confirm_key: str | None,
+) -> Iterator[str]:
+    """Yield why the constants of an arm do not fit: a member is set by an arm, by the tool, or by the caller."""
+    taken = dict.fromkeys(offered_names(input_schema), "a property of input_schema, which callers set")
+    shape = shape or InputFields()
+    taken |= dict.fromkeys((*shape.constants, *shape.defaults), "also a name in input")
+    taken |= {context.input_key: "also the name in context.input_key"} if context else {}
+    taken |= {confirm_key: "also the name in confirm.input_key"} if confirm_key else {}
+    for arm in race.arms if race else ():
+        for name in arm.constants:
+            if name in taken:
+                yield f"at race.arms: the constant {name!r} of {arm.name!r} is {taken[name]}: choose another name"

@@ -1,0 +1,198 @@
+"""The registered tools as function catalog publishes them, and the catalog of the moment, which has them too.
+
+Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic. The rules: the
+table is asked when tools are listed or called, and at most once in 30 seconds; never by a poll of a task. A tool of the
+release wins over a registered one of its name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.json import decode, encode
+from msgspec.structs import replace
+
+from stepwire.catalog.tools import Catalog, CompiledTool, Tool, catalog_text, compiled_in, read_catalog
+from stepwire.errors import CatalogError
+
+LARGEST_SHARD: Final = 300_000
+"""Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""
+LARGEST_REASON: Final = 500  # characters
+LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
+MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
+REREAD_AFTER: Final = timedelta(seconds=30)
+
+
+class Endpoint(Struct, frozen=True):
+    """What a registered tool must fit."""
+
+    name: str
+    """Name of the stack."""
+    machine_prefix: str
+    """What the ARNs of its account's and Region's state machines begin with."""
+    checks_scopes: bool
+    """Whether scopes that a manifest names are checked."""
+    roles: tuple[str, ...] = ()
+    """ARNs of the roles that manifests may name; one may end in *."""
+
+
+class Registered(Struct, frozen=True):
+    """A tool as its owner registered it."""
+
+    tool: str
+    """Last part of the parameter's name."""
+    source: str
+    """Name of the parameter."""
+    text: str
+    """The manifest."""
+
+
+class Refusal(Struct, frozen=True, omit_defaults=True):
+    """A registered tool whose manifest is not served as it is."""
+
+    tool: str
+    source: str
+    """Name of the parameter."""
+    reason: str
+    """What is wrong and what would be right, in words for the tool's owner."""
+    serves_previous: bool
+    """Whether the last good manifest of the tool still serves."""
+    digest: str = ""
+    """Names the manifest if the fault is its own: it is not read again until it changes, or the schedule comes."""
+
+
+class Earlier(Struct, frozen=True):
+    """What the last run leaves to the next one, beside the tools, and to operators."""
+
+    refused: tuple[Refusal, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """Names of the tools for which the run had no time, in the order of their turns."""
+    left_out: int = 0
+    """How many refusals had no room."""
+
+
+NOTHING_EARLIER: Final = Earlier()
+
+
+class Compiled(Struct, frozen=True):
+    """The registered tools, by name."""
+
+    tools: Mapping[str, CompiledTool]
+    refusals: tuple[Refusal, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """Names of the tools for which there was no time, in the order of their turns."""
+
+    def shards(self) -> tuple[str, ...]:
+        """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes."""
+        return tuple(catalog_text(part) for part in self._parts())
+
+    def _parts(self) -> Iterator[list[CompiledTool]]:
+        part, size = list[CompiledTool](), 0
+        for _, one in sorted(self.tools.items()):
+            its_size = len(encode(one))
+            if part and size + its_size > LARGEST_SHARD:
+                yield part
+                part, size = [], 0
+            part.append(one)
+            size += its_size
+        if part:
+            yield part
+
+    def refusals_text(self) -> str:
+        """Return what waits and the refusals as JSON text that fits one item; what does not fit is counted."""
+        waiting, refused = self.waiting[:MOST_WAITING], list[Refusal]()
+        size = len(encode(waiting))
+        for one in self.refusals:
+            short = replace(one, reason=one.reason[:LARGEST_REASON])
+            size += len(encode(short)) + 1
+            if size > LARGEST_REFUSALS:
+                break
+            refused.append(short)
+        return encode(Earlier(tuple(refused), waiting, len(self.refusals) - len(refused))).decode()
+
+
+def entries_in(shard: str) -> dict[str, CompiledTool]:
+    """Read the tools of a shard, by name; empty where another version wrote it."""
+    with suppress(CatalogError):
+        return {one.tool.name: one for one in compiled_in(shard)}
+    return {}
+
+
+def earlier_in(text: str) -> Earlier:
+    """Read what `refusals_text` returned."""
+    return decode(text, type=Earlier)
+
+
+class Published(Struct, frozen=True):
+    """The registered tools as they were last compiled."""
+
+    version: str
+    shards: tuple[str, ...]
+    """Texts that `read_catalog` reads."""
+
+
+class CatalogSource(Protocol):
+    """Where compiled tools are published."""
+
+    def read(self, known: str | None) -> Published | None:
+        """Return what is published; None if that is still the version `known`."""
+        ...
+
+
+class LiveCatalog(Catalog):
+    """The tools that clients may call now."""
+
+    def __init__(
+        self,
+        built_in: Catalog,
+        source: CatalogSource,
+        now: Callable[[], datetime],
+        report: Callable[[Exception], None],
+    ) -> None:
+        self._built_in = built_in
+        self._source = source
+        self._now = now
+        self._report = report
+        self._catalog: Catalog | None = None
+        self._version: str | None = None
+        self._next_look = datetime.min.replace(tzinfo=now().tzinfo)
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by name, read anew where it is time."""
+        return self._current().tools
+
+    def known(self, name: str) -> Tool | None:
+        """Return the tool of that name as this instance knows it; only the first such question asks the table."""
+        return (self._catalog or self._current()).known(name)
+
+    def _current(self) -> Catalog:
+        if self._catalog is not None and self._now() < self._next_look:
+            return self._catalog
+        # First: whoever asks meanwhile gets the tools of before.
+        self._next_look = self._now() + REREAD_AFTER
+        try:
+            self._look()
+        except Exception as fault:  # what is published is read again after the pause
+            if self._catalog is None:
+                raise
+            self._report(fault)
+        return self._catalog or self._built_in
+
+    def _look(self) -> None:
+        published = self._source.read(self._version)
+        if published is None:
+            self._catalog = self._catalog or self._built_in
+            return
+        registered = {tool.name: tool for shard in published.shards for tool in self._tools_in(shard)}
+        self._catalog = Catalog({**registered, **self._built_in.tools}.values())
+        self._version = published.version
+
+    def _tools_in(self, shard: str) -> Iterable[Tool]:
+        try:
+            return read_catalog(shard, {}).in_order
+        except CatalogError as fault:  # another version compiled it; function catalog of this one does so anew
+            self._report(fault)
+            return ()

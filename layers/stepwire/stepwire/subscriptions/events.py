@@ -1,0 +1,221 @@
+"""What may happen to a task, the events that this is, and the arguments that narrow them. Pure.
+
+One change may be an event of two types: the end of a task is `task.finished` and `task.status_changed`. So changes are
+recorded, and events are made when they are read or delivered. The types are what `events/list` shows and every other
+method checks.
+"""
+
+from datetime import datetime
+from typing import Final, cast
+
+from msgspec import Struct
+
+from stepwire.errors import InvalidParams, UnknownTask
+from stepwire.json_text import Json, JsonObject, is_object
+from stepwire.rendering import timestamp
+from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.task import Progress, Task
+
+FINISHED: Final = "task.finished"
+INPUT_REQUIRED: Final = "task.input_required"
+PROGRESSED: Final = "task.progressed"
+STATUS_CHANGED: Final = "task.status_changed"
+
+WEBHOOK: Final = "webhook"
+POLL: Final = "poll"
+
+_ARGUMENTS: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "description": "Only tasks of this tool."},
+        "taskId": {"type": "string", "description": "Only this task."},
+    },
+    "additionalProperties": False,
+}
+_TEXT: Final[JsonObject] = {"type": "string"}
+_MOMENT: Final[JsonObject] = {"type": "string", "format": "date-time"}
+_OF_A_TASK: Final[JsonObject] = {
+    "taskId": {"type": "string", "description": "Id of the task; fetch it with tasks/get or the tool task_result."},
+    "tool": _TEXT,
+    "status": {"type": "string", "description": "Status of the task; also expired, and removed."},
+    "version": {"type": "integer", "description": "Of two events of one task, the higher version is later."},
+    "createdAt": _MOMENT,
+    "lastUpdatedAt": _MOMENT,
+    "expiresAt": _MOMENT,
+}
+_OF_A_CHANGE: Final[JsonObject] = {
+    **_OF_A_TASK,
+    "previousStatus": {"type": ["string", "null"], "description": "null: the task is new."},
+    "isError": {"type": "boolean", "description": "Whether the tool failed; of completed tasks only."},
+}
+_OF_PROGRESS: Final[JsonObject] = {
+    **_OF_A_TASK,
+    "progress": {"type": "number"},
+    "total": {"type": "number", "description": "Absent if it is not known."},
+}
+_REQUIRED: Final = list(_OF_A_TASK)
+
+
+def _type(description: str, properties: JsonObject, also_required: str) -> JsonObject:
+    required = [*_REQUIRED, also_required]
+    schema: JsonObject = {"type": "object", "properties": properties, "required": required}
+    return {"description": description, "inputSchema": _ARGUMENTS, "payloadSchema": schema}
+
+
+_TYPES: Final[dict[str, JsonObject]] = {
+    FINISHED: _type("A task has ended: it is completed, failed or cancelled.", _OF_A_CHANGE, "previousStatus"),
+    INPUT_REQUIRED: _type("A task waits for an answer.", _OF_A_CHANGE, "previousStatus"),
+    PROGRESSED: _type("A running task has come about a tenth of its way further.", _OF_PROGRESS, "progress"),
+    STATUS_CHANGED: _type("A task is new, or its status has changed.", _OF_A_CHANGE, "previousStatus"),
+}
+EVENT_NAMES: Final = tuple(_TYPES)
+
+
+def listed(modes: tuple[str, ...]) -> list[JsonObject]:
+    """Return the types of events as `events/list` shows them, with the modes of delivery."""
+    return [{"name": name, "delivery": list(modes), **shown} for name, shown in _TYPES.items()]
+
+
+class Filter(Struct, frozen=True):
+    """Which events a caller wants: the type, and optionally one tool or one task."""
+
+    name: str
+    tool: str | None = None
+    task_id: TaskId | None = None
+
+    @property
+    def arguments(self) -> JsonObject:
+        """The arguments that make this filter."""
+        given = {"tool": self.tool, "taskId": self.task_id}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def filter_of(name: str, arguments: Json) -> Filter:
+    """Return the filter of a known type.
+
+    Raises:
+        InvalidParams: the arguments do not match the type's `inputSchema`.
+        UnknownTask: no task of any caller has such an id.
+    """
+    if arguments is None:
+        return Filter(name)
+    if not is_object(arguments):
+        raise InvalidParams("params.arguments must be an object.")
+    values = cast(JsonObject, arguments)
+    unknown = sorted(set(values) - {"tool", "taskId"})
+    if unknown:
+        raise InvalidParams(f"params.arguments.{unknown[0][:40]} is not known: {name} takes tool and taskId.")
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise InvalidParams(f"params.arguments.{key} must be a string.")
+    task_id = task_id_of(values.get("taskId"))
+    if "taskId" in values and task_id is None:
+        raise UnknownTask
+    return Filter(name, values.get("tool"), task_id)
+
+
+_ENDS: Final = frozenset({"completed", "failed", "cancelled"})
+_STEPS: Final = 10  # events of progress from 0 to 100%
+
+
+class Change(Struct, frozen=True, omit_defaults=True):
+    """What happened to a task: its status changed, or it made progress."""
+
+    task_id: TaskId
+    tool: str
+    status: str
+    """A status of MCP 2026-07-28, `expired` or `removed`."""
+    previous_status: str | None
+    """None for a new task; the same as `status` for progress."""
+    version: int
+    at: datetime
+    created_at: datetime
+    last_updated_at: datetime
+    expires_at: datetime
+    is_error: bool | None = None
+    """Whether the tool failed; None for a task that is not completed."""
+    progress: Progress | None = None
+    """How far the task is; only for progress."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same change."""
+        return f"{self.task_id}-{self.version}"
+
+    def is_of(self, name: str) -> bool:
+        """Tell whether this change is an event of a type."""
+        if name == PROGRESSED:
+            return self.progress is not None
+        if self.progress is not None:
+            return False
+        matches = {FINISHED: self.status in _ENDS, INPUT_REQUIRED: self.status == "input_required"}
+        return matches.get(name, name == STATUS_CHANGED)
+
+    def matches(self, wanted: Filter) -> bool:
+        """Tell whether a caller of this task wants to hear of this change."""
+        is_tool = wanted.tool in (None, self.tool)
+        return self.is_of(wanted.name) and is_tool and wanted.task_id in (None, self.task_id)
+
+    def event(self, name: str) -> JsonObject:
+        """Return this change as an event of a type that it is of."""
+        return {
+            "eventId": f"{self.id}.{name.removeprefix('task.')}",
+            "name": name,
+            "timestamp": timestamp(self.at),
+            "data": self._data(),
+        }
+
+    def _data(self) -> JsonObject:
+        shown: JsonObject = {"taskId": self.task_id, "tool": self.tool, "status": self.status}
+        if self.progress is None:
+            shown["previousStatus"] = self.previous_status
+            shown |= {} if self.is_error is None else {"isError": self.is_error}
+        else:
+            shown["progress"] = self.progress.done
+            shown |= {} if self.progress.total is None else {"total": self.progress.total}
+        return {
+            **shown,
+            "version": self.version,
+            "createdAt": timestamp(self.created_at),
+            "lastUpdatedAt": timestamp(self.last_updated_at),
+            "expiresAt": timestamp(self.expires_at),
+        }
+
+
+class Recorded(Struct, frozen=True):
+    """A change in the record of its caller."""
+
+    number: int
+    """In the order of the changes, without gaps while the caller's changes are recorded."""
+    change: Change
+
+
+def has_come_further(before: Progress | None, after: Progress | None) -> bool:
+    """Tell whether a task has made progress that is worth an event: a tenth, or twice as much if no total is known."""
+    if after is None:
+        return False
+    return before is None or _step(after) > _step(before)
+
+
+def _step(progress: Progress) -> int:
+    if progress.total:
+        return int(_STEPS * min(1.0, max(0.0, progress.done / progress.total)))
+    return int(min(max(0.0, progress.done), 2.0**53)).bit_length()
+
+
+def progress_of(before: Task, after: Task, status: str) -> Change | None:
+    """Return the change of a running task whose status stays the same; None if it has not come much further."""
+    if after.has_ended or not has_come_further(before.progress, after.progress):
+        return None
+    return Change(
+        after.task_id,
+        after.work.tool,
+        status,
+        status,
+        after.version,
+        after.last_updated_at,
+        after.created_at,
+        after.last_updated_at,
+        after.expires_at,
+        progress=after.progress,
+    )

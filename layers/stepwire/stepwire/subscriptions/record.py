@@ -1,0 +1,108 @@
+"""The record of a caller's changes: written from the table's stream, and read by `events/poll`.
+
+It is kept only for callers who have asked for events. The changes of one caller arrive in order, in one place: the
+caller's tasks are in one partition of the table. One poll, of a client without an address, reads a bounded part.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Final
+
+from msgspec import Struct
+
+from stepwire.json_text import JsonObject
+from stepwire.principal import Principal
+from stepwire.subscriptions.events import Change, Filter
+from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
+from stepwire.subscriptions.positions import RETENTION, Position, cursor_of, start_of
+
+MOST_READ: Final = 200  # changes in one poll
+MOST_EVENTS: Final = 100
+USUAL_EVENTS: Final = 50
+NEXT_POLL: Final = timedelta(seconds=15)
+
+
+class OwnedChange(Struct, frozen=True):
+    """A change of a caller's task."""
+
+    owner: Principal
+    change: Change
+
+
+class Recording(Struct, frozen=True):
+    """Records changes."""
+
+    store: EventStore
+    subscriptions: SubscriptionStore
+    ring: Ring
+    now: Callable[[], datetime]
+
+    def record(self, changes: Sequence[OwnedChange]) -> None:
+        """Record each change whose caller has asked for events; one read for each caller.
+
+        Raises:
+            Exception: some may not be recorded. All must be given again; those that were recorded are then told twice.
+        """
+        at = self.now()
+        in_order = sorted(changes, key=lambda one: one.owner)  # stable: the order of a caller's changes is kept
+        for owner, group in groupby(in_order, key=lambda one: one.owner):
+            head = self.store.head(owner, at)
+            if head is not None:
+                its = [one.change for one in group]
+                self.store.append(owner, head, its)
+                self._ring(owner, its, at)
+
+    def _ring(self, owner: Principal, changes: Sequence[Change], at: datetime) -> None:
+        """Send a message to each subscription that is concerned and has none."""
+        untold = dict[str, str]()
+        for one, listener in self.subscriptions.live(owner, at).items():
+            its = [change.id for change in changes if change.matches(listener.wanted)]
+            if listener.asked_for in its:  # given again: whoever was to send the message may have failed
+                untold[one] = str(listener.asked_for)
+            elif its and not listener.is_told:
+                untold[one] = its[-1]
+        silent = self.subscriptions.ask(owner, untold, at) if untold else []
+        if silent:
+            self.ring(owner, silent)
+
+
+class Poll(Struct, frozen=True):
+    """What one poll asks for."""
+
+    owner: Principal
+    wanted: Filter
+    position: Position | None
+    """None: from now on."""
+    longest: timedelta | None = None
+    """The caller wants no events that are older."""
+    most: int = USUAL_EVENTS
+
+
+def poll(store: EventStore, asked: Poll, at: datetime) -> JsonObject:
+    """Return the events since the caller's position, and where the next poll begins."""
+    head = store.open_record(asked.owner, at, at + RETENTION)
+    start = start_of(asked.position, head, at, asked.longest)
+    most = min(asked.most, MOST_EVENTS)
+    floor = None if asked.longest is None else at - asked.longest
+    events, number, is_whole = list[JsonObject](), start.position.number, True
+    last_at = start.position.at
+    if number < head.number:
+        recorded = store.read(asked.owner, number, MOST_READ)
+        is_whole = len(recorded) < MOST_READ
+        for one in recorded:
+            if len(events) == most:
+                is_whole = False
+                break
+            number, last_at = one.number, max(last_at, one.change.at)
+            if one.change.matches(asked.wanted) and (floor is None or one.change.at >= floor):
+                events.append(one.change.event(asked.wanted.name))
+    # At the end of the record, the cursor is as new as this poll, however long nothing happens.
+    reached = Position(number, at if is_whole else min(last_at, at))
+    return {
+        "events": events,
+        "cursor": cursor_of(asked.owner, reached),
+        "truncated": start.is_truncated,
+        "hasMore": not is_whole,
+        "nextPollMs": NEXT_POLL // timedelta(milliseconds=1),
+    }
