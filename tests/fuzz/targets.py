@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from stepwire.catalog.manifest import fields
 from stepwire.server.pages import next_cursor
 from tests.fuzz import manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
@@ -81,28 +82,11 @@ _OF_EVENTS: Final = (
     *("NewImage", "eventName", "INSERT", "MODIFY", "REMOVE", "userIdentity", "SequenceNumber", "requests", "inputs"),
 )
 _OF_MANIFESTS: Final = (
-    *("context", "constants", "defaults", "structured", "meta", "each", "resource_link", "{total}", "{{", "}}"),
+    *dict.fromkeys(name for path in fields() for name in path.split(".")),
+    *("each", "resource_link", "optional", "forbidden", "{total}", "{{", "}}", "{principal}/", "{task_id}/", "{text}"),
     *("[*]", "[]", "[?", "&a", "@", "`1`", "sort_by(@, &a)", "join(', ', @)", "to_string(@)", "length(@)", "[@,@]"),
-    *("state_machine", "input_schema", "output_schema", "task_support", "optional", "forbidden", "poll_interval"),
-    *("longest_poll_interval", "annotations", "client_capabilities", "input_key", "scopes", "show_state", "P7D"),
-    *(
-        "result_bucket",
-        "result_prefix",
-        "{principal}/",
-        "{task_id}/",
-        "keep_result",
-        "{text}",
-        "!!int",
-        "!!float",
-        "!!bool",
-        "!!binary",
-        "!!set",
-        "!!timestamp",
-        "!!omap",
-        "&a",
-        "*a",
-    ),
-    *("<<:", "---", "|\n", ">\n", "? ", "2026-01-01", "0x1f", "1:30", ".inf", ".nan", "~", "PT0.1S"),
+    *("!!int", "!!float", "!!bool", "!!binary", "!!set", "!!timestamp", "!!omap", "*a", "P7D", "PT0.1S"),
+    *("<<:", "---", "|\n", ">\n", "? ", "2026-01-01", "0x1f", "1:30", ".inf", ".nan", "~"),
 )
 WORDS: Final = (
     *(*_HEADERS, *_MEMBERS, *_OF_EVENTS, *_OF_MANIFESTS, *METHODS, *VERSIONS, *mcp_requests.task_ids()),
