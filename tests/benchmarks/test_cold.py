@@ -91,11 +91,13 @@ def test_a_contender_that_answers_with_an_error_stops_the_measurement(found: Map
 @pytest.mark.parametrize(
     ("name", "calls", "modules", "size"),
     [
-        ("server/discover", (), 230, 1_500),
+        pytest.param("server/discover", (), 230, 1_500, marks=pytest.mark.long),
         ("tasks/get", ("GetItem",), 450, 400),
         ("tools/call that starts a workflow", ("GetItem", "UpdateItem", "PutItem", "StartExecution"), 460, 900),
-        ("tools/list, the catalog in the package", (), 230, 9_000),
-        ("tools/list, the catalog in the table", ("GetItem", "BatchGetItem"), 450, 9_000),
+        pytest.param("tools/list, the catalog in the package", (), 230, 9_000, marks=pytest.mark.long),
+        pytest.param(
+            "tools/list, the catalog in the table", ("GetItem", "BatchGetItem"), 450, 9_000, marks=pytest.mark.long
+        ),
     ],
 )
 def test_what_a_cold_request_imports_calls_and_answers(

@@ -28,6 +28,7 @@ def test_a_client_polls_until_the_task_has_ended() -> None:
     assert outcome == Outcome(wasted=(4 / 3 + 4) / 2, delay=1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("group", [ALL, PROGRAMS])
 @pytest.mark.parametrize("hint", [DEFAULT, WRAPPED])
 def test_the_hint_wastes_a_third_of_the_polls_of_a_fixed_one(
@@ -39,6 +40,7 @@ def test_the_hint_wastes_a_third_of_the_polls_of_a_fixed_one(
     assert found.outcome.delay <= 1.5 * found.fixed.delay
 
 
+@pytest.mark.long
 def test_the_page_and_the_plot_have_these_figures(compared: dict[str, list[Comparison]]) -> None:
     drawn = plot(compared)
 

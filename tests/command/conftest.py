@@ -88,7 +88,7 @@ def story() -> Story:
 NOBODY: Final = Callbacks()
 
 
-@pytest.fixture(scope="session", params=["mcp 1.30", "typescript"])
+@pytest.fixture(scope="session", params=["mcp 1.30", pytest.param("typescript", marks=pytest.mark.long)])
 def theirs(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a task server made with a released SDK, without our code."""
     if request.param == "typescript":

@@ -54,7 +54,9 @@ def test_what_needs_the_layer_names_it() -> None:
     assert ran.stdout.split() == ["2"] * len(NEEDS_THE_LAYER)
 
 
-@pytest.mark.parametrize("package", ["typer", "rich", "jsonschema"])
+@pytest.mark.parametrize(
+    "package", ["typer", *(pytest.param(name, marks=pytest.mark.long) for name in ("rich", "jsonschema"))]
+)
 def test_what_the_whole_command_needs_is_named(package: str) -> None:
     ran = without(package, "tools")
 

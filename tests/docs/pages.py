@@ -24,6 +24,10 @@ _LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING: Final = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
 
 
+# What a command of several lines has in its first.
+_OPENS: Final = re.compile(r"['\"`({<]|\b(?:do|then|else|in)\b|[|&]\s*$")
+
+
 @dataclass(frozen=True)
 class Page:
     """One document."""
@@ -107,4 +111,6 @@ def _is_whole(command: str) -> bool:
     """Tell whether a command is complete; a shell parses it without running it."""
     if command.endswith("\\\n"):
         return False
+    if not _OPENS.search(command):
+        return True
     return subprocess.run(["/bin/sh", "-n"], input=command, text=True, capture_output=True, check=False).returncode == 0

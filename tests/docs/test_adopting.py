@@ -150,6 +150,7 @@ def test_the_first_manifest_has_six_lines_and_is_a_good_one() -> None:
     assert len(first.strip().splitlines()) == 6
 
 
+@pytest.mark.long
 def test_the_commands_that_call_the_tool_are_run_as_they_are_shown(tmp_path: Path) -> None:
     (tmp_path / "settle_invoices.asl.yaml").write_text(WORKFLOW, encoding="utf-8")
     (template := tmp_path / "template.yaml").write_text(yaml.safe_dump(sam()), encoding="utf-8")

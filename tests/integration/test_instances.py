@@ -20,20 +20,23 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 120.5, "note": "Half."
 TEXTS = {"texts": ["Berlin", "Paris", "Rome"]}
 
 
+INSTANCES = (pytest.param(1, marks=pytest.mark.long, id="one instance"), pytest.param(2, id="two instances"))
+
+
 @pytest.fixture(scope="module")
 def clock() -> Clock:
     """The time of the handlers, which stands still."""
     return Clock()
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
+@pytest.fixture(scope="module", params=INSTANCES)
 def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """The root template, where plain calls do not wait, and other responses wait as long as needed."""
     with deployed(ROOT / "template.yaml", at_once, request.param, clock, InlineWaitSeconds="0") as stack:
         yield stack
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
+@pytest.fixture(scope="module", params=INSTANCES)
 def own_stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """A stack with a tool that needs a confirmation."""
     with deployed(Path(__file__).parent / "template.yaml", at_once, request.param, clock) as stack:

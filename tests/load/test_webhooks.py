@@ -54,7 +54,10 @@ ATTACKS: Final = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.parametrize(
+    "attack",
+    [pytest.param(one, marks=pytest.mark.long if one[0] > 1 else (), id=name) for name, one in ATTACKS.items()],
+)
 def test_slow_receivers_of_some_callers_delay_nobody_else_and_fill_no_queue(attack: tuple[int, int, float]) -> None:
     late, messages = attacked(*attack)
 

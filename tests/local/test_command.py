@@ -33,16 +33,6 @@ Json = dict[str, Any]
 COMMAND = [sys.executable, "-m", "local"]
 
 
-def failed(*arguments: str) -> str:
-    """Run the command; return its standard error after checking its exit code."""
-    ended = subprocess.run(
-        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
-    )
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    return ended.stderr
-
-
 @pytest.fixture
 def untouched_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Undo what the command changes in its process: signal handlers and the handlers of the root logger."""
@@ -246,8 +236,8 @@ def test_an_unknown_log_format_is_one_line(monkeypatch: pytest.MonkeyPatch, unto
     assert failed_here() == "error: LOG=xml is not a log format: choose one of text, json.\n"
 
 
-def test_a_missing_template_is_one_line_and_exit_code_2() -> None:
-    error = failed("--template", "gone.yaml", "--port", "0")
+def test_a_missing_template_is_one_line_and_exit_code_2(untouched_process: None) -> None:
+    error = failed_here("--template", "gone.yaml", "--port", "0")
 
     assert "error: gone.yaml does not exist" in error
     assert len(error.splitlines()) == 1

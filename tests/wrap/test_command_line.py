@@ -70,6 +70,7 @@ def variables_for(stack: LocalStack, folder: Path) -> dict[str, str]:
     }
 
 
+@long
 def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, tmp_path: Path) -> None:
     wrapped = stepwire(stack, tmp_path, "wrap", "--tag", "team=x")
 
@@ -97,10 +98,8 @@ def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, 
     assert "what answers cloudformation:DescribeStackResource is not AWS" in examined.stdout, "not served locally"
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "is_replaced"),
-    [("n\n", 1, False), pytest.param("y\n", 0, True, marks=long), pytest.param(CTRL_C, 130, False, marks=long)],
-)
+@long
+@pytest.mark.parametrize(("typed", "code", "is_replaced"), [("n\n", 1, False), ("y\n", 0, True), (CTRL_C, 130, False)])
 def test_a_person_is_asked_before_something_is_replaced(
     stack: LocalStack, tmp_path: Path, typed: str, code: int, is_replaced: bool
 ) -> None:
@@ -120,22 +119,21 @@ def test_a_person_is_asked_before_something_is_replaced(
 @pytest.mark.parametrize(
     ("words", "variables", "code", "line"),
     [
-        (["wrap"], {}, 2, "name state machines, choose them by --tag KEY=VALUE or --stack NAME, or give a "
-         "file or folder"),
+        pytest.param(["wrap"], {}, 2, "name state machines, choose them by --tag KEY=VALUE or --stack NAME, or give a "
+                     "file or folder", marks=long),
         pytest.param(["wrap", "--tag", "team"], {}, 2, "'team' is no tag: write --tag KEY=VALUE.", marks=long),
         (["wrap", "Frist"], {}, 5, "Frist: no state machine of this account and Region has that name; "
          "did you mean First?"),
         pytest.param(["wrap", "First"], {"AWS_REGION": ""}, 2, "no Region: add --region, or set AWS_REGION",
                      marks=long),
-        (["wrap", "First"], {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 4,
-         "no credentials for AWS: sign in (`aws sso login`, `aws login`, `aws configure`), add --profile, or set "
-         "AWS_PROFILE"),
+        pytest.param(["wrap", "First"], {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 4,
+                     "no credentials for AWS: sign in (`aws sso login`, `aws login`, `aws configure`), add --profile, "
+                     "or set AWS_PROFILE", marks=long),
         pytest.param(["--profile", "nobody", "wrap", "First"], {}, 4, "The config profile (nobody) could not be found: "
                      "`aws configure list-profiles` lists those there are", marks=long),
-        (["wrap", "First"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3,
-         'AWS cannot be reached for stepfunctions:ListStateMachines: check the network, HTTPS_PROXY and --region: '
-         'Could not connect to the endpoint URL: '
-         '"http://127.0.0.1:1/"'),
+        pytest.param(["wrap", "First"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3,
+                     "AWS cannot be reached for stepfunctions:ListStateMachines: check the network, HTTPS_PROXY and "
+                     '--region: Could not connect to the endpoint URL: "http://127.0.0.1:1/"', marks=long),
         pytest.param(["doctor"], {}, 2, "Check what? Write a PATH of manifests, or --endpoint NAME for what is "
                      "registered.", marks=long),
     ],

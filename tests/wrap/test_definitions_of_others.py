@@ -148,7 +148,7 @@ def test_a_machine_that_is_nested_too_deeply_is_one_line_and_the_others_are_wrap
     assert [line.partition(" ")[0] for line in screen.said if " its definition " in line] == ["Bottomless:"]
 
 
-@pytest.mark.parametrize("path", [None, "$.r{}", "$.r.r{}"])
+@pytest.mark.parametrize("path", [None, *(pytest.param(path, marks=pytest.mark.long) for path in ("$.r{}", "$.r.r{}"))])
 def test_states_that_each_add_one_member_take_linear_time(path: str | None) -> None:
     def steps(count: int) -> int:
         names = [f"S{number}" for number in range(count)]

@@ -59,28 +59,26 @@ def after(code: str, function: str, environment: dict[str, str] | None = None) -
 
 
 @pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
-def test_importing_a_function_loads_no_modules_of_others(function: str) -> None:
+def test_importing_a_function_loads_no_modules_of_others_needs_no_environment_and_builds_nothing(function: str) -> None:
     found = after("import app", function)
 
     loaded = {module for module in NOT_IN_A_FUNCTION if module in found["modules"]}
     assert loaded == set()
-
-
-def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: Path) -> None:
-    modules = after("import app; app.handler.warm()", "mcp", catalog_in(tmp_path))["modules"]
-
-    assert not set(LATER) & set(modules)
-    assert len(modules) <= MOST_MODULES
-    assert sum(module.partition(".")[0] == "stepwire" for module in modules) <= MOST_OF_OURS
-
-
-@pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
-def test_importing_a_function_needs_no_environment_and_builds_nothing(function: str) -> None:
-    found = after("import app", function)
-
     assert "stepwire.aws.bootstrap" in found["modules"]
     assert not found["clients"]
     assert found["schemas"] == 0
+
+
+def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: Path) -> None:
+    found = after("import app; app.handler.warm()", "mcp", catalog_in(tmp_path))
+    modules = found["modules"]
+
+    assert not found["clients"]
+    assert found["schemas"] == 0
+    assert not set(NOT_IN_A_FUNCTION) & set(modules)
+    assert not set(LATER) & set(modules)
+    assert len(modules) <= MOST_MODULES
+    assert sum(module.partition(".")[0] == "stepwire" for module in modules) <= MOST_OF_OURS
 
 
 def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
@@ -88,14 +86,6 @@ def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
     tool = replace(OPTIONAL, name="greet", **more)
     (folder / "catalog.json").write_text(catalog_text([CompiledTool(tool, "a.yaml")]))
     return {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(folder)}
-
-
-def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tmp_path: Path) -> None:
-    found = after("import app; app.handler.warm()", "mcp", catalog_in(tmp_path))
-
-    assert not found["clients"]
-    assert found["schemas"] == 0
-    assert not set(NOT_IN_A_FUNCTION) & set(found["modules"])
 
 
 def test_unchecked_scopes_fail_when_a_function_is_warmed(tmp_path: Path) -> None:
