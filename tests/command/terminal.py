@@ -1,17 +1,19 @@
 """A person at a terminal: a program on a pseudo-terminal, and what is typed when words appear."""
 
-import contextlib
 import fcntl
+import json
 import os
 import pty
 import re
 import select
+import socket
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -22,14 +24,58 @@ CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINES: Final = 40
-# The terminal becomes the program's own, so that Ctrl-C is a signal.
-# What a shell runs in the background ignores this signal, until it is told otherwise.
-_ADOPTING: Final = """
-import fcntl, runpy, signal, termios
-signal.signal(signal.SIGINT, signal.default_int_handler)
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-runpy.run_module("stepwire_cli", run_name="__main__")
+# A process that has imported what the command takes a second to import, and forks for each run. The terminal becomes
+# the run's own, so that Ctrl-C is a signal; what a shell runs in the background ignores it, until it is told otherwise.
+_FORKING: Final = """
+import fcntl, json, os, runpy, signal, socket, sys, termios, traceback
+import httpx2, jsonschema, mcp, mcp.client.streamable_http, mcp_types, pydantic, rich.console, typer
+
+def run(words, folder, variables, terminal):
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(variables)
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+    for number in range(3):
+        os.dup2(terminal, number)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path[:0], sys.argv[1:] = variables["PYTHONPATH"].split(os.pathsep), words
+    try:
+        runpy.run_module("stepwire_cli", run_name="__main__")
+    except SystemExit as ended:
+        return ended.code or 0
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+channel = socket.socket(fileno=int(sys.argv[1]))
+while True:
+    asked, given, *_ = socket.recv_fds(channel, 1 << 20, 1)
+    if not asked:
+        break
+    if not (child := os.fork()):
+        channel.close()
+        code = run(*json.loads(asked), *given)
+        sys.stdout.flush()
+        os._exit(code)
+    os.close(given[0])
+    _, status = os.waitpid(child, 0)
+    channel.send(str(os.waitstatus_to_exitcode(status)).encode())
 """
+
+
+@cache
+def _forking() -> socket.socket:
+    """Start the process that forks; it ends with this one."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        words = [sys.executable, "-c", _FORKING, str(theirs.fileno())]
+        subprocess.Popen(words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True)
+    ours.settimeout(HANG_GUARD)
+    return ours
 
 
 @dataclass(frozen=True)
@@ -78,24 +124,16 @@ def at_a_terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _LINES, width, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-    process = subprocess.Popen(
-        [sys.executable, "-c", _ADOPTING, *words],
-        cwd=folder,
-        env={**inherited, "TERM": "xterm-256color", "PYTHONPATH": str(FOLDER), **(environment or {})},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
+    variables = {**inherited, "TERM": "xterm-256color", "PYTHONPATH": str(FOLDER), **(environment or {})}
+    channel = _forking()
+    socket.send_fds(channel, [json.dumps([list(words), str(folder), variables]).encode()], [theirs])
     os.close(theirs)
     try:
         shown = _attended(ours, list(typed))
     finally:
         os.close(ours)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(HANG_GUARD)
-        process.kill()
-    return Session(process.wait(), shown.decode(errors="replace"))
+        code = int(channel.recv(16))
+    return Session(code, shown.decode(errors="replace"))
 
 
 def _attended(terminal: int, typed: list[tuple[str, str]]) -> bytes:
