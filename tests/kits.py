@@ -9,16 +9,15 @@ from msgspec.structs import replace
 from stepwire.audit import AuditEntry
 from stepwire.aws.publishing.signatures import sign
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
+from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine import waiting
-from stepwire.engine.dialogue import Dialogue
-from stepwire.engine.express import ExpressCalls
-from stepwire.engine.operations import Operations, ToolCall
+from stepwire.engine.assembly import Engine, Ports, Settings, assemble
+from stepwire.engine.operations import ToolCall
 from stepwire.engine.polls import PollLimit
-from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
+from stepwire.engine.upkeep import Intervals
+from stepwire.engine.waiting import WaitLimits
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
 from stepwire.protocol.resumption import resuming_clients
@@ -194,35 +193,27 @@ class World:
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
-        randomness = counting()
-        self.recorder = Recorder(self.store, self.clock, self.audit.append, self.objects)
-        self.upkeep = Upkeep(
-            self.recorder, self.workflows, self.intervals, self.troubles.append, wake_ups=self.wake_ups
-        )
-        limiter = WaitLimiter(self.wait_slots, self.waits, counting(), self.troubles.append)
-        self.operations = Operations(
-            self.recorder,
+        self.ports = Ports(
+            self.store,
             self.workflows,
-            randomness,
-            self.upkeep,
-            self.limits,
+            self.clock,
+            counting(),
+            self.wait_slots,
             signed_url,
             self.troubles.append,
-            Waiting(self.recorder, self.upkeep, limiter, self.troubles.append),
-            EXECUTION_PREFIX,
+            self.audit.append,
+            self.wake_ups,
+            self.objects,
         )
-        self.express = ExpressCalls(
-            self.operations,
-            InMemoryCallRate(self.store),
-            self.sync_workflows,
-            replace(limiter, limits=self.waits.of_express(), kind=waiting.EXPRESS),
-            self.patience.unresumable_request,
+        self.engine = assemble(self.ports, Settings(self.intervals, self.limits, self.waits, EXECUTION_PREFIX))
+        self.recorder, self.upkeep = self.engine.recorder, self.engine.upkeep
+        self.operations, self.dialogue = self.engine.operations, self.engine.dialogue
+        self.express = self.engine.express(
+            InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
         )
-        self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
-        self.events = ExecutionEvents(
-            self.recorder, self.workflows, self.troubles.append, self.wake_ups, randomness, self.limits
-        )
-        self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
+        self.events = ExecutionEvents(self.engine)
+        self.requests = InputRequests(self.engine, self.workflows)
+        self.expirations = Expirations(self.ports)
         self.subscribing = Subscribing(
             self.event_store,
             self.subscriptions,
@@ -231,7 +222,7 @@ class World:
             self.queue.ring,
             counting(),
             self.verifications.append,
-            replace(limiter, limits=self.waits.of_proofs(), kind=waiting.PROOFS),
+            self.engine.limiter_of(waiting.PROOFS, self.waits.of_proofs()),
         )
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
@@ -253,6 +244,10 @@ class World:
         self.store.calls.append("secret")
         return SECRET
 
+    def sweeping(self, interval: timedelta | None = None) -> Engine:
+        """Return the engine of function sweep, whose interval is by default that of readers."""
+        return assemble(self.ports, Settings.of_sweep(interval or self.intervals.repair))
+
     def deliver(self) -> None:
         """Deliver every status change that was not delivered yet, in order."""
         changes, self.workflows.undelivered = self.workflows.undelivered, []
@@ -265,7 +260,7 @@ class World:
         arms, self.wake_ups.arms = self.wake_ups.arms, []
         self.clock.time += max(delay for _, delay in scheduled)
         for (key, _), arm in zip(scheduled, arms, strict=True):
-            self.events.attempts.wake(key, arm)
+            self.engine.attempts.wake(key, arm)
 
     def call(
         self,

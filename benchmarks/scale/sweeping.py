@@ -14,19 +14,17 @@ from msgspec.structs import replace
 
 from benchmarks.cost.simulation import Assumptions
 from stepwire.aws.storage.items import SHARDS
-from stepwire.background.expirations import Expirations
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, Sweep
 from stepwire.engine.allowance import Allowance
+from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.ports import UncheckedPage
-from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.errors import WorkflowsThrottled
 from stepwire.tasks.ids import TaskKey, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution, Task
 from tests.fake_workflows import FakeWorkflows
-from tests.fakes import FixedClock, InMemoryTaskStore
-from tests.kits import World, state_machine_arn
+from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
+from tests.kits import World, signed_url, state_machine_arn
 
 INTERVAL: Final = timedelta(minutes=15)  # SweepMinutes
 LONGEST_RUN: Final = timedelta(minutes=14)  # of the function
@@ -153,16 +151,14 @@ def _swept(store: ManyTasks, executions: ManyExecutions, account: Account, ended
 
 
 def _sweep(store: ManyTasks, executions: ManyExecutions, account: Account) -> Sweep:
-    recorder = Recorder(store, account.clock)
     pace = Allowance(CHECKS_PER_SECOND, CHECK_BURST)
 
     def report(fault: Exception) -> None:
         if isinstance(fault, WorkflowsThrottled):
             pace.pause(account.clock.now())
 
-    intervals = Intervals(INTERVAL, timedelta(), part_of_age=0)
-    upkeep = Upkeep(recorder, executions, intervals, report, describe_calls=None)
-    return Sweep(recorder, upkeep, Expirations(store, executions), INTERVAL, report, pace)
+    ports = Ports(store, executions, account.clock, counting(), InMemoryWaitSlots(), signed_url, report)
+    return Sweep(assemble(ports, Settings.of_sweep(INTERVAL)), pace)
 
 
 def _made(world: World, tasks: int, machines: int) -> Iterator[Task]:

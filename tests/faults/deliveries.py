@@ -60,7 +60,7 @@ class Deliveries:
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)
         vars(self.webhooks).update(_delivering=delivering, _queue=boundary.queue)
-        limiter = replace(self.site.process.operations.waiting.limiter, limits=WaitLimits().of_proofs(), kind=PROOFS)
+        limiter = self.site.process.engine.limiter_of(PROOFS, WaitLimits().of_proofs())
         subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None, limiter)
         self.events = Events(record, subscribing)
 

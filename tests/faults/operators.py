@@ -23,7 +23,7 @@ def _commanded(site: Site, task: Task, means: str) -> Act:
 
     def act() -> Seen:
         try:
-            answer = obeyed(command, site.process.events)
+            answer = obeyed(command, site.process.events.engine)
         except Exception:  # noqa: BLE001 - whatever it is, the operator reads that the function failed
             return Seen.ERROR
         if "refused" in answer:

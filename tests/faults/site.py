@@ -38,12 +38,9 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionStatu
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import Sweep
-from stepwire.engine.dialogue import Dialogue
-from stepwire.engine.operations import Operations
+from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.polls import PollLimit
-from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
+from stepwire.engine.upkeep import Intervals
 from stepwire.json_text import write
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
@@ -122,19 +119,24 @@ class Process:
         boundary = site.account.boundary
         large_results = LargeResults(site.account.large_results, boundary.objects)
         objects = Objects(lambda: boundary.objects)
-        store = DynamoDbTaskStore(site.table, lambda: boundary.dynamodb, lambda: large_results)
-        workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
         report = site.troubles.append
-        self.recorder = Recorder(store, site.clock, read_object=objects)
-        wake_ups = SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue)
-        upkeep = Upkeep(self.recorder, workflows, INTERVALS, report, wake_ups=wake_ups)
-        wait_slots = DynamoDbWaitSlots(site.table, lambda: boundary.dynamodb)
-        limiter = WaitLimiter(wait_slots, WaitLimits(), site.randomness, report)
-        waiting = Waiting(self.recorder, upkeep, limiter, report)
-        self.operations = Operations(
-            self.recorder, workflows, site.randomness, upkeep, limits, signed_url, report, waiting, EXECUTION_PREFIX
+        ports = Ports(
+            DynamoDbTaskStore(site.table, lambda: boundary.dynamodb, lambda: large_results),
+            StepFunctionsWorkflows(lambda: boundary.step_functions),
+            site.clock,
+            site.randomness,
+            DynamoDbWaitSlots(site.table, lambda: boundary.dynamodb),
+            signed_url,
+            report,
+            wake_ups=SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue),
+            read_object=objects,
         )
-        self.dialogue = Dialogue(self.recorder, upkeep, report)
+        self.engine = assemble(ports, Settings(INTERVALS, limits, execution_prefix=EXECUTION_PREFIX))
+        self.recorder, self.operations, self.dialogue = (
+            self.engine.recorder,
+            self.engine.operations,
+            self.engine.dialogue,
+        )
         kit = Kit(
             site.catalog,
             self.operations,
@@ -148,23 +150,15 @@ class Process:
             is_weather=is_weather if site.repeats else _is_no_weather,
         )
         self.server = McpServer(kit, frozenset(), report)
-        patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb, lambda: large_results)
-        patient_recorder = Recorder(patient_store, site.clock, read_object=objects)
-        patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
-        self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups, site.randomness)
-        self.requests = InputRequests(
-            patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
+        patient_ports = replace(
+            ports,
+            store=DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb, lambda: large_results),
+            workflows=StepFunctionsWorkflows(lambda: boundary.patient_step_functions),
         )
-        self.expirations = Expirations(patient_store, patient_workflows)
-        sweepers = Upkeep(
-            self.recorder,
-            workflows,
-            Intervals(SWEEP, site.no_time, 0),
-            report,
-            describe_calls=None,
-            wake_ups=wake_ups,
-        )
-        self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
+        self.events = ExecutionEvents(assemble(patient_ports))
+        self.requests = InputRequests(self.events.engine, NestedExecutions(lambda: boundary.patient_step_functions))
+        self.expirations = Expirations(patient_ports)
+        self.sweep = Sweep(assemble(ports, Settings.of_sweep(SWEEP)))
         self.outbox = StatusChangesHandler(lambda: boundary.events)
 
 
@@ -311,7 +305,7 @@ class Site:
         """Deliver the messages whose time has come; one that fails is delivered again later."""
         due = [one for one in self.messages if one[0] <= self.clock.time]
         for one in due:
-            self.process.events.attempts.wake(task_to_wake(one[1]), arm_to_wake(one[1]))
+            self.process.events.engine.attempts.wake(task_to_wake(one[1]), arm_to_wake(one[1]))
             self.messages.remove(one)
 
     def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.publishing.outbox import StatusChangesHandler
-from stepwire.background.expirations import Expirations
 from stepwire.json_text import as_object, write
 from stepwire.principal import Principal
 from stepwire.server.kit import Patience
@@ -127,7 +126,7 @@ def _check_stream(event: Json, world: World) -> None:
     numbers = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
     bus = FakeBus()
     handlers: tuple[Handler, ...] = (
-        _over(ExpirationsHandler(), _expirations=Expirations(world.store, world.workflows)),
+        _over(ExpirationsHandler(), _expirations=world.expirations),
         _over(StatusChangesHandler(), _bus=EventBus("a-bus", lambda: cast(Any, bus))),
     )
     for handler in handlers:

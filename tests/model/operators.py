@@ -36,7 +36,7 @@ class OperatorMoves(Run):
         self.step(means)
         found = followable(self)
         task_id = found[-1 - which % len(found)]
-        known, follow_ups = self.reference.tasks[task_id], self.stack.events.follow_ups
+        known, follow_ups = self.reference.tasks[task_id], self.stack.events.engine.follow_ups
         key = TaskKey(known.owner, TaskId(task_id))
         command = Operation(self.reference.step, self.reference.now, known.owner, label=known.label)
         self.reference.commands.append(command)

@@ -189,7 +189,7 @@ class Run:
             self.reference.followed.add(arn)
 
     def _wake(self, key: TaskKey, arm: str) -> None:
-        self.news.append(News(f"wake-up {arm}".strip(), lambda: self.stack.events.attempts.wake(key, arm)))
+        self.news.append(News(f"wake-up {arm}".strip(), lambda: self.stack.events.engine.attempts.wake(key, arm)))
 
 
 def is_retried(label: str) -> bool:

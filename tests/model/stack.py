@@ -21,12 +21,9 @@ from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import Sweep
-from stepwire.engine.dialogue import Dialogue
-from stepwire.engine.operations import Operations
+from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.polls import PollLimit
-from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
+from stepwire.engine.upkeep import Intervals
 from stepwire.principal import Principal
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
@@ -128,20 +125,17 @@ class Stack:
         large_results = LargeResults("large-results", boundary.objects)
         store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb, lambda: large_results)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
-        recorder = Recorder(store, self.clock)
-        upkeep = Upkeep(recorder, workflows, Intervals(), report, wake_ups=self.messages)
+        wait_slots = DynamoDbWaitSlots(self.account.table, lambda: boundary.dynamodb)
+        ports = Ports(
+            store, workflows, self.clock, self.randomness, wait_slots, signed_url, report, wake_ups=self.messages
+        )
         limits = Limits(active=most_active, per_minute=100_000)
-        limiter = WaitLimiter(
-            DynamoDbWaitSlots(self.account.table, lambda: boundary.dynamodb), WaitLimits(), self.randomness, report
-        )
-        waiting = Waiting(recorder, upkeep, limiter, report)
-        self.operations = Operations(
-            recorder, workflows, self.randomness, upkeep, limits, signed_url, report, waiting, EXECUTION_PREFIX
-        )
+        engine = assemble(ports, Settings(limits=limits, execution_prefix=EXECUTION_PREFIX))
+        self.operations = engine.operations
         kit = Kit(
             CATALOG,
             self.operations,
-            Dialogue(recorder, upkeep, report),
+            engine.dialogue,
             Patience(NO_TIME, NO_TIME, NO_TIME),
             lambda: SECRET,
             RESUMING,
@@ -149,12 +143,10 @@ class Stack:
             report,
         )
         self.server = McpServer(kit, frozenset(), report)
-        self.events = ExecutionEvents(recorder, workflows, report, self.messages, self.randomness)
-        self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
-        self.expirations = Expirations(store, workflows)
-        sweeping = Intervals(SWEEP, NO_TIME, 0)
-        sweepers = Upkeep(recorder, workflows, sweeping, report, describe_calls=None, wake_ups=self.messages)
-        self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)
+        self.events = ExecutionEvents(assemble(ports))
+        self.requests = InputRequests(engine, NestedExecutions(lambda: boundary.step_functions))
+        self.expirations = Expirations(ports)
+        self.sweep = Sweep(assemble(ports, Settings.of_sweep(SWEEP)))
 
     def close(self) -> None:
         """Delete everything for the next run."""

@@ -6,7 +6,6 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.background.expirations import Expirations
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.races import META_RACE
@@ -60,8 +59,8 @@ def test_the_expiry_of_a_race_stops_every_arm_and_starts_none(world: World) -> N
     task = world.call(TOOL)
     world.clock.time += task.ttl
 
-    Expirations(world.store, world.workflows, world.audit.append).record(world.stored(task))
-    world.events.attempts.wake(task.key, "c")
+    world.expirations.record(world.stored(task))
+    world.engine.attempts.wake(task.key, "c")
 
     assert world.workflows.running() == ()
     assert len(world.workflows.starts) == 2
@@ -107,7 +106,7 @@ def test_an_operator_cannot_continue_a_race(world: World, means: str) -> None:
     starts = len(world.workflows.starts)
 
     with pytest.raises(NotFollowedUp, match="raced, and the others were stopped: its caller calls the tool again"):
-        getattr(world.events.follow_ups, means)(task.key)
+        getattr(world.engine.follow_ups, means)(task.key)
 
     assert world.stored(task) == task
     assert len(world.workflows.starts) == starts

@@ -229,7 +229,7 @@ def redriven_by_its_operator(world: World) -> Scene:
     task_id = _begun(world)
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
-    return Scene(world.events.follow_ups.redrive(task.key).task.task_id)
+    return Scene(world.engine.follow_ups.redrive(task.key).task.task_id)
 
 
 def restarted_by_its_operator(world: World) -> Scene:
@@ -237,7 +237,7 @@ def restarted_by_its_operator(world: World) -> Scene:
     task_id = _begun(world)
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
-    world.events.follow_ups.restart(task.key)
+    world.engine.follow_ups.restart(task.key)
     return Scene(task_id)
 
 

@@ -19,7 +19,6 @@ from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.background.expirations import Expirations
 from stepwire.background.sweep import Sweep
 from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import Catalog, Tool, read_catalog
@@ -370,7 +369,7 @@ def _of_streams() -> Iterator[Input]:
         removed = [_record(number, "REMOVE", task, None) for number in range(2 * count)]
         modified = [_record(number, "MODIFY", task, ended) for number in range(count)]
         expirations, changes = ExpirationsHandler(), StatusChangesHandler()
-        vars(expirations)["_expirations"] = Expirations(world.store, world.workflows)
+        vars(expirations)["_expirations"] = world.expirations
         cast(Any, changes).__dict__["_bus"] = EventBus("a-bus", lambda: cast(Any, FakeBus()))
         for shown, records in (("removed", removed), ("modified", modified)):
             event = {"Records": records}
@@ -400,6 +399,5 @@ def _of_sweep() -> Iterator[Input]:
         task = world.call()
         world.workflows.states[world.workflows.execution_of(task.task_id)] = end
         world.clock.advance(seconds=world.intervals.repair.total_seconds())
-        expirations = Expirations(world.store, world.workflows)
-        sweep = Sweep(world.recorder, world.upkeep, expirations, world.intervals.repair, world.troubles.append)
+        sweep = Sweep(world.sweeping())
         yield Input("sweep", f"a task that ended with {name}", sweep.run)

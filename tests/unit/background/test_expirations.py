@@ -20,7 +20,7 @@ BY_TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
 def expirations_of(world: World) -> Expirations:
-    return Expirations(world.store, world.workflows, world.audit.append)
+    return world.expirations
 
 
 def gone(world: World, task: Task) -> Task:

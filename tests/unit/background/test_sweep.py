@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 
 from stepwire.audit import AuditAction
-from stepwire.background.expirations import Expirations
 from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND, MOST_SINGLE_CHECKS, Sweep, Swept
 from stepwire.engine.operations import ToolCall
-from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import write
 from stepwire.tasks.ids import TaskKey
@@ -23,19 +22,7 @@ INTERVAL = timedelta(minutes=15)
 
 
 def sweep_of(world: World) -> Sweep:
-    return Sweep(
-        world.recorder,
-        Upkeep(
-            world.recorder,
-            world.workflows,
-            Intervals(INTERVAL, timedelta(), 0),
-            world.troubles.append,
-            describe_calls=None,
-        ),
-        Expirations(world.store, world.workflows, world.audit.append),
-        INTERVAL,
-        world.faults.append,
-    )
+    return Sweep(world.sweeping(INTERVAL))
 
 
 def unchecked_since(world: World) -> Task:
@@ -173,7 +160,7 @@ def test_an_execution_that_began_as_its_task_was_cancelled_is_stopped_when_that_
     world.workflows.on_start = lambda: (world.operations.cancel(ALICE, next(iter(world.store.tasks)).task_id), None)[1]
     task = world.call()
 
-    Expirations(world.store, world.workflows).record(world.stored(task))
+    world.expirations.record(world.stored(task))
 
     assert world.workflows.running() == ()
 
@@ -196,7 +183,7 @@ def test_the_fault_of_one_task_does_not_stop_the_others() -> None:
     sweep_of(world).run()
 
     assert (left, world.store.tasks) == ([tasks[0].key], {})
-    assert [type(fault) for fault in world.faults] == [WorkflowsUnavailable]
+    assert [type(fault) for fault in world.troubles] == [WorkflowsUnavailable]
 
 
 # ------------------------------------------------------------------------------------- many tasks, and few looks (B10)
@@ -343,7 +330,7 @@ def test_without_a_list_executions_are_described_one_by_one(outage: str) -> None
     sweep_of(world).run()
 
     assert unfinished(world) == 0
-    assert len(world.faults) == 1
+    assert len(world.troubles) == 1
 
 
 def test_what_was_listed_before_a_fault_is_passed_over() -> None:
@@ -358,7 +345,7 @@ def test_what_was_listed_before_a_fault_is_passed_over() -> None:
     world.workflows.list_running = break_off
     swept = sweep_of(world).run()
 
-    assert (swept.checked + swept.running, len(world.faults)) == (len(tasks), 1)
+    assert (swept.checked + swept.running, len(world.troubles)) == (len(tasks), 1)
     assert swept.running >= 6 - MOST_SINGLE_CHECKS
 
 

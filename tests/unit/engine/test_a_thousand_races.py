@@ -15,7 +15,6 @@ import pytest
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.background.expirations import Expirations
 from stepwire.background.sweep import Sweep
 from stepwire.engine.upkeep import Intervals
 from stepwire.json_text import write
@@ -126,10 +125,8 @@ class OneRace:
         self.world.clock.advance(minutes=20)
         if self.random.random() < 0.5:
             self.world.operations.get(ALICE, task.task_id)
-        expirations = Expirations(self.store, self.workflows)
-        interval = timedelta(minutes=15)
         for _ in range(2):
-            Sweep(self.world.recorder, self.world.upkeep, expirations, interval, self.world.troubles.append).run()
+            Sweep(self.world.sweeping(timedelta(minutes=15))).run()
             self.world.clock.advance(minutes=20)
 
 

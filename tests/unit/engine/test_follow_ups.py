@@ -36,7 +36,7 @@ def failed(world: World, tool: Any = OPTIONAL) -> Task:
 
 def command(world: World, task: Task, means: str) -> FollowUp:
     """Give an operator's command for a task."""
-    return getattr(world.events.follow_ups, means)(task.key, OPERATOR)
+    return getattr(world.engine.follow_ups, means)(task.key, OPERATOR)
 
 
 def redrive_elsewhere(world: World, task: Task) -> ExecutionStatusChange:
@@ -109,7 +109,7 @@ def test_of_a_redrive_and_a_restart_at_the_same_moment_one_is_accepted(means: st
     """The other command comes when this one has checked everything, and is about to choose the id."""
     world = World()
     task, others_made = failed(world), list[FollowUp]()
-    follow_ups = world.events.follow_ups
+    follow_ups = world.engine.follow_ups
 
     def other_is_faster(count: int) -> bytes:
         if not others_made:
@@ -141,7 +141,7 @@ class Creating:
 def test_a_follow_up_that_is_being_written_goes_on_already(means: str) -> None:
     world = World()
     task, refused = failed(world), list[str]()
-    follow_ups = world.events.follow_ups
+    follow_ups = world.engine.follow_ups
 
     def command_meanwhile() -> None:
         with pytest.raises(NotFollowedUp) as raised:
@@ -159,7 +159,7 @@ def test_a_follow_up_that_is_being_written_goes_on_already(means: str) -> None:
 def test_a_follow_up_that_was_never_written_does_not_keep_the_other_command_out(means: str) -> None:
     world = World()
     task = failed(world)
-    follow_ups = world.events.follow_ups
+    follow_ups = world.engine.follow_ups
 
     def die() -> None:
         raise ProcessLookupError

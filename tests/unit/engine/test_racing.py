@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
-from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import Question
 from stepwire.catalog.tools import Tool
 from stepwire.engine.operations import ToolCall
@@ -86,7 +85,7 @@ class TestTheStart:
         world.wake_ups.scheduled.clear()
         world.clock.advance(seconds=2)
 
-        world.events.attempts.wake(task.key, "b")
+        world.engine.attempts.wake(task.key, "b")
 
         assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=3))]
         assert world.wake_ups.arms[-1] == "b"
@@ -395,7 +394,7 @@ class TestRepair:
         world.clock.advance(seconds=5)
         world.workflows.on_start = lambda: win(world, task)
 
-        world.events.attempts.wake(task.key, "b")
+        world.engine.attempts.wake(task.key, "b")
 
         assert running(world) == ""
         assert world.stored(task).may_begin  # and if that process dies, a reader or the sweep stops it
@@ -433,7 +432,7 @@ class TestRepair:
 def start_and_refuse(world: World, task: Task) -> None:
     """Let another request start the arm, and refuse the first one's start."""
     world.workflows.on_start = lambda: None
-    world.events.attempts.wake(task.key, "b")
+    world.engine.attempts.wake(task.key, "b")
     world.workflows.start_fault = StartRefused("not allowed")
 
 
@@ -442,7 +441,7 @@ def cancel(world: World, task: Task) -> None:
 
 
 def expire(world: World, task: Task) -> None:
-    Expirations(world.store, world.workflows).record(world.stored(task))
+    world.expirations.record(world.stored(task))
 
 
 def win(world: World, task: Task) -> None:
@@ -492,7 +491,7 @@ class TestCancelling:
         world, task = begun(racing(2, 0, 5))
         world.clock.advance(seconds=5)
         world.workflows.on_start = lambda: start_and_refuse(world, task)
-        world.events.attempts.wake(task.key, "b")
+        world.engine.attempts.wake(task.key, "b")
         world.workflows.start_fault = None
         assert running(world) == "ab"
         assert world.stored(task).status == Working("slow could not be started; left: fast.")

@@ -223,11 +223,11 @@ class TestLateAndDoubledEvents:
         world = World()
         task = retried(world, tool)
 
-        world.events.attempts.wake(task.key)
+        world.engine.attempts.wake(task.key)
         assert len(world.workflows.running()) == 1
         world.succeed(task.task_id, OUTPUT)
         ended = world.stored(task)
-        world.events.attempts.wake(task.key)
+        world.engine.attempts.wake(task.key)
 
         assert world.workflows.running() == ()
         assert world.stored(task) == ended
@@ -238,7 +238,7 @@ class TestLateAndDoubledEvents:
         world.wake_ups.scheduled.clear()
         world.clock.advance(seconds=4)
 
-        world.events.attempts.wake(task.key)
+        world.engine.attempts.wake(task.key)
 
         assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=6))]
         assert len(world.workflows.starts) == 1
@@ -247,7 +247,7 @@ class TestLateAndDoubledEvents:
         world = World()
         task = world.call()
 
-        world.events.attempts.wake(task.key)
+        world.engine.attempts.wake(task.key)
 
         assert len(world.workflows.starts) == 1
 
@@ -411,7 +411,7 @@ class TestCancelling:
         task = fail(world, world.call(tool))
         world.operations.cancel(ALICE, task.task_id)
 
-        world.events.attempts.begin(task)  # by a process that read the task before
+        world.engine.attempts.begin(task)  # by a process that read the task before
 
         assert world.workflows.running() == ()
         assert world.stored(task).may_begin  # and if that process dies, the sweep stops it

@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.background.expirations import Expirations
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import LimitReached, StartRefused, StoreBusy, WorkflowNotStarted
 from stepwire.principal import Principal
@@ -69,7 +68,7 @@ def cancelled(world: World, task: Task) -> None:
 
 
 def expired(world: World, task: Task) -> None:
-    Expirations(world.store, world.workflows).record(world.stored(task))
+    world.expirations.record(world.stored(task))
 
 
 # R24

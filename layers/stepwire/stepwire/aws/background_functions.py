@@ -1,21 +1,19 @@
 """The composition root of the functions for which no client waits: events, questions, expirations and the sweep."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.aws.bootstrap import (
     SystemClock,
-    client_elsewhere,
     deadline_of,
     is_weather,
     log_fault,
     new_logger,
-    recorder_of,
+    ports_of,
     waited_out,
-    wake_ups,
 )
 from stepwire.aws.clients import (
     dynamodb_client,
@@ -23,21 +21,18 @@ from stepwire.aws.clients import (
     patient_step_functions_client,
     step_functions_client,
 )
-from stepwire.aws.publishing.audit_log import write_audit_entry
 from stepwire.aws.publishing.wake_ups import arm_to_wake, task_to_wake
 from stepwire.aws.settings import read_sweep_interval, read_table_name, read_usage_limits
 from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.table_stream import expired_task_of
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.callbacks import question_of
 from stepwire.aws.workflows.status_events import ForeignEvent, MalformedProgress, execution_event_of
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, Sweep
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.errors import AtQuota, ForeignQuestion, NotRecorded, WorkflowsUnavailable
 
 if TYPE_CHECKING:
@@ -45,6 +40,11 @@ if TYPE_CHECKING:
 
 _TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
+
+
+def _patient_ports(report: Callable[[Exception], None]) -> Ports:
+    """Return the ports of a function that repeats calls for longer than a client would wait."""
+    return ports_of(read_table_name(os.environ), patient_dynamodb_client, patient_step_functions_client, report)
 
 
 class ExecutionEventsHandler:
@@ -56,18 +56,18 @@ class ExecutionEventsHandler:
         if "stepwire_command" in event:
             from stepwire.aws.operator_commands import obeyed  # noqa: PLC0415 - operators seldom command
 
-            return obeyed(event["stepwire_command"], self._events)
+            return obeyed(event["stepwire_command"], self._events.engine)
         if "Records" in event:
             return {"batchItemFailures": [one for record in event["Records"] for one in self._wake(record)]}
         received = self._received(event)
         if received is not None:
-            waited_out(lambda: self._record(received), context, self._report, self._events.recorder.clock)
+            waited_out(lambda: self._record(received), context, self._report, self._events.engine.recorder.clock)
         return None
 
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
         """Begin the attempt of a task; yield what makes the queue deliver the message again."""
         try:
-            self._events.attempts.wake(task_to_wake(message), arm_to_wake(message))
+            self._events.engine.attempts.wake(task_to_wake(message), arm_to_wake(message))
         except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}
@@ -92,9 +92,7 @@ class ExecutionEventsHandler:
 
     @cached_property
     def _events(self) -> ExecutionEvents:
-        recorder = recorder_of(read_table_name(os.environ), patient_dynamodb_client)
-        workflows = StepFunctionsWorkflows(patient_step_functions_client, self._report, client_elsewhere)
-        return ExecutionEvents(recorder, workflows, self._report, wake_ups(), limits=read_usage_limits(os.environ))
+        return ExecutionEvents(assemble(_patient_ports(self._report), Settings(limits=read_usage_limits(os.environ))))
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an execution could not be read", "check postponed", new_logger())
@@ -112,7 +110,9 @@ class InputRequestsHandler:
         """
         question, requests = question_of(event), self._requests
         try:
-            waited_out(lambda: requests.record(question), context, self._report, requests.recorder.clock, _TIME_TO_ASK)
+            waited_out(
+                lambda: requests.record(question), context, self._report, requests.engine.recorder.clock, _TIME_TO_ASK
+            )
         except ForeignQuestion:
             raise
         except Exception as fault:  # noqa: BLE001 - no word of AWS reaches the state, whose error a caller may read
@@ -124,7 +124,9 @@ class InputRequestsHandler:
         if not is_weather(fault):
             raise NotRecorded from None
         try:
-            self._requests.workflows.fail_callback(question.token, NotRecorded.__name__, str(NotRecorded()))
+            self._requests.engine.ports.workflows.fail_callback(
+                question.token, NotRecorded.__name__, str(NotRecorded())
+            )
         except WorkflowsUnavailable as unavailable:
             self._report(unavailable)
             raise NotRecorded from None
@@ -134,11 +136,10 @@ class InputRequestsHandler:
 
     @cached_property
     def _requests(self) -> InputRequests:
-        recorder = recorder_of(read_table_name(os.environ), patient_dynamodb_client)
         from stepwire.aws.workflows.nested import NestedExecutions  # noqa: PLC0415 - of this function alone
 
-        workflows = StepFunctionsWorkflows(patient_step_functions_client)
-        return InputRequests(recorder, workflows, NestedExecutions(patient_step_functions_client), self._report)
+        engine = assemble(_patient_ports(self._report))
+        return InputRequests(engine, NestedExecutions(patient_step_functions_client))
 
 
 class ExpirationsHandler:
@@ -153,18 +154,16 @@ class ExpirationsHandler:
                 if task is not None:
                     self._expirations.record(task)
             except Exception as fault:  # noqa: BLE001 - the records before it are done, and it is delivered again
-                log_fault(fault, "an expired task could not be looked after", "check postponed", new_logger())
+                self._report(fault)
                 return {"batchItemFailures": [{"itemIdentifier": record["dynamodb"]["SequenceNumber"]}]}
         return {"batchItemFailures": []}
 
     @cached_property
     def _expirations(self) -> Expirations:
-        store = DynamoDbTaskStore(read_table_name(os.environ), patient_dynamodb_client)
-        return Expirations(store, self._workflows, write_audit_entry)
+        return Expirations(_patient_ports(self._report))
 
-    @cached_property
-    def _workflows(self) -> StepFunctionsWorkflows:
-        return StepFunctionsWorkflows(patient_step_functions_client, elsewhere=client_elsewhere)
+    def _report(self, fault: Exception) -> None:
+        log_fault(fault, "an expired task could not be looked after", "check postponed", new_logger())
 
 
 class SweepHandler:
@@ -183,24 +182,8 @@ class SweepHandler:
 
     @cached_property
     def _sweep(self) -> Sweep:
-        interval = read_sweep_interval(os.environ)
-        recorder = recorder_of(read_table_name(os.environ), dynamodb_client)
-        workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
-        return Sweep(
-            recorder,
-            Upkeep(
-                recorder,
-                workflows,
-                Intervals(interval, timedelta(), 0),
-                self._report,
-                describe_calls=None,
-                wake_ups=wake_ups(),
-            ),
-            Expirations(recorder.store, workflows, write_audit_entry),
-            interval,
-            self._report,
-            self._pace,
-        )
+        ports = ports_of(read_table_name(os.environ), dynamodb_client, step_functions_client, self._report)
+        return Sweep(assemble(ports, Settings.of_sweep(read_sweep_interval(os.environ))), self._pace)
 
     @cached_property
     def _pace(self) -> Allowance:

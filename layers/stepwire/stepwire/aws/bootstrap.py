@@ -41,20 +41,18 @@ from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.published import LiveCatalog
 from stepwire.catalog.tools import Catalog, read_catalog
+from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.attempts import NoWakeUps
-from stepwire.engine.dialogue import Dialogue
-from stepwire.engine.operations import Operations
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.ports import Clock, WakeUps
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Upkeep
-from stepwire.engine.waiting import Waiting, WaitLimiter
 from stepwire.errors import AccessDenied, AtQuota, NeedsOperator, NotSignedIn
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
+    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_stepfunctions import SFNClient
 
     from stepwire.aws.storage.large_results import LargeResults
@@ -139,38 +137,27 @@ class McpHandler:
     @cached_property
     def _server(self) -> McpServer:
         settings = self._settings
-        recorder = recorder_of(settings.table_name, dynamodb_client, SampledPolls(settings.polls_per_log_line))
-        workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
-        upkeep = Upkeep(recorder, workflows, settings.intervals, self._report, wake_ups=wake_ups())
-        wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
-        limiter = WaitLimiter(wait_slots, settings.waits, os.urandom, self._report)
-        secret = Secret(settings.secret_arn, secrets_manager_client)
-        operations = Operations(
-            recorder,
-            workflows,
-            os.urandom,
-            upkeep,
-            settings.limits,
-            PresignedUrls(_LINK_LIFETIME, s3_client),
-            self._report,
-            Waiting(recorder, upkeep, limiter, self._report),
-            settings.execution_prefix,
+        audit = SampledPolls(settings.polls_per_log_line)
+        ports = ports_of(settings.table_name, dynamodb_client, step_functions_client, self._report, audit)
+        engine = assemble(
+            ports, Settings(settings.intervals, settings.limits, settings.waits, settings.execution_prefix)
         )
-        express = cache(lambda: self._express(operations))
+        secret = Secret(settings.secret_arn, secrets_manager_client)
+        express = cache(lambda: self._express(engine))
         kit = Kit(
-            catalog=self._catalog(recorder),
-            operations=operations,
+            catalog=self._catalog(engine.recorder),
+            operations=engine.operations,
             express=lambda call, deadline: express().run(call, deadline),
-            dialogue=Dialogue(recorder, upkeep, self._report),
+            dialogue=engine.dialogue,
             patience=settings.patience,
             secret=secret,
             other_secrets=secret.others,
             fetch_tools=settings.fetch_tools,
             resuming=settings.resuming,
-            polls=PollLimit(settings.polls_per_second, recorder.clock),
+            polls=PollLimit(settings.polls_per_second, ports.clock),
             report=self._report,
             access=settings.access,
-            events=cache(lambda: self._events(recorder)) if settings.events else None,
+            events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
         )
         return McpServer(kit, settings.allowed_origins, self._report_failure)
@@ -181,29 +168,22 @@ class McpHandler:
         published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)
         return LiveCatalog(self._built_in, published, recorder.now, self._report)
 
-    def _events(self, recorder: Recorder) -> "Events":
+    def _events(self, engine: Engine) -> "Events":
         """Build what MCP Events need; most requests need none of it."""
         from stepwire.aws.event_services import events_of  # noqa: PLC0415
 
-        return events_of(self._settings, recorder, self._report)
+        return events_of(self._settings.table_name, engine)
 
-    def _express(self, operations: Operations) -> "ExpressCalls":
+    def _express(self, engine: Engine) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""
         from stepwire.aws.clients import sync_step_functions_client  # noqa: PLC0415
         from stepwire.aws.storage.call_rate import DynamoDbCallRate  # noqa: PLC0415
         from stepwire.aws.workflows.express import StepFunctionsExpress  # noqa: PLC0415
-        from stepwire.engine.express import ExpressCalls  # noqa: PLC0415
-        from stepwire.engine.waiting import EXPRESS  # noqa: PLC0415
 
-        settings = self._settings
-        limiter = replace(operations.waiting.limiter, limits=settings.waits.of_express(), kind=EXPRESS)
-        return ExpressCalls(
-            operations,
-            DynamoDbCallRate(settings.table_name, dynamodb_client),
-            StepFunctionsExpress(lambda: sync_step_functions_client(settings.patience.unresumable_request)),
-            limiter,
-            settings.patience.unresumable_request,
-        )
+        patience = self._settings.patience.unresumable_request
+        rate = DynamoDbCallRate(self._settings.table_name, dynamodb_client)
+        workflows = StepFunctionsExpress(lambda: sync_step_functions_client(patience))
+        return engine.express(rate, workflows, patience)
 
     @cached_property
     def _logger(self) -> "Logger":
@@ -216,10 +196,26 @@ class McpHandler:
         log_fault(fault, "a request met a fault", "request throttled", self._logger)
 
 
-def recorder_of(table_name: str, build_client: Callable[[], Any], audit: Audit = write_audit_entry) -> Recorder:
-    """Return a recorder over the task table, with the system's clock and the audit log."""
-    store = DynamoDbTaskStore(table_name, build_client, large_results)
-    return Recorder(store, SystemClock(), audit, Objects(s3_client))
+def ports_of(
+    table_name: str,
+    dynamodb: "Callable[[], DynamoDBClient]",
+    step_functions: "Callable[[], SFNClient]",
+    report: Callable[[Exception], None],
+    audit: Audit = write_audit_entry,
+) -> Ports:
+    """Return the ports of a function: the adapters of AWS, the system's clock and the audit log."""
+    return Ports(
+        DynamoDbTaskStore(table_name, dynamodb, large_results),
+        StepFunctionsWorkflows(step_functions, report, client_elsewhere),
+        SystemClock(),
+        os.urandom,
+        DynamoDbWaitSlots(table_name, dynamodb),
+        PresignedUrls(_LINK_LIFETIME, s3_client),
+        report,
+        audit,
+        wake_ups(),
+        Objects(s3_client),
+    )
 
 
 def large_results() -> "LargeResults":

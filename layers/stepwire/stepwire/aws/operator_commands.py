@@ -9,7 +9,7 @@ the operator, and has no data of the caller.
 
 from typing import Any, Final
 
-from stepwire.background.execution_events import ExecutionEvents
+from stepwire.engine.assembly import Engine
 from stepwire.errors import NotFollowedUp, WorkflowsUnavailable
 from stepwire.principal import Principal
 from stepwire.rendering import modern_status
@@ -20,18 +20,18 @@ _MALFORMED: Final = "The command names no task: update the command `stepwire`, o
 UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 
 
-def obeyed(command: dict[str, Any], events: ExecutionEvents) -> dict[str, Any]:
+def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
     """Redrive or restart a task, and return the answer."""
     task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
     if task_id is None or not isinstance(owner, str) or command.get("means") not in {one.value for one in Means}:
         return {"refused": _MALFORMED}
-    means = events.follow_ups.redrive if command["means"] == Means.REDRIVE.value else events.follow_ups.restart
+    means = engine.follow_ups.redrive if command["means"] == Means.REDRIVE.value else engine.follow_ups.restart
     try:
         made = means(TaskKey(Principal(owner), task_id), command.get("operator"))
     except NotFollowedUp as refusal:
         return {"refused": refusal.reason}
     except WorkflowsUnavailable as fault:
-        events.report(fault)
+        engine.ports.report(fault)
         return {"refused": UNAVAILABLE}
     return {
         "task_id": made.task.task_id,

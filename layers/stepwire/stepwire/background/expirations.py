@@ -6,8 +6,8 @@ duplicate and late records are harmless.
 
 from msgspec import Struct
 
-from stepwire.audit import Audit, AuditAction, AuditEntry, no_audit
-from stepwire.engine.ports import TaskStore, Workflows
+from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.assembly import Ports
 from stepwire.tasks.ids import slot_names
 from stepwire.tasks.task import Task
 
@@ -15,9 +15,7 @@ from stepwire.tasks.task import Task
 class Expirations(Struct, frozen=True):
     """Cleans up after expired tasks."""
 
-    store: TaskStore
-    workflows: Workflows
-    audit: Audit = no_audit
+    ports: Ports
 
     def record(self, task: Task) -> None:
         """Stop the executions and free the slots of an expired task, given as it was last saved.
@@ -31,9 +29,9 @@ class Expirations(Struct, frozen=True):
             return
         if not task.awaits_confirmation:
             self._stop(task, "The task expired.")
-        self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
-        self.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
+        self.ports.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
+        self.ports.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
 
     def _stop(self, task: Task, cause: str) -> None:
         for execution in task.to_be_stopped:
-            self.workflows.stop(execution, cause)
+            self.ports.workflows.stop(execution, cause)

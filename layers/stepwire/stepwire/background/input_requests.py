@@ -6,15 +6,14 @@ Recording is idempotent per task token.
 """
 
 import hashlib
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
 
-from stepwire.engine.deliveries import NOT_SUPPORTED, delivered
-from stepwire.engine.ports import Starters, Workflows
-from stepwire.engine.recorder import Recorder
+from stepwire.engine.assembly import Engine
+from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.ports import Starters
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.events import InputRequested
@@ -80,11 +79,8 @@ class _Asker(Struct, frozen=True):
 class InputRequests(Struct, frozen=True):
     """Records the questions of workflows."""
 
-    recorder: Recorder
-    workflows: Workflows
+    engine: Engine
     starters: Starters
-    report: Callable[[Exception], None] = lambda _fault: None
-    """Receives faults that delay the delivery of an answer."""
 
     def record(self, question: Question) -> None:
         """Record a question in its task, or fail the state that asks it.
@@ -96,7 +92,9 @@ class InputRequests(Struct, frozen=True):
         try:
             asked, timeout = _checked(question), _timeout(question)
         except InvalidQuestion as error:
-            self.workflows.fail_callback(question.token, INVALID, f"The input request cannot be asked: {error}.")
+            self.engine.ports.workflows.fail_callback(
+                question.token, INVALID, f"The input request cannot be asked: {error}."
+            )
             return
         asking = self._asking(question.execution)
         task = None if asking is None else asking.task
@@ -104,18 +102,18 @@ class InputRequests(Struct, frozen=True):
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
         refusal = _refusal(task, asked)
         if asking is None or task is None or refusal is not None:
-            self.workflows.fail_callback(question.token, NOT_SUPPORTED, refusal or "")
+            self.engine.ports.workflows.fail_callback(question.token, NOT_SUPPORTED, refusal or "")
             return
         if _is_recorded(task, question.token):
             return
         exceeded = _limit_reached(task, question, asked)
         if exceeded is not None:
-            self.workflows.fail_callback(question.token, INVALID, exceeded)
+            self.engine.ports.workflows.fail_callback(question.token, INVALID, exceeded)
             return
-        expires_at = None if timeout is None else self.recorder.now() + timeout
-        destination = Callback(question.token, asking.letter, _asking_of(question, self.recorder.now()))
+        expires_at = None if timeout is None else self.engine.recorder.now() + timeout
+        destination = Callback(question.token, asking.letter, _asking_of(question, self.engine.recorder.now()))
         requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
-        after = self.recorder.record(task, requested)
+        after = self.engine.recorder.record(task, requested)
         if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
             self._deliver(after)
 
@@ -125,9 +123,9 @@ class InputRequests(Struct, frozen=True):
         After a fault, the request would come again, and an answer that was delivered is no longer with the task.
         """
         try:
-            delivered(self.recorder, self.workflows, task, self.report)
+            self.engine.upkeep.after_delivery(task)
         except Exception as fault:  # noqa: BLE001 - the answer is recorded
-            self.report(fault)
+            self.engine.ports.report(fault)
 
     def _dead(self, task: Task, destination: Callback) -> frozenset[str]:
         """Return the tokens with which the same was asked, and no state waits any more; without such, no call."""
@@ -136,7 +134,7 @@ class InputRequests(Struct, frozen=True):
         asked |= {one.token: one.asking for one in task.inputs.undelivered if not one.is_unclaimed}
         now = destination.asking
         alike = [token for token, before in asked.items() if before and now and before.is_retried_by(now)]
-        return frozenset(token for token in alike if not self.workflows.waits(token))
+        return frozenset(token for token in alike if not self.engine.ports.workflows.waits(token))
 
     def _asking(self, execution: Execution) -> "_Asker | None":
         """Return the task of an execution, or of the one that has started it, some generations up."""
@@ -145,7 +143,7 @@ class InputRequests(Struct, frozen=True):
             if asking is None:
                 return None
             if task_key_from_execution(asking.name) is not None:
-                task = self.recorder.load_for(asking)
+                task = self.engine.recorder.load_for(asking)
                 letter = None if task is None else task.letter_of(asking)
                 return None if task is None or letter is None else _Asker(task, letter)
             asking = self._starter_of(asking)
@@ -157,7 +155,7 @@ class InputRequests(Struct, frozen=True):
                 return self.starters.starter_of(execution)
             except StarterUnproven:
                 if pause is not None:
-                    self.recorder.clock.sleep(pause)
+                    self.engine.recorder.clock.sleep(pause)
         return None
 
 

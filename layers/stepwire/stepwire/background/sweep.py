@@ -17,9 +17,7 @@ from msgspec.structs import replace
 
 from stepwire.background.expirations import Expirations
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.ports import Workflows
-from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Upkeep
+from stepwire.engine.assembly import Engine, Ports
 from stepwire.errors import SaveConflict, WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
@@ -51,25 +49,25 @@ class Swept(Struct, frozen=True):
 class Sweep(Struct, frozen=True):
     """Checks tasks that are not being read."""
 
-    recorder: Recorder
-    upkeep: Upkeep
-    expirations: Expirations
-    interval: timedelta
-    """How long ago the last check of a task must be before the sweep checks it."""
-    report: Callable[[Exception], None]
-    """Receives the fault of a failed check; the sweep continues with the next task."""
+    engine: Engine
+    """With the settings of a sweep (`Settings.of_sweep`)."""
     pace: Allowance = field(default_factory=lambda: Allowance(CHECKS_PER_SECOND, CHECK_BURST))
     list_pace: Allowance = field(default_factory=lambda: Allowance(LISTS_PER_SECOND, LIST_BURST))
+
+    @property
+    def interval(self) -> timedelta:
+        """How long ago the last check of a task must be before the sweep checks it."""
+        return self.engine.settings.intervals.repair
 
     def run(self, deadline: datetime | None = None) -> Swept:
         """Check due tasks from where the last run stopped until the deadline, and return what was done.
 
         A run takes at most one interval, because then the next one starts.
         """
-        began = self.recorder.now()
+        began = self.engine.recorder.now()
         latest = began + self.interval
         run = _Run(self, began - self.interval, latest if deadline is None else min(deadline, latest))
-        return run.run_from(self.recorder.store.bookmark())
+        return run.run_from(self.engine.recorder.store.bookmark())
 
 
 class _Run(Struct, dict=True):
@@ -82,13 +80,12 @@ class _Run(Struct, dict=True):
     skipped: int = 0
 
     def __post_init__(self) -> None:
-        self._running = _RunningExecutions(
-            self.sweep.upkeep.workflows, self.sweep.report, lambda: self._await_turn(self.sweep.list_pace)
-        )
+        self.engine = self.sweep.engine
+        self._running = _RunningExecutions(self.engine.ports, lambda: self._await_turn(self.sweep.list_pace))
 
     def run_from(self, bookmark: str | None) -> Swept:
         """Check the tasks on the list from the bookmark on; save a new bookmark if the time runs out."""
-        store, after = self.sweep.recorder.store, bookmark
+        store, after = self.engine.recorder.store, bookmark
         while True:
             page = store.unchecked_since(self.since, after)
             loaded = self._load_safely(page.keys)
@@ -104,16 +101,16 @@ class _Run(Struct, dict=True):
         return Swept(self.checked, self.skipped, is_whole)
 
     def _has_time(self) -> bool:
-        return self.sweep.recorder.now() < self.deadline
+        return self.engine.recorder.now() < self.deadline
 
     def _load_safely(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
         """Return the tasks of a page; if they cannot be read together, none, so that each is read by itself."""
         if not keys:
             return {}
         try:
-            return self.sweep.recorder.store.load_all(keys)
+            return self.engine.recorder.store.load_all(keys)
         except Exception as fault:  # noqa: BLE001 - a page that cannot be read must not stop the others
-            self.sweep.report(fault)
+            self.engine.ports.report(fault)
             return {}
 
     def _check_safely(self, key: TaskKey, loaded: Task | None) -> bool:
@@ -122,12 +119,12 @@ class _Run(Struct, dict=True):
             if loaded is None or not self._is_passed(loaded):
                 self._check(key)
         except Exception as fault:  # noqa: BLE001 - the fault of one task must not stop the others
-            self.sweep.report(fault)
+            self.engine.ports.report(fault)
         return True
 
     def _is_passed(self, task: Task) -> bool:
         """Pass over a task that merely runs or was checked lately; False if it must be checked by itself."""
-        now = self.sweep.recorder.now()
+        now = self.engine.recorder.now()
         if task.has_ended or task.expires_at <= now:
             return False
         if now - task.checked_at < self.sweep.interval:
@@ -139,7 +136,7 @@ class _Run(Struct, dict=True):
 
     def _check(self, key: TaskKey) -> None:
         """Check a task that does not run as far as is known; it is read again, as that may have changed."""
-        store, now = self.sweep.recorder.store, self.sweep.recorder.now()
+        store, now = self.engine.recorder.store, self.engine.recorder.now()
         task = store.load(key)
         if task is None or not task.needs_checks:
             return  # the index is eventually consistent
@@ -148,42 +145,41 @@ class _Run(Struct, dict=True):
             self._stop_late_execution(task)
         elif task.expires_at <= now:
             self._await_check()
-            self.sweep.expirations.record(task)
+            Expirations(self.engine.ports).record(task)
             store.delete(task)  # otherwise it would be first on every list until DynamoDB deletes it
         elif now - task.checked_at < self.sweep.interval:
             return  # the index knows the time of the last check in steps
         else:
             self._await_check()
-            self.sweep.upkeep.after_upkeep(as_of(task, now))
+            self.engine.upkeep.after_upkeep(as_of(task, now))
 
     def _stop_late_execution(self, task: Task) -> None:
         """Stop an execution that was started although its task has ended; the starting request has finished by now."""
         if task.race is not None:
-            self.sweep.upkeep.attempts.races.stop_losers(task, is_late=True)
+            self.engine.attempts.races.stop_losers(task, is_late=True)
             return
-        self.sweep.upkeep.workflows.stop(task.execution, "The task had ended before its execution began.")
+        self.engine.ports.workflows.stop(task.execution, "The task had ended before its execution began.")
         with suppress(SaveConflict):
-            self.sweep.recorder.store.save(replace(task, may_begin=False))
+            self.engine.recorder.store.save(replace(task, may_begin=False))
 
     def _deliver(self, task: Task) -> None:
         """Skip a running task, except for delivering its pending answers."""
         self.skipped += 1
-        self.sweep.upkeep.after_delivery(task)
+        self.engine.upkeep.after_delivery(task)
 
     def _await_check(self) -> None:
         self.checked += 1
         self._await_turn(self.sweep.pace)
 
     def _await_turn(self, pace: Allowance) -> None:
-        while not pace.take(self.sweep.recorder.now()):
-            self.sweep.recorder.clock.sleep(1 / pace.per_second)
+        while not pace.take(self.engine.recorder.now()):
+            self.engine.recorder.clock.sleep(1 / pace.per_second)
 
 
 class _RunningExecutions(Struct):
     """The running executions, listed once per state machine, from its third execution on."""
 
-    workflows: Workflows
-    report: Callable[[Exception], None]
+    ports: Ports
     await_turn: Callable[[], None]
     _asked: Counter[str] = field(default_factory=Counter[str])
     _listed: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -205,9 +201,9 @@ class _RunningExecutions(Struct):
         names = set[str]()
         try:
             self.await_turn()
-            for page in self.workflows.list_running(machine):
+            for page in self.ports.workflows.list_running(machine):
                 names |= page
                 self.await_turn()
         except WorkflowsUnavailable as error:
-            self.report(error)
+            self.ports.report(error)
         return frozenset(names)

@@ -1,0 +1,132 @@
+"""The assembly: builds the engine over its ports, in each function as in tests.
+
+Nothing else builds a recorder, an upkeep or operations. An engine is built once per function instance, because its
+allowances (`engine.allowance`) count the calls of the instance.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from stepwire.audit import Audit, no_audit
+from stepwire.engine.admission import Admission
+from stepwire.engine.attempts import Attempts, NoWakeUps
+from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.operations import Operations
+from stepwire.engine.ports import (
+    CallRate,
+    Clock,
+    Randomness,
+    SyncWorkflows,
+    TaskStore,
+    WaitSlots,
+    WakeUps,
+    Workflows,
+)
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.waiting import EXPRESS, Waiting, WaitLimiter, WaitLimits
+from stepwire.tasks.links import Sign
+from stepwire.tasks.usage import Limits
+
+if TYPE_CHECKING:
+    from stepwire.engine.express import ExpressCalls
+    from stepwire.engine.follow_ups import FollowUps
+    from stepwire.tasks.objects import ReadObject
+
+
+class Ports(Struct, frozen=True):
+    """What the engine needs of the world."""
+
+    store: TaskStore
+    workflows: Workflows
+    clock: Clock
+    randomness: Randomness
+    wait_slots: WaitSlots
+    sign: Sign
+    """Presigns the links in results."""
+    report: Callable[[Exception], None]
+    """Receives faults that do not keep a caller from an answer, or that postpone work."""
+    audit: Audit = no_audit
+    wake_ups: WakeUps = field(default_factory=NoWakeUps)
+    read_object: "ReadObject | None" = None
+    """Reads outputs that workflows left in S3; None where this function may read none."""
+
+
+class Settings(Struct, frozen=True):
+    """What an operator sets of the engine."""
+
+    intervals: Intervals = field(default_factory=Intervals)
+    limits: Limits = field(default_factory=Limits)
+    waits: WaitLimits = field(default_factory=WaitLimits)
+    execution_prefix: str = ""
+    """Start of the names of this endpoint's executions; needed to create tasks."""
+    paces_itself: bool = True
+    """Whether the upkeep limits its calls of DescribeExecution; else its caller does."""
+
+    @staticmethod
+    def of_sweep(interval: timedelta) -> "Settings":
+        """Return the settings of the sweep, which checks every task at the same interval and at its own pace."""
+        return Settings(Intervals(interval, timedelta(), 0), paces_itself=False)
+
+
+class Engine(Struct, frozen=True):
+    """The services over one set of ports."""
+
+    ports: Ports
+    settings: Settings
+    recorder: Recorder
+    upkeep: Upkeep
+    limiter: WaitLimiter
+    """Limits waits for tasks."""
+    operations: Operations
+    dialogue: Dialogue
+
+    @property
+    def attempts(self) -> Attempts:
+        """What begins the attempts of tasks, and records their ends."""
+        return self.upkeep.attempts
+
+    @property
+    def follow_ups(self) -> "FollowUps":
+        """What makes the tasks that follow ended ones."""
+        from stepwire.engine.follow_ups import FollowUps  # noqa: PLC0415 - function mcp makes none
+
+        admission = Admission(self.recorder, self.settings.limits)
+        return FollowUps(self.recorder, self.attempts, self.ports.randomness, admission)
+
+    def limiter_of(self, kind: str, limits: WaitLimits) -> WaitLimiter:
+        """Return what limits waits of another kind, in pools of their own."""
+        return replace(self.limiter, kind=kind, limits=limits)
+
+    def express(self, rate: CallRate, workflows: SyncWorkflows, patience: timedelta) -> "ExpressCalls":
+        """Return what runs tools of type EXPRESS."""
+        from stepwire.engine.express import ExpressCalls  # noqa: PLC0415 - most requests run none
+
+        limiter = self.limiter_of(EXPRESS, self.settings.waits.of_express())
+        return ExpressCalls(self.operations, rate, workflows, limiter, patience)
+
+
+def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
+    """Build the engine."""
+    settings, report = settings or Settings(), ports.report
+    recorder = Recorder(ports.store, ports.clock, ports.audit, ports.read_object)
+    upkeep = Upkeep(recorder, ports.workflows, settings.intervals, report, wake_ups=ports.wake_ups)
+    upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
+    limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.randomness, report)
+    operations = Operations(
+        recorder,
+        ports.workflows,
+        ports.randomness,
+        upkeep,
+        settings.limits,
+        ports.sign,
+        report,
+        Waiting(recorder, upkeep, limiter, report),
+        settings.execution_prefix,
+    )
+    dialogue = Dialogue(recorder, upkeep, report)
+    return Engine(ports, settings, recorder, upkeep, limiter, operations, dialogue)
