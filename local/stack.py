@@ -88,6 +88,7 @@ class LocalStack:
         port: The port on 127.0.0.1; 0 takes any free one.
         parameters: Values of the parameters of whichever template declares them. If declared, `Authorizer` defaults
             to `none` and `AllowedOrigins` to this endpoint's own origins.
+        variables: Environment variables that each function has besides those of its template.
         events: Policy for the delivery of executions' status events; can be changed while the stack runs.
         expiry: Policy for the delay, in seconds, between an item's TTL and its removal: `never`, `at_once`,
             `after(seconds)` or a function. Of several delays the first counts. Can be changed while the stack runs.
@@ -114,6 +115,7 @@ class LocalStack:
         name: str | None = None,
         port: int = 0,
         parameters: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
         events: EventPolicy = at_once,
         expiry: ExpiryPolicy = never,
         instances: int = 1,
@@ -131,7 +133,7 @@ class LocalStack:
         self._given_stubs = tuple(stubs)
         self._scripts = Scripts(stub_seconds)
         self._services_at = services_at
-        self._variables = {"LOCAL_WEBHOOKS": "on"} if local_webhooks else {}
+        self._variables = {**(variables or {}), **({"LOCAL_WEBHOOKS": "on"} if local_webhooks else {})}
         self._makes_up = make_up_parameters
         self.made_up: dict[str, str] = {}  # values of parameters that nobody gave
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block

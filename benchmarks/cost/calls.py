@@ -26,7 +26,7 @@ costs one UpdateItem more.
 STREAM_POLL: Final = ("BatchGetItem",)
 """Resuming a stream (GET with Last-Event-ID): reads the task, and whether the request was cancelled."""
 LOOK: Final = ("GetItem", "GetExecutionHistory", "PutItem")
-"""A poll that reads the current state: once in StateAfterSeconds, or in a twentieth of the task's age if that is
+"""A poll that reads the current state: once in STATE_AFTER_SECONDS, or in a twentieth of the task's age if that is
 longer. In a Distributed Map also DescribeMapRun.
 """
 REPAIR: Final = ("GetItem", "DescribeExecution", "PutItem", "UpdateItem")

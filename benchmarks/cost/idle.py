@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from benchmarks.cost import calls, prices
 from benchmarks.cost.simulation import WHOLE_PROCESSOR, Assumptions
+from stepwire.background.sweep import INTERVAL
 from tests.template.chosen import Stack, stack
 
 HOURS: Final = 730  # of a month
@@ -16,7 +17,6 @@ MOST: Final = {
     "MetricsDashboard": "on",
     "ToolMetrics": "on",
     "PlatformLogs": "INFO",
-    "PollsPerLogLine": "1",
     "SnapStart": "PublishedVersions",
 }
 """The parameters with which a stack shows most, and starts fastest."""
@@ -33,7 +33,7 @@ def parts(**chosen: str) -> dict[str, float]:
         "alarms": prices.ALARM.of(alarm_metrics(made)),
         "the dashboard": prices.DASHBOARD.of(len(made.all_of("AWS::CloudWatch::Dashboard"))),
         "the snapshot of one version": _snapshot(made),
-        "the runs of the schedule": _runs(made),
+        "the runs of the schedule": _runs(),
         "Lambda's polls of the queues of wake-ups and webhooks": _polls(made),
     }
 
@@ -72,9 +72,9 @@ def _polls(made: Stack) -> float:
     return prices.QUEUE_REQUEST.of(max(0, queues * 5 * HOURS * 3_600 / 20 - prices.MILLION))
 
 
-def _runs(made: Stack) -> float:
+def _runs() -> float:
     """Return the cost of the runs of the sweep and of function catalog that find nothing to do."""
-    runs, assumed = HOURS * 60 / int(str(made.parameters["SweepMinutes"])), Assumptions()
+    runs, assumed = HOURS * 60 / (INTERVAL.total_seconds() / 60), Assumptions()
     every_call = (*calls.SWEEP, *calls.COMPILE)
     writes = every_call.count("PutItem")
     seconds = len(every_call) * assumed.dynamodb

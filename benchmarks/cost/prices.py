@@ -111,7 +111,7 @@ HISTORIES: Final = Quota(
     "GetExecutionHistory",
     20,
     "a second",
-    "looks are put off; StateAfterSeconds to 0, show_state: false, or workflows that report their progress",
+    "looks are put off; `STATE_AFTER_SECONDS` to 0, show_state: false, or workflows that report their progress",
     UNVERIFIED,
 )
 DESCRIPTIONS: Final = Quota("DescribeExecution", 10, "a second", "RepairAfterSeconds to 300", UNVERIFIED)

@@ -46,13 +46,13 @@ class Assumptions:
     memory: int = 512  # MB; McpMemory
     background_memory: int = 256  # MB of the functions for which no client waits
     audit_line: int = 230  # bytes, as the functions write them with ToolMetrics=off
-    polls_per_line: int = 20  # PollsPerLogLine
+    polls_per_line: int = 20  # POLLS_PER_LOG_LINE
     access_line: int = 220  # bytes that API Gateway logs for a request
     platform_lines: int = (
         0  # bytes that Lambda itself logs for an invocation: none that succeeded, with PlatformLogs=WARN
     )
-    state_after: float = 60  # seconds; StateAfterSeconds
-    inline_wait: float = 2  # seconds; InlineWaitSeconds
+    state_after: float = 60  # seconds; STATE_AFTER_SECONDS
+    inline_wait: float = 2  # seconds; INLINE_WAIT_SECONDS
     lost_events: float = 0.001  # share of the status events that are lost
     cold: float = 0.01  # share of the requests with a cold start
     cold_start: float = 0.27  # seconds of CPU time that a cold start adds (benchmarks.cold: tasks/get without bytecode)

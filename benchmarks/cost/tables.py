@@ -30,12 +30,12 @@ METRICS_OF_A_TOOL: Final = 17  # at most, with ToolMetrics=on
 METRICS_IN_USE: Final = 1  # FoundByChecks, which has data in each hour in which a task ends
 WITH_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
     "the defaults": {},
-    "`PollsPerLogLine=1`": {"polls_per_line": 1},
+    "`POLLS_PER_LOG_LINE=1`": {"polls_per_line": 1},
     "`PlatformLogs=INFO`": {"platform_lines": 600},
     "`ToolMetrics=on`, the bytes of its lines": {"audit_line": 400},
     "`McpMemory=256`": {"memory": 256},
     "`McpMemory=1024`": {"memory": 1024},
-    "`StateAfterSeconds=0`": {"state_after": 0},
+    "`STATE_AFTER_SECONDS=0`": {"state_after": 0},
 }
 """What a parameter changes of the assumptions."""
 RESULTS: Final = {"10 KB": 10_000, "100 KB": 100_000, "400 KB": LARGEST_PART, "500 KB": 500_000, "2 MB": 2_000_000}

@@ -14,7 +14,8 @@ from tests.cold_start import ROOT
 
 TEMPLATES: Final = (ROOT / "template.yaml", ROOT / "examples/template.yaml")
 # Without sign-in all clients are one caller, who may by default wait in three requests at once.
-_PARAMETERS: Final = {"MostWaiting": "100", "MostWaitingPerCaller": "100"}
+_PARAMETERS: Final = {"MostWaiting": "100"}
+_VARIABLES: Final = {"MOST_WAITING_PER_CALLER": "100"}
 
 
 class Stack:
@@ -26,7 +27,9 @@ class Stack:
         nowhere = self._exit.enter_context(Path(os.devnull).open("w"))  # noqa: SIM115  # closed with the rest
         self._exit.enter_context(redirect_stdout(nowhere))  # the audit of the functions
         endpoint, *others = TEMPLATES
-        self._stack = self._exit.enter_context(LocalStack(endpoint, others=others, parameters=_PARAMETERS))
+        self._stack = self._exit.enter_context(
+            LocalStack(endpoint, others=others, parameters=_PARAMETERS, variables=_VARIABLES)
+        )
 
     def url(self) -> str:
         """Return the URL of the endpoint."""

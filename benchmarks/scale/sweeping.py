@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from benchmarks.cost.simulation import Assumptions
 from stepwire.aws.storage.items import SHARDS
-from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, Sweep
+from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.ports import UncheckedPage
@@ -26,7 +26,6 @@ from tests.fake_workflows import FakeWorkflows
 from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
 from tests.kits import World, signed_url, state_machine_arn
 
-INTERVAL: Final = timedelta(minutes=15)  # SweepMinutes
 LONGEST_RUN: Final = timedelta(minutes=14)  # of the function
 PAGE: Final = 100  # tasks
 LISTED_AT_ONCE: Final = 1_000

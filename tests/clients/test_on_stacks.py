@@ -72,9 +72,9 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, two instances of each function."""
-    many = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000", "InlineWaitSeconds": "0"}
+    many = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000", "INLINE_WAIT_SECONDS": "0"}
     with (
-        deployed(ROOT / "template.yaml", at_once, 2, clock, ResumingClients="known", **many) as stack,
+        deployed(ROOT / "template.yaml", at_once, 2, clock, RESUMING_CLIENTS="known", **many) as stack,
         clock.passing(seconds=_FOR_EVER),
     ):
         yield stack

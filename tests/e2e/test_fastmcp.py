@@ -18,7 +18,7 @@ from tests.waiting import HANG_GUARD
 ROOT: Final = Path(__file__).parents[2]
 ENVIRONMENT: Final = ROOT / ".venv-fastmcp"
 DRIVER: Final = Path(__file__).parent / "fastmcp_driver.py"
-SHORT: Final = {"WaitSeconds": "1", "CallSeconds": "4", "ProgressCallSeconds": "4"}
+SHORT: Final = {"CALL_SECONDS": "4", "PROGRESS_CALL_SECONDS": "4"}
 ECHO: Final = {"message": "patience", "waited_seconds": 8}
 
 pytestmark = [
@@ -32,7 +32,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """The root template, with two instances of each function."""
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters=SHORT) as stack:
+    with LocalStack(
+        ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters={"WaitSeconds": "1"}, variables=SHORT
+    ) as stack:
         yield stack
 
 

@@ -37,7 +37,7 @@ from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execut
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
-from stepwire.background.sweep import Sweep
+from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -60,8 +60,7 @@ from tests.simulated.wire import answered
 from tests.tables import new_table, table_behind
 
 INTERVALS: Final = Intervals()
-SWEEP: Final = Intervals().repair * 15
-"""SweepMinutes, as the template has it."""
+SWEEP: Final = INTERVAL
 TTL: Final = timedelta(days=1)
 VISIBILITY: Final = timedelta(minutes=9)
 """After which a message of the queue of webhooks comes again, as the template has it."""

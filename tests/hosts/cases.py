@@ -17,7 +17,7 @@ from tests.hosts.site import Site
 _RUN_SECONDS: Final = 200
 _INTERRUPTS: Final = 3
 _REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "The chair wobbles."}
-_SHORT: Final = {"WaitSeconds": "3", "CallSeconds": "10", "ProgressCallSeconds": "10"}
+_SHORT: Final = {"WaitSeconds": "3", "CALL_SECONDS": "10", "PROGRESS_CALL_SECONDS": "10"}
 """The endpoint's own bounds made shorter, so that a call ends unfinished in seconds; the host's bounds are its own."""
 
 

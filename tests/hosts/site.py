@@ -11,6 +11,7 @@ from typing import Any, Final
 from local import LocalStack
 from local.gateway.exchanges import Exchange, Reader
 from local.streams.task_changes import TaskChange
+from tests.integration.stacks import chosen
 
 _ROOT: Final = Path(__file__).parents[2]
 _ENDED: Final = frozenset({"completed", "failed", "cancelled"})
@@ -58,7 +59,7 @@ class Site:
 def serving(parameters: Mapping[str, str]) -> Generator[Site]:
     """Serve the endpoint and the examples, as `make run` does, with these parameters on a free port."""
     site = Site()
-    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], parameters=parameters)
+    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], **chosen(parameters))
     stack.watcher = site
     with stack:
         site.url = stack.url

@@ -1,11 +1,11 @@
 """Stacks for tests: the real handlers behind API Gateway's events, with a count of their AWS calls."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import boto3
 from botocore.model import OperationModel
@@ -161,18 +161,37 @@ class Deployed:
         raise AssertionError(f"no execution of the task {task_id}")
 
 
+class Chosen(TypedDict):
+    """What a test chooses: parameters of the template, and variables that no parameter sets."""
+
+    parameters: Mapping[str, str]
+    variables: Mapping[str, str]
+
+
+def chosen(values: Mapping[str, str]) -> Chosen:
+    """Return parameters, and variables, which are in capitals."""
+    variables = {name: value for name, value in values.items() if name.isupper()}
+    return {
+        "parameters": {name: value for name, value in values.items() if name not in variables},
+        "variables": variables,
+    }
+
+
 @contextmanager
 def deployed(
     template: Path, events: EventPolicy, instances: int = 1, clock: Clock | None = None, /, **parameters: str
 ) -> Generator[Deployed]:
-    """Run a template, each function in so many instances, with the given clock or the machine's."""
+    """Run a template, each function in so many instances, with the given clock or the machine's.
+
+    A parameter in capitals is an environment variable of the functions.
+    """
     calls, others = AwsCalls(), list[Path]()
     if template == ROOT / "template.yaml":
         # These tests poll fast; tests/server/test_limits.py covers the limit on polls. Many count calls, and for events
         # function status_changes reads at a time of its own; test_events.py has its own stack.
-        parameters = {"PollsPerSecond": "0", "ResumingClients": "known, a test", "Events": "off", **parameters}
+        parameters = {"PollsPerSecond": "0", "RESUMING_CLIENTS": "known, a test", "Events": "off", **parameters}
         others = [ADOPTER]
-    served = LocalStack(template, others=others, events=events, parameters=parameters, instances=instances)
+    served = LocalStack(template, others=others, events=events, instances=instances, **chosen(parameters))
     with served as stack, calls.of_handlers(), ExitStack() as clocks:
         if clock is not None:
             clocks.enter_context(clock.drives(stack))
@@ -185,8 +204,8 @@ def deployed(
 @contextmanager
 def deployed_without_events() -> Generator[Deployed]:
     """Run the root template. No status event arrives and no response waits, so only requests call AWS."""
-    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
-    template, more = ROOT / "template.yaml", {"RepairAfterSeconds": "600", "StateAfterSeconds": "0"}
+    no_waiting = {"WaitSeconds": "0", "INLINE_WAIT_SECONDS": "0", "HOLD_SECONDS": "0"}
+    template, more = ROOT / "template.yaml", {"RepairAfterSeconds": "600", "STATE_AFTER_SECONDS": "0"}
     with deployed(template, never, **no_waiting, **more) as stack:
         yield stack
 

@@ -39,7 +39,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack in which every task is overdue after a second, the shortest interval that the template allows."""
-    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
+    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "STATE_AFTER_SECONDS": "0"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **no_waiting) as stack:
         yield stack
 

@@ -46,7 +46,7 @@ class Wire:
 def running_wire() -> Iterator[Wire]:
     """The root template over HTTP, where the time of a request is the time that its handler sleeps."""
     seconds = (f"{value:g}" for value in (WAIT, INLINE, HOLD))
-    waits = dict(zip(("WaitSeconds", "InlineWaitSeconds", "HoldSeconds"), seconds, strict=True))
+    waits = dict(zip(("WaitSeconds", "INLINE_WAIT_SECONDS", "HOLD_SECONDS"), seconds, strict=True))
     clock = Clock()
     with deployed(ROOT / "template.yaml", never, 1, clock, **waits) as stack, clock.passing(seconds=HOUR):
         yield Wire(stack.stack.url, clock)

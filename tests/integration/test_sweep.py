@@ -8,19 +8,20 @@ import pytest
 from benchmarks.cost import calls
 from local import never
 from stepwire.aws.storage.times import milliseconds_of
+from stepwire.background.sweep import INTERVAL
 from stepwire.tasks.ids import TaskId, created_at_of, task_key_from_execution
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient
 from tests.waiting import until
 
-MINUTES = 15
+MINUTES = INTERVAL.total_seconds() / 60
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template, where no status event arrives and no reader checks the execution."""
-    rare = {"RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "SweepMinutes": str(MINUTES)}
+    rare = {"RepairAfterSeconds": "3600", "STATE_AFTER_SECONDS": "0"}
     with deployed(ROOT / "template.yaml", never, WaitSeconds="0", **rare) as stack:
         yield stack
 

@@ -20,7 +20,7 @@ from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execut
 from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
-from stepwire.background.sweep import Sweep
+from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -40,8 +40,7 @@ from tests.simulated.step_functions import StepFunctions
 from tests.tables import new_table, table_behind
 
 REPAIR: Final = Intervals().repair
-SWEEP: Final = REPAIR * 15
-"""SweepMinutes, as in the template."""
+SWEEP: Final = INTERVAL
 TTL: Final = timedelta(days=1)
 NO_TIME: Final = timedelta()
 DELAY: Final = timedelta(minutes=1)

@@ -69,19 +69,9 @@ class TestWhatIsOffered:
 
         assert client.call("task_list", {}, task={}).code == -32601  # T3
 
-    def test_the_instructions_name_them_where_they_are_offered(self, world: World) -> None:
-        offered = LegacyClient(world).initialize().result["instructions"]
-        world.server = replace(world.server, kit=replace(world.kit, fetch_tools=False))
-
-        assert "task_result" in offered
-        assert "task_result" not in LegacyClient(world).initialize().result["instructions"]
-        assert "task_result" not in ModernClient(world).ask("server/discover").result["instructions"]
-
-    def test_an_operator_can_turn_them_off(self, world: World, client: Client) -> None:
-        world.server = replace(world.server, kit=replace(world.kit, fetch_tools=False))
-
-        assert not set(OWN) & set(names(client.ask("tools/list")))
-        assert client.call("task_list", {}).code == -32602
+    def test_the_instructions_name_them(self, world: World) -> None:
+        assert "task_result" in LegacyClient(world).initialize().result["instructions"]
+        assert "task_result" in ModernClient(world).ask("server/discover").result["instructions"]
 
 
 class TestTaskResult:

@@ -280,17 +280,6 @@ def test_a_caller_that_has_lost_the_scope_may_still_cancel(world: World, era: ty
     assert len(world.workflows.stops) == 1
 
 
-# M33
-@pytest.mark.parametrize("access", [Access(), NEEDS_CALL])
-def test_a_sign_in_without_scopes_needs_none_if_its_operator_allows_that(
-    world: World, era: type[Client], access: Access
-) -> None:
-    client = era(SignedIn(world, None, replace(access, allows_unchecked=True)))
-
-    assert listed(client) == sorted(world.catalog.tools)
-    assert client.call("refund").status == 200
-
-
 # M38
 def test_scopes_have_the_prefix_of_the_resource_if_the_issuer_adds_it(world: World, era: type[Client]) -> None:
     access = Access(("call",), prefix="https://mcp.example/mcp/", metadata_url=METADATA)

@@ -32,7 +32,7 @@ def checked(home: Path, *arguments: str, **variables: str) -> subprocess.Complet
         ({}, [], [NO_REGION, NO_CREDENTIALS]),
         (KEYS, [], [NO_REGION]),
         (KEYS | REGION, [], []),
-        (KEYS, ["--region", "eu-central-1", "--parameter-overrides", "Authorizer=none LogLevel=INFO"], []),
+        (KEYS, ["--region", "eu-central-1", "--parameter-overrides", "Authorizer=none Alarms=all"], []),
         (REGION, ["--profile", "nobody"], ["The config profile (nobody) could not be found"]),
     ],
 )

@@ -221,7 +221,6 @@ def test_without_events_the_function_may_neither_read_nor_write_the_table() -> N
             ["", "https://agent.example/hooks/1?a=b"],
             ["http://agent.example", "https://", "https://agent.example/{{resolve:ssm:a}}"],
         ),
-        ("WebhookHeader", ["Authorization", "x-api-key"], ["", "x api key", "x:y"]),
         (
             "WebhookSecretArn",
             ["", WEBHOOK["WebhookSecretArn"]],

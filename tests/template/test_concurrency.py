@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from stepwire.background.sweep import INTERVAL
+from stepwire.engine.waiting import WaitLimits
 from tests.template.chosen import stack
-from tests.template.document import references, resource, resources, template
+from tests.template.document import references, resource, resources
 
 NEWS = ["ExecutionEventsFunction", "InputRequestsFunction"]
 SHARE_OF_A_NEW_ACCOUNT = 10 / 2
@@ -21,17 +23,16 @@ def test_by_default_no_concurrency_is_reserved_so_that_a_new_account_can_deploy(
 
 
 def test_the_given_concurrency_is_reserved() -> None:
-    made = stack("none", McpConcurrency="200", NewsConcurrency="20")
+    made = stack("none", McpConcurrency="200")
 
     assert int(reserved(made, "McpFunction")) == 200
-    assert [int(reserved(made, function)) for function in NEWS] == [20, 20]
+    assert [reserved(made, function) for function in NEWS] == [None, None]
 
 
 def test_by_default_waiting_requests_use_half_of_a_new_accounts_concurrency() -> None:
-    made = stack("none")
+    most = int(str(stack("none").parameters["MostWaiting"]))
 
-    most, of_one = (int(str(made.parameters[name])) for name in ("MostWaiting", "MostWaitingPerCaller"))
-    assert of_one <= most <= SHARE_OF_A_NEW_ACCOUNT
+    assert WaitLimits().per_caller <= most <= SHARE_OF_A_NEW_ACCOUNT
 
 
 def test_throttling_does_not_roll_back_a_release() -> None:
@@ -52,7 +53,8 @@ def test_throttling_does_not_roll_back_a_release() -> None:
     assert "throttled" not in patterns["Faults"]
 
 
-def test_the_sweep_has_lambdas_longest_timeout_and_its_interval_is_not_shorter() -> None:
-    interval = template()["Parameters"]["SweepMinutes"]["Default"] * 60
+def test_the_sweep_has_lambdas_longest_timeout_and_its_interval_is_that_of_its_schedule() -> None:
+    minutes = INTERVAL.total_seconds() / 60
 
-    assert resource("SweepFunction").properties["Timeout"] == 900 <= interval
+    assert resource("SweepFunction").properties["Timeout"] == 900 <= INTERVAL.total_seconds()
+    assert resource("SweepSchedule").properties["ScheduleExpression"] == f"rate({minutes:g} minutes)"

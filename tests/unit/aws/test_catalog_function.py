@@ -371,13 +371,9 @@ def test_a_missing_setting_is_named() -> None:
         read_catalog_settings({**environment("t"), "ENDPOINT_NAME": ""})
 
 
-@pytest.mark.parametrize(
-    ("authorizer", "unchecked", "checks"), [("jwt", "", True), ("iam", "", False), ("iam", "allow", True)]
-)
-def test_tools_with_scopes_are_registered_only_if_scopes_are_checked_or_deliberately_unchecked(
-    authorizer: str, unchecked: str, checks: bool
-) -> None:
-    settings = read_catalog_settings({**environment("t"), "AUTHORIZER": authorizer, "UNCHECKED_SCOPES": unchecked})
+@pytest.mark.parametrize(("authorizer", "checks"), [("jwt", True), ("cognito", True), ("iam", False)])
+def test_tools_with_scopes_are_registered_only_if_scopes_are_checked(authorizer: str, checks: bool) -> None:
+    settings = read_catalog_settings({**environment("t"), "AUTHORIZER": authorizer})
 
     assert settings.endpoint.checks_scopes is checks
 

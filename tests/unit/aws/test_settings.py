@@ -11,7 +11,7 @@ from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read
 from stepwire.catalog.access import Access
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
-from stepwire.protocol.resumption import ResumingClient, ResumingClients
+from stepwire.protocol.resumption import ResumingClient, ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.usage import Limits
 from tests.kits import REQUIRED, TELLING, catalog_of
@@ -39,16 +39,15 @@ ENVIRONMENT = {
     "MOST_WAITING": "5",
     "MOST_WAITING_PER_CALLER": "3",
     "MOST_TASKS_PER_MINUTE": "120",
-    "LONGEST_TTL_HOURS": "48",
-    "MOST_ARGUMENT_BYTES": "2048",
     "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
 }
+CONSTANT = {
+    *("INLINE_WAIT_SECONDS", "HOLD_SECONDS", "CALL_SECONDS", "PROGRESS_CALL_SECONDS", "STATE_AFTER_SECONDS"),
+    *("MOST_WAITING_PER_CALLER", "RESUMING_CLIENTS"),
+}
+"""Which no parameter of the template sets."""
 OPTIONAL = {"STATE_MACHINES", "ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
-
-
-def test_the_tools_for_clients_without_tasks_are_offered_unless_turned_off() -> None:
-    assert not read_mcp_settings(ENVIRONMENT | {"FETCH_TOOLS": "off"}).fetch_tools
 
 
 def test_registered_tools_are_served_unless_turned_off() -> None:
@@ -76,11 +75,10 @@ def test_a_complete_environment_is_read() -> None:
         ),
         intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
         resuming=ResumingClients((ResumingClient("an agent"), ResumingClient("rmcp", (2, 2)))),
-        fetch_tools=True,
         registered_tools=True,
-        limits=Limits(active=100, per_minute=120, ttl=timedelta(hours=48), argument_bytes=2_048),
+        limits=Limits(active=100, per_minute=120),
         polls_per_second=10,
-        polls_per_log_line=1,
+        polls_per_log_line=20,
         waits=WaitLimits(all=5, per_caller=3),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
@@ -88,7 +86,7 @@ def test_a_complete_environment_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - OPTIONAL))
+@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - OPTIONAL - CONSTANT))
 @pytest.mark.parametrize("how", ["missing", "empty"])
 def test_a_missing_variable_is_named(name: str, how: str) -> None:
     environment = dict(ENVIRONMENT)
@@ -138,7 +136,7 @@ PROTECTED = catalog_of(TELLING, replace(REQUIRED, name="refund", scopes=("refund
 def test_unchecked_scopes_prevent_the_start_and_the_tools_are_named(authorizer: str) -> None:
     environment = ENVIRONMENT | {"AUTHORIZER": authorizer, "REQUIRED_SCOPE": ""}
 
-    with pytest.raises(SettingsError, match=rf"Authorizer={authorizer} has no scopes.*the tool refund\. .*Unchecked"):
+    with pytest.raises(SettingsError, match=rf"Authorizer={authorizer} has no scopes.*the tool refund\. .*remove the scopes"):
         check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
 
 
@@ -149,21 +147,25 @@ def test_an_unchecked_required_scope_prevents_the_start_too() -> None:
         check_scopes(environment, read_mcp_settings(environment).access, catalog_of(TELLING))
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        ENVIRONMENT,
-        ENVIRONMENT | {"AUTHORIZER": "cognito"},
-        ENVIRONMENT | {"AUTHORIZER": "iam", "UNCHECKED_SCOPES": "allow"},
-    ],
-)
-def test_checked_or_deliberately_unchecked_scopes_do_not_prevent_the_start(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("environment", [ENVIRONMENT, ENVIRONMENT | {"AUTHORIZER": "cognito"}])
+def test_checked_scopes_do_not_prevent_the_start(environment: dict[str, str]) -> None:
     check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
 
 
-@pytest.mark.parametrize("value", ["", "refuse", "ALLOW", "yes"])
-def test_unchecked_scopes_are_allowed_by_one_value_only(value: str) -> None:
-    assert not read_mcp_settings(ENVIRONMENT | {"UNCHECKED_SCOPES": value}).access.allows_unchecked
+@pytest.mark.parametrize(("most", "of_one"), [("0", 3), ("5", 3), ("40", 4), ("200", 20)])
+def test_what_one_caller_may_wait_grows_with_what_all_may(most: str, of_one: int) -> None:
+    without = {name: value for name, value in ENVIRONMENT.items() if name != "MOST_WAITING_PER_CALLER"}
+
+    assert read_mcp_settings(without | {"MOST_WAITING": most}).waits == WaitLimits(int(most), of_one)
+
+
+def test_what_no_parameter_sets_has_a_default() -> None:
+    settings = read_mcp_settings({name: value for name, value in ENVIRONMENT.items() if name not in CONSTANT})
+
+    assert settings.patience == replace(Patience(), unresumable_request=timedelta(seconds=20))
+    assert settings.intervals == Intervals()
+    assert settings.waits == WaitLimits()
+    assert settings.resuming == resuming_clients(("known",))
 
 
 def test_scopes_of_cognito_are_named_after_the_endpoint() -> None:

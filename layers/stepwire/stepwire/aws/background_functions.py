@@ -22,7 +22,7 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.publishing.wake_ups import arm_to_wake, task_to_wake
-from stepwire.aws.settings import read_sweep_interval, read_table_name, read_usage_limits
+from stepwire.aws.settings import read_table_name, read_usage_limits
 from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.table_stream import expired_task_of
 from stepwire.aws.workflows.callbacks import question_of
@@ -30,7 +30,7 @@ from stepwire.aws.workflows.status_events import ForeignEvent, MalformedProgress
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
-from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, Sweep
+from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.errors import AtQuota, ForeignQuestion, NotRecorded, WorkflowsUnavailable
@@ -183,7 +183,7 @@ class SweepHandler:
     @cached_property
     def _sweep(self) -> Sweep:
         ports = ports_of(read_table_name(os.environ), dynamodb_client, step_functions_client, self._report)
-        return Sweep(assemble(ports, Settings.of_sweep(read_sweep_interval(os.environ))), self._pace)
+        return Sweep(assemble(ports, Settings.of_sweep(INTERVAL)), self._pace)
 
     @cached_property
     def _pace(self) -> Allowance:

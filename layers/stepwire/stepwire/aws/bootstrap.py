@@ -152,7 +152,6 @@ class McpHandler:
             patience=settings.patience,
             secret=secret,
             other_secrets=secret.others,
-            fetch_tools=settings.fetch_tools,
             resuming=settings.resuming,
             polls=PollLimit(settings.polls_per_second, ports.clock),
             report=self._report,

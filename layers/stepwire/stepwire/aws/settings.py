@@ -1,4 +1,8 @@
-"""The settings of the functions: environment variables, read once and validated."""
+"""The settings of the functions: environment variables, read once and validated.
+
+The template sets what an operator decides. A variable with a default is a constant to operators, and its reason stands
+beside the default; tests and copies of the template set it (docs/deploying.md).
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -7,7 +11,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stepwire.aws.gateway.sign_in import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
@@ -24,6 +27,13 @@ from stepwire.tasks.usage import Limits
 
 # The authorizers whose tokens have scopes.
 _WITH_SCOPES = ("jwt", "cognito")
+
+# So that no ten callers fill the slots, as soon as there are more than those of a new account.
+_CALLERS_AT_ONCE = 10
+# Nearly all requests are polls: with 20 a line, their lines are a tenth of the bytes that a task logs (docs/cost.md).
+_POLLS_PER_LOG_LINE = "20"
+# Those that were seen to resume (docs/clients.md); others say so in the URL.
+_RESUMING_CLIENTS = "known"
 
 # Set by Lambda itself.
 TASK_ROOT = "LAMBDA_TASK_ROOT"
@@ -47,8 +57,6 @@ class McpSettings(Struct, frozen=True):
     patience: Patience
     intervals: Intervals
     resuming: ResumingClients
-    fetch_tools: bool
-    """Whether clients without tasks are offered tools that fetch results."""
     registered_tools: bool
     """Whether tools that other stacks register are served."""
     limits: Limits
@@ -76,33 +84,40 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         sign_in=_sign_in(environment),
         access=_access(environment),
         allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
-        patience=Patience(
-            unresumable_request=_seconds(environment, "WAIT_SECONDS"),
-            first_request=_seconds(environment, "INLINE_WAIT_SECONDS"),
-            resuming_request=_seconds(environment, "HOLD_SECONDS"),
-            whole_call=_seconds(environment, "CALL_SECONDS"),
-            whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS"),
-        ),
+        patience=_patience(environment),
         intervals=Intervals(
-            repair=_seconds(environment, "REPAIR_AFTER_SECONDS"), state=_seconds(environment, "STATE_AFTER_SECONDS")
+            repair=_seconds(environment, "REPAIR_AFTER_SECONDS"),
+            state=_seconds(environment, "STATE_AFTER_SECONDS", Intervals().state),
         ),
         resuming=_resuming(environment),
-        fetch_tools=environment.get("FETCH_TOOLS") != "off",
         registered_tools=environment.get("REGISTERED_TOOLS") != "off",
-        limits=replace(
-            read_usage_limits(environment),
-            ttl=timedelta(hours=_count(environment, "LONGEST_TTL_HOURS")),
-            argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
-        ),
+        limits=read_usage_limits(environment),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
-        polls_per_log_line=_count({"POLLS_PER_LOG_LINE": "1", **environment}, "POLLS_PER_LOG_LINE"),
-        waits=WaitLimits(
-            all=int(_number(environment, "MOST_WAITING")),
-            per_caller=int(_number(environment, "MOST_WAITING_PER_CALLER")),
-        ),
+        polls_per_log_line=_count({"POLLS_PER_LOG_LINE": _POLLS_PER_LOG_LINE, **environment}, "POLLS_PER_LOG_LINE"),
+        waits=_waits(environment),
         secret_arn=_text(environment, "SECRET_ARN"),
         catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
         events=read_events(environment),
+    )
+
+
+def _patience(environment: Mapping[str, str]) -> Patience:
+    usual = Patience()
+    return Patience(
+        unresumable_request=_seconds(environment, "WAIT_SECONDS"),
+        first_request=_seconds(environment, "INLINE_WAIT_SECONDS", usual.first_request),
+        resuming_request=_seconds(environment, "HOLD_SECONDS", usual.resuming_request),
+        whole_call=_seconds(environment, "CALL_SECONDS", usual.whole_call),
+        whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS", usual.whole_call_with_progress),
+    )
+
+
+def _waits(environment: Mapping[str, str]) -> WaitLimits:
+    """Return the limits of waiting requests; what one caller may take grows with what all may."""
+    most = int(_number(environment, "MOST_WAITING"))
+    of_one = max(WaitLimits().per_caller, most // _CALLERS_AT_ONCE)
+    return WaitLimits(
+        most, int(_number({"MOST_WAITING_PER_CALLER": str(of_one), **environment}, "MOST_WAITING_PER_CALLER"))
     )
 
 
@@ -112,7 +127,7 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
     Raises:
         SettingsError: the authorizer has no scopes, and some are required; the message names the tools.
     """
-    if _text(environment, "AUTHORIZER") in _WITH_SCOPES or access.allows_unchecked:
+    if _text(environment, "AUTHORIZER") in _WITH_SCOPES:
         return
     needing = [f"the tool {tool.name}" for tool in catalog.in_order if tool.scopes]
     if access.required:
@@ -120,8 +135,7 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
     if needing:
         raise SettingsError(
             f"Authorizer={environment['AUTHORIZER']} has no scopes, so these would not be checked: "
-            f"{', '.join(needing)}. Use the authorizer jwt or cognito, remove the scopes from the manifests, or allow "
-            "everybody to call these tools with UncheckedScopes=allow."
+            f"{', '.join(needing)}. Use the authorizer jwt or cognito, or remove the scopes from the manifests."
         )
 
 
@@ -174,7 +188,7 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
         SettingsError: one is missing or wrong.
     """
     name = _text(environment, "ENDPOINT_NAME")
-    checks_scopes = _text(environment, "AUTHORIZER") in _WITH_SCOPES or environment.get("UNCHECKED_SCOPES") == "allow"
+    checks_scopes = _text(environment, "AUTHORIZER") in _WITH_SCOPES
     return CatalogSettings(
         table_name=read_table_name(environment),
         endpoint=Endpoint(
@@ -228,15 +242,6 @@ def read_allows_local(environment: Mapping[str, str]) -> bool:
     return environment.get("LOCAL_WEBHOOKS") == "on"
 
 
-def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:
-    """Return how long ago the last check of a task must be before the sweep checks it.
-
-    Raises:
-        SettingsError: it is missing or not valid.
-    """
-    return timedelta(minutes=_count(environment, "SWEEP_MINUTES"))
-
-
 def _sign_in(environment: Mapping[str, str]) -> SignIn:
     return SignIn(
         salt=_text(environment, "PRINCIPAL_SALT"),
@@ -253,7 +258,6 @@ def _access(environment: Mapping[str, str]) -> Access:
         prefix=f"{resource}/" if _text(environment, "AUTHORIZER") == "cognito" else "",
         metadata_url=_metadata_url(resource),
         knows_callers=not _is_open(environment),
-        allows_unchecked=environment.get("UNCHECKED_SCOPES") == "allow",
     )
 
 
@@ -290,7 +294,7 @@ def _list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
 
 def _resuming(environment: Mapping[str, str]) -> ResumingClients:
     try:
-        return resuming_clients(_list(environment, "RESUMING_CLIENTS"))
+        return resuming_clients(_list({"RESUMING_CLIENTS": _RESUMING_CLIENTS, **environment}, "RESUMING_CLIENTS"))
     except ValueError as error:
         raise SettingsError(
             f"The environment variable RESUMING_CLIENTS must list names of clients, such as known, my-agent or "
@@ -307,7 +311,9 @@ def _number(environment: Mapping[str, str], name: str) -> float:
     raise SettingsError(f"The environment variable {name} must be a number, 0 or more.")
 
 
-def _seconds(environment: Mapping[str, str], name: str) -> timedelta:
+def _seconds(environment: Mapping[str, str], name: str, default: timedelta | None = None) -> timedelta:
+    if default is not None and name not in environment:
+        return default
     text = _text(environment, name)
     with suppress(ValueError, OverflowError):
         duration = timedelta(seconds=float(text))

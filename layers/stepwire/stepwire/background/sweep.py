@@ -23,6 +23,8 @@ from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Execution, Task
 
+INTERVAL: Final = timedelta(minutes=15)
+"""Between two runs, as in the template: its rule says why."""
 CHECKS_PER_SECOND: Final = 5.0
 """A third to a half of the sustained rate of DescribeExecution (15 per second, or 10 in smaller Regions)."""
 CHECK_BURST: Final = 50.0

@@ -27,8 +27,6 @@ class Access(Struct, frozen=True):
     """Where the Protected Resource Metadata are, for the challenge."""
     knows_callers: bool = True
     """False where nobody signs in: all callers are one, and must not be shown each other's tasks (T21)."""
-    allows_unchecked: bool = False
-    """Whether a caller whose scopes are unknown may do what needs some."""
 
     def check(self, held: Scopes) -> None:
         """Raise InsufficientScope where a caller may not call at all."""
@@ -45,7 +43,7 @@ class Access(Struct, frozen=True):
         return self._holds(held, self._needed(tool.scopes))
 
     def _holds(self, held: Scopes, needed: tuple[str, ...]) -> bool:
-        return (self.allows_unchecked or not needed) if held is None else held.issuperset(needed)
+        return not needed if held is None else held.issuperset(needed)
 
     def _needed(self, scopes: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.prefix + scope for scope in (*self.required, *scopes)))

@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from stepwire.subscriptions.subscribing import Events
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
-_START_ONCE: Final = (
+INSTRUCTIONS: Final = (
     "Each tool runs a workflow that may take from seconds to days. Start it once: calling the tool again starts the "
-    "work again."
+    "work again. If a result says that the task is not done yet, call task_result with its task_id, again and again "
+    "until it has ended. If you have no tool task_result, your client waits for the task by itself."
 )
-_THEN_FETCH: Final = (
-    "If a result says that the task is not done yet, call task_result with its task_id, again and again until it has "
-    "ended. If you have no tool task_result, your client waits for the task by itself."
-)
+"""Tell a model how to use the tools of this server."""
 
 
 class Patience(Struct, frozen=True):
@@ -88,8 +86,6 @@ class Kit(Struct, frozen=True):
     report: Callable[[Exception], None]
     """Receives faults in spite of which the client still gets its response."""
     access: Access = field(default_factory=Access)
-    fetch_tools: bool = True
-    """Whether clients without tasks are offered tools that fetch results."""
     express: Callable[[ToolCall, datetime | None], ToolResult | TaskError] = no_express
     """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
@@ -107,11 +103,6 @@ class Kit(Struct, frozen=True):
         # VS Code and the PHP SDK send no version, and never resume a response.
         is_able = call.headers.accepts_events and call.headers.version and session.id
         return session.resumes if call.version in LEGACY_VERSIONS and is_able else NEVER
-
-    @property
-    def instructions(self) -> str:
-        """Tell a model how to use the tools of this server."""
-        return f"{_START_ONCE} {_THEN_FETCH}" if self.fetch_tools else _START_ONCE
 
     def now(self) -> datetime:
         """Return the current time."""

@@ -26,6 +26,7 @@ from stepwire.server.fetch_tools import Era, FetchTool
 from stepwire.server.kit import (
     CARD_CAPABILITIES,
     EVENT_METHODS,
+    INSTRUCTIONS,
     RESOURCE_METHODS,
     SERVER_INFO,
     Call,
@@ -73,7 +74,7 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
             **({"extensions": extensions} if extensions else {}),
         },
         "serverInfo": SERVER_INFO,
-        "instructions": kit.instructions,
+        "instructions": INSTRUCTIONS,
     }
     random = kit.operations.randomness(RANDOM_BYTES)
     return SessionOpened(result, session_id_of(version, call.params, random, _decided(kit, call, version)))

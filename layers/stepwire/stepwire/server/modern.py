@@ -36,6 +36,7 @@ from stepwire.server.fetch_tools import offered
 from stepwire.server.kit import (
     CARD_CAPABILITIES,
     EVENT_METHODS,
+    INSTRUCTIONS,
     RESOURCE_METHODS,
     SERVER_INFO,
     Call,
@@ -69,7 +70,7 @@ def discover(kit: Kit, _call: Call) -> JsonObject:
     return {
         "supportedVersions": list(MODERN_VERSIONS),
         "capabilities": _capabilities(kit),
-        "instructions": kit.instructions,
+        "instructions": INSTRUCTIONS,
         "ttlMs": CACHE_TTL_MS,
         "cacheScope": "public",
     }

@@ -36,7 +36,7 @@ _BY_CLIENT: Final = "Do not call the tool again for the same work: a client with
 
 def offered_names(kit: Kit, call: Call) -> frozenset[str]:
     """Return the names of the tools of Stepwire's own that this client is shown."""
-    if not kit.fetch_tools or declares_tasks(call):
+    if declares_tasks(call):
         return frozenset()
     hidden = set[str]()
     if _can_ask_its_user(kit, call):
@@ -89,9 +89,9 @@ def unfinished(kit: Kit, call: Call, task: Task, *, is_repeat: bool = False, on_
     return _unfinished(" ".join(words), {**shown, "repeated": True} if is_repeat else shown)
 
 
-def unfinished_unread(kit: Kit, task_id: str, *, is_repeat: bool = False) -> ToolResult:
+def unfinished_unread(task_id: str, *, is_repeat: bool = False) -> ToolResult:
     """Say that a task goes on that could not be read now."""
-    words = f"The task {task_id} is not done yet. {fetch_step(task_id) if kit.fetch_tools else _BY_CLIENT}"
+    words = f"The task {task_id} is not done yet. {fetch_step(task_id)}"
     shown: JsonObject = {"taskId": task_id, "status": "working"}
     if is_repeat:
         return _unfinished(f"{repeat_words(None)} {words}", {**shown, "repeated": True})
@@ -162,7 +162,7 @@ def who_answers(kit: Kit, call: Call, task: Task) -> list[str]:
 
 def next_step(kit: Kit, call: Call, task: Task) -> str:
     """Say what the model does next."""
-    if not kit.fetch_tools or declares_tasks(call):
+    if declares_tasks(call):
         return _BY_CLIENT
     if task.has_ended:
         return fetch_step(task.task_id)
