@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from stepwire.aws.publishing.doorbells import Doorbells
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.storage.event_store import DynamoDbEventStore

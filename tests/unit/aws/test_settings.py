@@ -136,7 +136,9 @@ PROTECTED = catalog_of(TELLING, replace(REQUIRED, name="refund", scopes=("refund
 def test_unchecked_scopes_prevent_the_start_and_the_tools_are_named(authorizer: str) -> None:
     environment = ENVIRONMENT | {"AUTHORIZER": authorizer, "REQUIRED_SCOPE": ""}
 
-    with pytest.raises(SettingsError, match=rf"Authorizer={authorizer} has no scopes.*the tool refund\. .*remove the scopes"):
+    with pytest.raises(
+        SettingsError, match=rf"Authorizer={authorizer} has no scopes.*the tool refund\. .*remove the scopes"
+    ):
         check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
 
 

@@ -12,8 +12,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from msgspec.structs import replace
-
 from stepwire.audit import Audit
 from stepwire.aws.clients import (
     dynamodb_client,
