@@ -163,7 +163,7 @@ class _ParsedCall(Struct, frozen=True):
         """Answer a round whose task cannot be read now: after an error the client would have lost the call."""
         task_id = TaskId(so_far.task_id)
         if so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS:
-            return modern_result(unfinished_unread(self.kit, task_id, is_repeat=so_far.is_repeat))
+            return modern_result(unfinished_unread(task_id, is_repeat=so_far.is_repeat))
         until = created_at_of(task_id) + LONGEST_TTL
         return {
             "resultType": "input_required",

@@ -207,7 +207,7 @@ class _Stream(Struct, frozen=True):
         """Write a body: an id to go on with comes first (L8). A call that has lasted long enough ends with it."""
         is_over = any(one.position.has_ended for one in news)
         if self._left == timedelta() and not is_over:
-            result = unfinished_unread(self.kit, self.position.task_id, is_repeat=self.position.is_repeat)
+            result = unfinished_unread(self.position.task_id, is_repeat=self.position.is_repeat)
             news = [*news, self._unfinished(result)]
         first = ServerSentEvent(id=self.position.event_id())
         events = [ServerSentEvent(one.text, one.position.event_id() if one.has_id else None) for one in news]
