@@ -50,6 +50,26 @@ _ALL: tuple[Patch, ...] = (
 )
 PATCHES: dict[str, Patch] = {patch_function.__name__: patch_function for patch_function in _ALL}
 
+FOR_UPSTREAM = frozenset(
+    {
+        *(
+            "definitions_are_read_apart",
+            "names_are_made_up_and_unique",
+            "inputs_are_checked",
+            "errors_carry_their_code",
+        ),
+        *("stopping_is_immediate", "describing_tells_all", "history_comes_in_pages", "history_can_leave_out_data"),
+        *("express_executions_are_their_own", "the_context_tells_of_the_execution", "versions_and_aliases_are_started"),
+        *("tokens_count_once", "heartbeats_find_their_task", "tokens_live_for_one_attempt"),
+        *("early_answers_end_the_wait", "error_names_may_be_anything", "errors_of_branches_keep_their_names"),
+        *("definite_paths_give_one_value", "choices_compare_with_the_context", "parameters_are_spelled_either_way"),
+        *("dynamodb_tells_of_its_response", "results_are_written", "failed_expressions_have_their_error"),
+        *("changes_of_parameters_are_events", "changes_of_tags_are_events", "values_of_parameters_have_a_limit"),
+        *("calls_take_turns", "changes_are_recorded_once"),
+    }
+)
+"""Patches of plain defects, which moto could take with their proofs; the others are about this local stack."""
+
 
 # The replacements of each patch that is in force.
 _replaced: dict[str, list[tuple[object, str, object]]] = {}

@@ -1,4 +1,4 @@
-"""Patches of DynamoDB Streams: one record per change, without copies, and a signal when a record is written."""
+"""Patches of DynamoDB Streams: one record per change, and a signal when a record is written."""
 
 import copy
 import threading
@@ -68,26 +68,4 @@ def _insert_one_item(former: Any, latter: Any) -> bool:
     )
 
 
-class _Records(list[Any]):
-    """Stream records; immutable once the call that wrote them has ended."""
-
-    def __deepcopy__(self, memo: object) -> "_Records":
-        return _Records(self)
-
-
-def transactions_share_the_records(replace: _Replace) -> None:
-    """Patch: Copy only the list, not the records.
-
-    Defect: A transaction copies every stream record of its tables, so each transaction is slower than the one
-    before.
-    """
-    original: Any = StreamShard.__init__
-
-    def __init__(self: Any, account_id: str, table: Any) -> None:  # noqa: N807  # theirs
-        original(self, account_id, table)
-        self.items = _Records()
-
-    replace(StreamShard, "__init__", __init__)
-
-
-PATCHES = (changes_are_recorded_once, transactions_share_the_records)
+PATCHES = (changes_are_recorded_once,)

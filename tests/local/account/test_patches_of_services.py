@@ -240,19 +240,3 @@ def test_one_of_several_conditional_writes_wins(account: Account, impatient_thre
     for key in map(str, range(20)):
         results = together(lambda key=key: put(key), 4)
         assert sum(isinstance(result, dict) for result in results) == 1
-
-
-@proof("transactions_are_idempotent")
-def test_a_repeated_transaction_is_written_once(account: Account) -> None:
-    name = account.table()
-    update = {
-        "TableName": name,
-        "Key": {"pk": {"S": "a"}},
-        "UpdateExpression": "ADD n :one",
-        "ExpressionAttributeValues": {":one": {"N": "1"}},
-    }
-
-    for _ in range(2):
-        account.tables.transact_write_items(TransactItems=[{"Update": update}], ClientRequestToken="the same")
-
-    assert account.tables.get_item(TableName=name, Key={"pk": {"S": "a"}})["Item"]["n"] == {"N": "1"}

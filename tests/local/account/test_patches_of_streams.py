@@ -43,19 +43,6 @@ def test_an_item_that_an_update_creates_is_inserted_once(account: Account) -> No
     assert int(modified["dynamodb"]["SequenceNumber"]) - int(inserted["dynamodb"]["SequenceNumber"]) == 1
 
 
-@proof("transactions_share_the_records")
-def test_a_transaction_does_not_copy_earlier_records(account: Account) -> None:
-    name = table(account)
-    add(account, name, "x")
-    before = shard(name).items[0]
-    check = {"TableName": name, "Key": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)"}
-
-    with pytest.raises(account.tables.exceptions.TransactionCanceledException):
-        account.tables.transact_write_items(TransactItems=[{"ConditionCheck": check}])
-
-    assert shard(name).items[0] is before
-
-
 def test_only_the_latest_records_are_kept(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.account.moto_patches.streams._KEPT", 3)
     monkeypatch.setattr("local.account.moto_patches.streams._TRIMMED", 2)
