@@ -69,25 +69,18 @@ class StateMachines(Protocol):
 
 
 class _Refused(Exception):
-    """A manifest is not served; the last good one of its tool may be."""
+    """A manifest is not served; the last good one of its tool may be.
 
-    digest = ""
+    `digest` names the manifest if the fault is its own, so that it is the same until the manifest changes.
+    """
 
-
-class _OwnFault(_Refused):
-    """The fault is the manifest's own, so that it is the same until the manifest changes."""
-
-    def __init__(self, reason: str, digest: str) -> None:
+    def __init__(self, reason: str, digest: str = "") -> None:
         super().__init__(reason)
         self.digest = digest
 
 
-class _Taken(Exception):
-    """The release has a tool of that name, so no registered one can be served."""
-
-
-class _NoConsent(Exception):
-    """A state machine may not be started."""
+class _NotServed(Exception):
+    """A state machine may not be started, or the release has a tool of that name: no manifest of the tool is served."""
 
 
 class _Outcome(Struct, frozen=True):
@@ -142,17 +135,16 @@ class Compiler(Struct, frozen=True):
         owners = self.owners() if len(queue) > _FEW else dict[str, str]()
         turns = in_turn(queue, earlier.waiting, owners)
         for one in turns:
-            outcomes[one.tool] = self._worked_out(one, previous.get(one.tool))
+            before = previous.get(one.tool)
+            worked_out = self._outcome(one, before, self._entry) if self.has_time() else None
+            outcomes[one.tool] = worked_out or self._left(one, before)
         left = [one.tool for one in turns if outcomes[one.tool].is_left]
         had_a_turn = {one.tool for one in turns}
         # What has not changed waits for the schedule, which looks at it anew.
         unchanged = [name for name in earlier.waiting if name in outcomes and name not in had_a_turn]
-        return _compiled(outcomes, [*left, *unchanged])
-
-    def _worked_out(self, one: Registered, before: CompiledTool | None) -> _Outcome:
-        """Return the outcome of a tool that needs work; without time for it, its predecessor."""
-        found = self._outcome(one, before, self._entry) if self.has_time() else None
-        return found or self._left(one, before)
+        tools = {name: one.entry for name, one in outcomes.items() if one.entry is not None}
+        refusals = (outcomes[name].refusal for name in sorted(outcomes))
+        return Compiled(tools, tuple(one for one in refusals if one is not None), (*left, *unchanged))
 
     def _left(self, one: Registered, before: CompiledTool | None) -> _Outcome:
         kept = self._kept(one, before)
@@ -172,7 +164,7 @@ class Compiler(Struct, frozen=True):
             entry = step(one, before)
         except OutOfBudget:
             return None
-        except (_NoConsent, _Taken) as refused:
+        except _NotServed as refused:
             return _Outcome(None, Refusal(one.tool, one.source, str(refused), serves_previous=False))
         except _Refused as refused:
             kept = self._kept(one, before)
@@ -192,7 +184,7 @@ class Compiler(Struct, frozen=True):
         """
         if one.tool in self.release_tools:
             where = self.release_tools[one.tool]
-            raise _Taken(
+            raise _NotServed(
                 f"name: {one.tool!r} is a tool of the endpoint's own release ({where}), which is served: register this "
                 "one under another name, or have that manifest removed"
             )
@@ -203,7 +195,7 @@ class Compiler(Struct, frozen=True):
             self._check_consents(before)
             return before
         if fault is not None and fault.digest == digest:
-            raise _OwnFault(fault.reason, digest)
+            raise _Refused(fault.reason, digest)
         return None
 
     def _entry(self, one: Registered, before: CompiledTool | None) -> CompiledTool:
@@ -215,7 +207,13 @@ class Compiler(Struct, frozen=True):
         6. hold for the state machine of every arm.
         """
         digest = _digest(one.text)
-        manifest = self._manifest(one, digest)
+        try:
+            manifest = self.read(one.text)
+        except CatalogError as error:
+            raise _Refused(str(error), digest) from None
+        if manifest.name != one.tool:
+            words = f"name: {manifest.name!r} must be the last part of the parameter's name, {one.tool!r}"
+            raise _Refused(words, digest)
         if manifest.scopes and not self.endpoint.checks_scopes:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
         tool = manifest.tool()
@@ -227,16 +225,6 @@ class Compiler(Struct, frozen=True):
         entry = CompiledTool(tool.with_machines(arns.__getitem__), one.source, digest)
         read_catalog(catalog_text([entry]), {})  # function mcp reads many at once, so it must be able to read each
         return entry
-
-    def _manifest(self, one: Registered, digest: str) -> Manifest:
-        try:
-            manifest = self.read(one.text)
-        except CatalogError as error:
-            raise _OwnFault(str(error), digest) from None
-        if manifest.name != one.tool:
-            words = f"name: {manifest.name!r} must be the last part of the parameter's name, {one.tool!r}"
-            raise _OwnFault(words, digest)
-        return manifest
 
     def _check_consents(self, entry: CompiledTool) -> None:
         """Check the consent of every state machine of a compiled tool."""
@@ -267,11 +255,11 @@ class Compiler(Struct, frozen=True):
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: the tags of {arn} cannot be read now; tried again later") from None
         if tags.get(CONSENT) != self.endpoint.name:
-            raise _NoConsent(
+            raise _NotServed(
                 f"state_machine: there is no {arn} with the tag {CONSENT}={self.endpoint.name}: its owner adds the tag"
             )
         if tool not in tags.get(CONSENT_TOOLS, tool).split():
-            raise _NoConsent(
+            raise _NotServed(
                 f"state_machine: the tag {CONSENT_TOOLS} of {arn} does not name {tool}: its owner adds the name, with "
                 "a space before it"
             )
@@ -282,7 +270,7 @@ class Compiler(Struct, frozen=True):
             return None
         try:
             self._check_consents(before)
-        except _NoConsent:
+        except _NotServed:
             return None
         except (KeyboardInterrupt, SystemExit):
             raise
@@ -303,12 +291,6 @@ class Compiler(Struct, frozen=True):
             ) from None
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: {arn} cannot be described now; tried again later") from None
-
-
-def _compiled(outcomes: Mapping[str, _Outcome], waiting: Sequence[str]) -> Compiled:
-    in_order = [outcomes[name] for name in sorted(outcomes)]
-    tools = {name: one.entry for name, one in outcomes.items() if one.entry is not None}
-    return Compiled(tools, tuple(one.refusal for one in in_order if one.refusal is not None), tuple(waiting))
 
 
 def _digest(text: str) -> str:

@@ -17,24 +17,11 @@ _SECRET_BYTES: Final = range(24, 65)
 _HTTPS_PORT: Final = 443
 _LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
 # Python calls some of these global: they lead to other networks, or to an IPv4 address inside.
-_NOT_PUBLIC: Final = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            *(
-                "192.0.0.0/24",
-                "192.88.99.0/24",
-                "64:ff9b::/96",
-                "64:ff9b:1::/48",
-                "2001::/32",
-                "2002::/16",
-                "fec0::/10",
-                "::/96",
-            ),
-            *("100.64.0.0/10", "168.63.129.16/32", "fd00:ec2::/32"),
-        ),
-    )
+_NOT_PUBLIC: Final = (
+    *("192.0.0.0/24", "192.88.99.0/24", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10"),
+    *("::/96", "100.64.0.0/10", "168.63.129.16/32", "fd00:ec2::/32"),
 )
+_NETWORKS: Final = tuple(map(ipaddress.ip_network, _NOT_PUBLIC))
 
 
 class Endpoint(Struct, frozen=True):
@@ -102,4 +89,4 @@ def is_public(address: str) -> bool:
         found = found.ipv4_mapped
     if "%" in address or not found.is_global or found.is_multicast or found.is_reserved:
         return False
-    return not any(found.version == network.version and found in network for network in _NOT_PUBLIC)
+    return not any(found.version == network.version and found in network for network in _NETWORKS)

@@ -35,6 +35,10 @@ _MOST_TRIES: Final = 200  # numbers that other writers have taken
 _IS_FREE: Final = "attribute_not_exists(pk)"
 _IS_AS_SEEN: Final = "attribute_not_exists(pk) OR #until = :seen"
 _IS_BEHIND: Final = "#number < :number"
+_BEGIN: Final = "SET #number = :number, since = :since, #until = :until, expires_at = :expires_at"
+_GO_ON: Final = "SET #until = :until, expires_at = :expires_at"
+_RESERVED: Final = ("number", "until")
+"""Attributes with words of DynamoDB's for names."""
 
 
 class DynamoDbEventStore(Struct, frozen=True, dict=True):
@@ -48,44 +52,37 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
-        item = self._record(owner)
-        if item is None or _moment(item, "until") <= at:
-            return self._begin(owner, item, at, until)
-        if _moment(item, "until") < until:
-            self._write(owner, {"until": until + SLACK}, None)
-        return _head(item)
-
-    def _begin(self, owner: Principal, seen: Item | None, at: datetime, until: datetime) -> Head:
+        item, end = self._record(owner), until + SLACK
+        # Kept longer than it records, so that its cursors are known to be old and not foreign.
+        values = {":until": _number(milliseconds_of(end)), ":expires_at": _number(seconds_of(end + RETENTION))}
+        if item is not None and _moment(item, "until") > at:
+            if _moment(item, "until") < until:
+                self._update(owner, _GO_ON, values)
+            return _head(item)
         head = Head(milliseconds_of(at), at)
+        seen = _number(0) if item is None else item["until"]
+        values |= {":number": _number(head.number), ":since": _number(milliseconds_of(at)), ":seen": seen}
+        if self._update(owner, _BEGIN, values, _IS_AS_SEEN):
+            return head
+        return _head(cast(Item, self._record(owner)))  # another request has opened it just now
+
+    def _update(self, owner: Principal, expression: str, values: Item, condition: str = "") -> bool:
+        """Update the record if a condition holds; return whether it does."""
+        more: dict[str, Any] = {"ConditionExpression": condition} if condition else {}
         try:
-            self._write(owner, {"until": until + SLACK, "since": at}, seen, number=head.number)
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_record_key(owner),
+                UpdateExpression=expression,
+                ExpressionAttributeNames={f"#{name}": name for name in _RESERVED if f"#{name}" in expression},
+                ExpressionAttributeValues=values,
+                **more,
+            )
         except ClientError as error:
             if not is_failed_condition(error):
                 raise
-            return _head(cast(Item, self._record(owner)))  # another request has opened it just now
-        return head
-
-    def _write(
-        self, owner: Principal, moments: dict[str, datetime], seen: Item | None, number: int | None = None
-    ) -> None:
-        values = {name: milliseconds_of(moment) for name, moment in moments.items()}
-        values |= {} if number is None else {"number": number}
-        # Kept longer than it records, so that its cursors are known to be old and not foreign.
-        values["expires_at"] = seconds_of(moments["until"] + RETENTION)
-        condition: dict[str, Any] = {} if number is None else {"ConditionExpression": _IS_FREE}
-        names = {f"#{name}": name for name in values}
-        attributes: dict[str, Any] = {f":{name}": {"N": str(value)} for name, value in values.items()}
-        if seen is not None:
-            condition = {"ConditionExpression": _IS_AS_SEEN}
-            attributes[":seen"] = seen["until"]
-        self._client.update_item(
-            TableName=self.table_name,
-            Key=_record_key(owner),
-            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
-            ExpressionAttributeNames=names,
-            ExpressionAttributeValues=attributes,
-            **condition,
-        )
+            return False
+        return True
 
     def head(self, owner: Principal, at: datetime) -> Head | None:
         item = self._record(owner)
@@ -99,18 +96,7 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         number = head.number
         for change in changes:
             number = self._append(owner, number, change)
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=_record_key(owner),
-                UpdateExpression="SET #number = :number",
-                ConditionExpression=_IS_BEHIND,
-                ExpressionAttributeNames={"#number": "number"},
-                ExpressionAttributeValues={":number": {"N": str(number)}},
-            )
-        except ClientError as error:
-            if not is_failed_condition(error):
-                raise
+        self._update(owner, "SET #number = :number", {":number": _number(number)}, _IS_BEHIND)
 
     def _append(self, owner: Principal, last: int, change: Change) -> int:
         """Write a change with the next free number, and return the number."""
@@ -119,8 +105,8 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
             item: Item = {
                 **_change_key(owner, number),
                 "change": {"S": text},
-                "at": {"N": str(milliseconds_of(change.at))},
-                "expires_at": {"N": str(seconds_of(change.at + RETENTION))},
+                "at": _number(milliseconds_of(change.at)),
+                "expires_at": _number(seconds_of(change.at + RETENTION)),
             }
             try:
                 self._client.put_item(
@@ -170,3 +156,7 @@ def _head(item: Item) -> Head:
 
 def _moment(item: Item, name: str) -> datetime:
     return moment_of(int(item[name]["N"]))
+
+
+def _number(value: int) -> Item:
+    return {"N": str(value)}
