@@ -39,7 +39,6 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
-    "stepwire.catalog.examination",
     "stepwire.catalog.manifest",
     "stepwire.catalog.manifest_fields",
     "stepwire.catalog.manifests",

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.published import Endpoint, Registered
-from stepwire.catalog.registration import CONSENT, Compiler
+from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind
 from stepwire.json_text import JsonObject, load_json, write
 from tests.kits import state_machine_arn
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import Final, cast
 
-from stepwire.catalog.examination import Examined, Kind, fitted
 from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.registration import Examined, Kind, fitted
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, write

@@ -19,8 +19,7 @@ from stepwire.aws.catalog_function import CatalogHandler
 from stepwire.aws.registry import MOST_READS, KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import SettingsError, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.examination import Kind
-from stepwire.catalog.registration import CONSENT, OutOfBudget
+from stepwire.catalog.registration import CONSENT, Kind, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from tests.fakes import FixedClock
 from tests.integration.stacks import AwsCalls

@@ -4,9 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.published import Compiled, Endpoint, Registered
-from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS, Compiler
+from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS, Compiler, Examined, Kind
 from stepwire.errors import CatalogError, WorkflowsUnavailable
 from tests.kits import state_machine_arn
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.examination import LARGEST_DEFINITION, Kind
 from stepwire.catalog.published import (
     LARGEST_REFUSALS,
     LARGEST_SHARD,
@@ -16,7 +15,7 @@ from stepwire.catalog.published import (
     Registered,
     entries_in,
 )
-from stepwire.catalog.registration import CONSENT, Compiler
+from stepwire.catalog.registration import CONSENT, LARGEST_DEFINITION, Compiler, Kind
 from stepwire.catalog.tools import TaskSupport, read_catalog
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from tests.kits import state_machine_arn

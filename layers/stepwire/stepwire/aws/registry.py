@@ -10,9 +10,8 @@ from msgspec import Struct, field
 
 from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import code_of, nowhere
-from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.published import Registered
-from stepwire.catalog.registration import CONSENT, OutOfBudget
+from stepwire.catalog.registration import CONSENT, Examined, Kind, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.task import unqualified
 

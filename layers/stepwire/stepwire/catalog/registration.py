@@ -9,20 +9,31 @@ manifests do not keep another's waiting.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from functools import partial
 from itertools import chain, zip_longest
 from typing import Final, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stepwire import __version__
-from stepwire.catalog.examination import Examined, fitted, role_problem
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.manifest_faults import unforeseen
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered
-from stepwire.catalog.tools import ARN_PATTERN, FORMAT, CompiledTool, Machine, Tool, catalog_text, read_catalog
+from stepwire.catalog.tools import (
+    ARN_PATTERN,
+    FORMAT,
+    CompiledTool,
+    Machine,
+    TaskSupport,
+    Tool,
+    catalog_text,
+    read_catalog,
+)
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.json_text import JsonTextError, as_object, parse
 from stepwire.tasks.task import unqualified
 
 CONSENT: Final = "stepwire:endpoint"
@@ -32,6 +43,25 @@ CONSENT_TOOLS: Final = "stepwire:tools"
 tag, any tool may."""
 _FEW: Final = 20
 """Manifests that one run certainly compiles, so that nobody needs to know whose they are."""
+LARGEST_DEFINITION: Final = 1_048_576
+"""Bytes; what Step Functions takes."""
+_ACCOUNT: Final = 4  # part of an ARN
+_SHOWN: Final = 100  # characters of what is wrong with a definition
+
+
+class Kind(Enum):
+    """The type of a state machine."""
+
+    STANDARD = "STANDARD"
+    EXPRESS = "EXPRESS"
+
+
+class Examined(Struct, frozen=True):
+    """A state machine as Step Functions describes it."""
+
+    kind: Kind
+    definition: str
+    """Its Amazon States Language, of the version that a call starts."""
 
 
 class OutOfBudget(Exception):
@@ -203,7 +233,7 @@ class Compiler(Struct, frozen=True):
 
         It is 1. a manifest; 2. of its own name; 3. with scopes that somebody checks; 4. for a state machine of this
         account and Region, or with a role that the endpoint may assume; 5. whose owner consents; 6. that is there, can
-        be described, and fits the manifest (`examination`); 7. compiled, what function mcp can read. Of a race, 4. to
+        be described, and fits the manifest; 7. compiled, what function mcp can read. Of a race, 4. to
         6. hold for the state machine of every arm.
         """
         digest = _digest(one.text)
@@ -316,3 +346,59 @@ def in_turn(
         by_owner.setdefault(owners.get(one.source, ""), []).append(one)
     rounds = zip_longest(*by_owner.values())
     return tuple(one for one in chain.from_iterable(rounds) if one is not None)
+
+
+def fitted(tool: Tool, manifest: Manifest, examined: Examined) -> Tool:
+    """Return the tool of a manifest as the state machine lets it be.
+
+    Raises:
+        CatalogError: the state machine and the manifest do not fit each other.
+    """
+    _check_definition(examined.definition)
+    if examined.kind is Kind.STANDARD:
+        return tool
+    _check_express(manifest)
+    return replace(tool, is_express=True, task_support=TaskSupport.FORBIDDEN)
+
+
+def role_problem(role: str, arn: str, allowed: Sequence[str]) -> str | None:
+    """Return why a role cannot run a state machine; None if it can."""
+    if not any(role.startswith(one[:-1]) if one.endswith("*") else role == one for one in allowed):
+        return f"{role} is not among the roles that the endpoint may assume: its operator adds it to WorkflowRoleArns"
+    if role.split(":")[_ACCOUNT] != arn.split(":")[_ACCOUNT]:
+        return f"{role} must be of the state machine's account, {arn.split(':')[_ACCOUNT]}"
+    return None
+
+
+def _check_definition(definition: str) -> None:
+    size = len(definition.encode(errors="replace"))
+    if size > LARGEST_DEFINITION:
+        raise CatalogError(f"state_machine: its definition has {size} bytes, more than {LARGEST_DEFINITION}")
+    try:
+        states = as_object(parse(definition)).get("States")
+    except JsonTextError as error:
+        raise CatalogError(f"state_machine: its definition cannot be read: {str(error)[:_SHOWN]}") from None
+    if not isinstance(states, dict):
+        raise CatalogError("state_machine: its definition cannot be read: it has no States")
+
+
+def _check_express(manifest: Manifest) -> None:
+    """Refuse what needs a task: an EXPRESS execution cannot be followed, and nothing is kept of it."""
+    if manifest.task_support is TaskSupport.REQUIRED:
+        raise CatalogError(
+            "task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write forbidden"
+        )
+    if manifest.role is not None:
+        raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
+    needing = (
+        ("confirm", manifest.confirm),
+        ("idempotency", manifest.idempotency),
+        ("retry", manifest.retry),
+        ("race", manifest.race),
+    )
+    for name, value in needing:
+        if value is not None:
+            raise CatalogError(
+                f"{name}: needs a task, and a state machine of type EXPRESS has none: leave the field out, "
+                "or make the state machine STANDARD"
+            )
