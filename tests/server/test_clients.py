@@ -1,7 +1,6 @@
-"""The clients of the tests: what they send, which responses they reject, and how they resume a stream."""
+"""The clients of the tests reject wrong responses, and follow streams. What they send, all tests of the server show."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,13 +9,9 @@ import pytest
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.server.answers import Answer, Json
 from tests.server.clients import (
-    ASKING_CAPABILITY,
-    META_CAPABILITIES,
     RELATED_TASK,
     SERVER_INFO,
-    TASKS_CAPABILITY,
     LegacyClient,
-    ModernClient,
 )
 
 TASK: Final = "0198-task"
@@ -91,32 +86,6 @@ def introduction(version: str = "2025-11-25") -> Json:
     return told({"protocolVersion": version, "capabilities": {}, "serverInfo": info})
 
 
-# ------------------------------------------------------------------------------------------------------------- answers
-
-
-def test_an_answer_in_json_is_one_message() -> None:
-    answer = LegacyClient(fake(in_json(told({})))).ask("ping")
-
-    assert (answer.is_stream, answer.is_answered, answer.result) == (False, True, {})
-    assert answer.messages == [answer.body]
-    assert answer.request == {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-
-
-def test_an_answer_in_events_has_its_messages_and_an_id_to_resume_with() -> None:
-    answer = LegacyClient(fake(in_events(progress(1), progress(2)))).call("a", progress_token="t")
-
-    assert (answer.is_stream, answer.is_answered) == (True, False)
-    assert answer.messages == [progress(1), progress(2)]
-    assert (answer.event_ids, answer.last_event_id, answer.retry_ms) == (["e0", "e1", "e2"], "e2", 700)
-
-
-def test_the_result_of_a_stream_is_that_of_its_response() -> None:
-    answer = LegacyClient(fake(in_events(told(TEXT)))).call("a")
-
-    assert answer.is_answered
-    assert (answer.result, answer.text) == (TEXT, "hi")
-
-
 def test_reading_the_result_of_an_unfinished_stream_fails_the_test() -> None:
     answer = LegacyClient(fake(in_events())).call("a")
 
@@ -143,33 +112,6 @@ def test_a_wrong_answer_fails_the_test(answer: HttpResponse) -> None:
         LegacyClient(fake(answer)).call("a")
 
 
-# ------------------------------------------------------------------------------------------------------ legacy clients
-
-
-def test_a_client_sends_initialize_and_then_its_session_id() -> None:
-    endpoint = fake(in_json(introduction(), mcp_session_id="s!~"), HttpResponse(202), in_json(told({})))
-
-    client = LegacyClient.opened(endpoint, capabilities={"elicitation": {}}, name="Visual Studio Code")
-    client.ask("ping")
-
-    assert client.session == "s!~"
-    assert endpoint.messages[0]["params"]["capabilities"] == {"elicitation": {}}
-    assert endpoint.messages[0]["params"]["clientInfo"]["name"] == "Visual Studio Code"
-    assert [message["method"] for message in endpoint.messages] == ["initialize", "notifications/initialized", "ping"]
-    sessions = [request.headers.get("mcp-session-id") for request in endpoint.asked]
-    versions = [request.headers.get("mcp-protocol-version") for request in endpoint.asked]
-    assert sessions == [None, "s!~", "s!~"]
-    assert versions == [None, "2025-11-25", "2025-11-25"]
-
-
-def test_a_client_without_a_session_id_sends_none() -> None:
-    endpoint = fake(in_json(introduction("2025-06-18")), HttpResponse(202))
-
-    client = LegacyClient.opened(endpoint, "2025-06-18")
-
-    assert (client.session, client.version) == (None, "2025-06-18")
-
-
 # L10
 @pytest.mark.parametrize("session", ["", "a b", "é"])
 def test_a_session_id_with_invalid_characters_fails_the_test(session: str) -> None:
@@ -177,23 +119,6 @@ def test_a_session_id_with_invalid_characters_fails_the_test(session: str) -> No
 
     with pytest.raises(AssertionError):
         LegacyClient.opened(endpoint)
-
-
-def test_a_client_resumes_with_a_get_without_a_body() -> None:
-    endpoint = fake(in_events(told(TEXT, 5)))
-    opened_by: Json = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "a"}}
-
-    answer = LegacyClient(endpoint, session="s").resume("e7", opened_by=opened_by)
-
-    assert answer.result == TEXT
-    assert endpoint.asked[0].method == "GET"
-    assert endpoint.asked[0].body == b""
-    assert endpoint.asked[0].headers == {
-        "accept": "text/event-stream",
-        "last-event-id": "e7",
-        "mcp-protocol-version": "2025-11-25",
-        "mcp-session-id": "s",
-    }
 
 
 def test_the_answer_to_a_get_is_checked_against_the_request_that_opened_the_stream() -> None:
@@ -236,21 +161,6 @@ def test_a_client_follows_a_stream_to_its_response() -> None:
     assert [request.headers.get("last-event-id") for request in endpoint.asked] == [None, "e1", "e10"]
 
 
-def test_a_test_can_change_the_world_before_the_client_resumes() -> None:
-    end = told({**TEXT, "_meta": RELATED})
-    endpoint, client, answer = following(in_events(QUESTION), HttpResponse(202), in_events(end, first=10))
-    statuses: list[int] = []
-
-    def accept(messages: Any) -> None:
-        statuses.extend(client.respond(m, result={"action": "accept", "content": {}}).status for m in messages)
-
-    messages = client.follow(answer, between=accept)
-
-    assert messages == [QUESTION, end]
-    assert statuses == [202]
-    assert endpoint.messages[1] == told({"action": "accept", "content": {}}, "q1")
-
-
 def test_a_client_stops_following_at_the_limit_of_bodies() -> None:
     endpoint, client, answer = following(*[in_events(first=n) for n in range(0, 100, 10)])
 
@@ -258,15 +168,6 @@ def test_a_client_stops_following_at_the_limit_of_bodies() -> None:
 
     assert messages == []
     assert len(endpoint.asked) == 3
-
-
-def test_following_a_complete_answer_sends_nothing() -> None:
-    end = told({**TEXT, "_meta": RELATED})
-    for body in (in_json(end), in_events(end)):
-        endpoint, client, answer = following(body)
-
-        assert client.follow(answer) == [end]
-        assert len(endpoint.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -285,91 +186,9 @@ def test_a_wrong_later_body_of_a_stream_fails_the_test(second: HttpResponse) -> 
         client.follow(answer)
 
 
-def test_a_client_can_answer_a_request_with_an_error() -> None:
-    endpoint = fake(HttpResponse(202))
-
-    answer = LegacyClient(endpoint).respond(QUESTION, error={"code": -1, "message": "No."})
-
-    assert answer.status == 202
-    assert endpoint.messages == [{"jsonrpc": "2.0", "id": "q1", "error": {"code": -1, "message": "No."}}]
-
-
 # L6
 @pytest.mark.parametrize("message_id", [None, "q1"])
 def test_an_answer_without_a_question_may_be_refused(message_id: str | None) -> None:
     answer = LegacyClient(fake(in_json(refused(message_id), status=400))).respond(QUESTION, result={})
 
     assert (answer.status, answer.code) == (400, -32600)
-
-
-def test_a_notification_has_no_id() -> None:
-    endpoint = fake(HttpResponse(202))
-
-    LegacyClient(endpoint).notify("notifications/cancelled", {"requestId": 1})
-
-    expected = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    assert endpoint.messages == [expected]
-
-
-def test_a_test_can_choose_the_id_of_a_request() -> None:
-    sends: list[Callable[[LegacyClient], object]] = [
-        lambda client: client.ask("ping", message_id="x"),
-        lambda client: client.call("a", message_id="x"),
-        lambda client: client.task("result", TASK, message_id="x"),
-    ]
-
-    for send in sends:
-        endpoint = fake(in_json(refused("x", -32602)))
-        send(LegacyClient(endpoint))
-        assert endpoint.messages[0]["id"] == "x"
-
-
-# ------------------------------------------------------------------------------------------------------ modern clients
-
-
-def test_a_modern_client_reads_progress_and_then_the_result() -> None:
-    end = told({**COMPLETE, **TEXT}, 9)
-    endpoint = fake(in_modern_events(progress(1), progress(2), end))
-
-    answer = ModernClient(endpoint).call("a", progress_token="t", message_id=9)
-
-    assert answer.messages == [progress(1), progress(2), end]
-    assert answer.text == "hi"
-    assert endpoint.messages[0]["params"]["_meta"]["progressToken"] == "t"
-
-
-def test_a_modern_client_listens() -> None:
-    meta = {"io.modelcontextprotocol/subscriptionId": "l"}
-    notice = {"notifications": {"taskIds": [TASK]}, "_meta": meta}
-    acknowledged = {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": notice}
-    end = told({**COMPLETE, "_meta": {**META, **meta}}, "l")
-    endpoint = fake(in_modern_events(acknowledged, end))
-
-    answer = ModernClient(endpoint).listen({"taskIds": [TASK]}, message_id="l")
-
-    assert answer.messages == [acknowledged, end]
-    assert endpoint.messages[0]["params"]["notifications"] == {"taskIds": [TASK]}
-    assert endpoint.asked[0].headers["mcp-method"] == "subscriptions/listen"
-
-
-def test_a_modern_client_answers_the_questions_of_a_task() -> None:
-    endpoint = fake(in_json(told(COMPLETE)))
-
-    ModernClient(endpoint).update(TASK, {"sure": {"action": "decline"}})
-
-    assert endpoint.messages[0]["method"] == "tasks/update"
-    assert endpoint.messages[0]["params"]["taskId"] == TASK
-    assert endpoint.messages[0]["params"]["inputResponses"] == {"sure": {"action": "decline"}}
-    assert endpoint.asked[0].headers["mcp-name"] == TASK
-
-
-def test_a_modern_client_declares_its_capabilities_in_each_request() -> None:
-    endpoint = fake(in_json(told({"resultType": "input_required", "_meta": META, "requestState": "s"})))
-    client = ModernClient(endpoint, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
-
-    answer = client.call("a", more={"requestState": "r", "inputResponses": {}})
-
-    assert answer.result["requestState"] == "s"
-    assert endpoint.messages[0]["params"]["requestState"] == "r"
-    declared = endpoint.messages[0]["params"]["_meta"][META_CAPABILITIES]
-    assert declared["elicitation"] == {"form": {}, "url": {}}

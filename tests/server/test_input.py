@@ -15,8 +15,7 @@ from tests.server.clients import (
     LegacyClient,
     ModernClient,
 )
-from tests.server.messages import answers_of, failures_of, questions
-from tests.server.questions import ACCEPT, DECLINE, own, shown
+from tests.server.messages import ACCEPT, DECLINE, answers_of, failures_of, own, questions, shown
 
 
 # X10, M47, M49

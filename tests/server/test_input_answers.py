@@ -10,8 +10,7 @@ from tests.server.clients import (
     LegacyClient,
     ModernClient,
 )
-from tests.server.messages import answers_of
-from tests.server.questions import ACCEPT, DECLINE, own, shown
+from tests.server.messages import ACCEPT, DECLINE, answers_of, own, shown
 
 
 # M48, M46

@@ -10,8 +10,7 @@ from tests.server.answers import Json
 from tests.server.clients import (
     ModernClient,
 )
-from tests.server.messages import of, only_task, progress_of
-from tests.server.rounds import again, on_sleep
+from tests.server.messages import again, of, on_sleep, only_task, progress_of
 
 # ------------------------------------------------------------------------------------------------------------ progress
 

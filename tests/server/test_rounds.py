@@ -19,8 +19,7 @@ from tests.server.clients import (
     URL_CAPABILITY,
     ModernClient,
 )
-from tests.server.messages import answers_of, failures_of, only_task
-from tests.server.rounds import again, on_sleep
+from tests.server.messages import again, answers_of, failures_of, on_sleep, only_task
 
 ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 

@@ -8,8 +8,7 @@ from stepwire.engine.deliveries import NOT_SUPPORTED
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, LegacyClient, RawSender
-from tests.server.messages import answers_of, failures_of, questions
-from tests.server.stream_answers import ACCEPT
+from tests.server.messages import ACCEPT, answers_of, failures_of, questions
 
 WRONG_ANSWERS: dict[str, Json] = {
     "nothing": {},

@@ -6,8 +6,7 @@ import pytest
 
 from tests.kits import OUTPUT, World
 from tests.server.clients import RELATED_TASK, LegacyClient
-from tests.server.messages import of, only_task, progress_of
-from tests.server.stream_calls import plain_call
+from tests.server.messages import of, only_task, plain_call, progress_of
 
 # ------------------------------------------------------------------------------------------------------------ progress
 

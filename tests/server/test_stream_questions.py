@@ -16,8 +16,7 @@ from tests.server.clients import (
     LegacyClient,
     ModernClient,
 )
-from tests.server.messages import answers_of, failures_of, only_task, questions
-from tests.server.stream_answers import ACCEPT
+from tests.server.messages import ACCEPT, answers_of, failures_of, only_task, questions
 
 
 # T30, T29, M47, K9

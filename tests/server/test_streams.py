@@ -12,8 +12,7 @@ from stepwire.json_text import LARGEST_INTEGER
 from stepwire.server.kit import Patience
 from tests.kits import OUTPUT, World
 from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient
-from tests.server.messages import only_task, progress_of
-from tests.server.stream_calls import plain_call
+from tests.server.messages import only_task, plain_call, progress_of
 from tests.wire_oracle import StreamJudge
 
 PROTOCOL_ERROR = json.dumps({"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}})

@@ -12,8 +12,7 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.modern_calls import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import OUTPUT, World
 from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
-from tests.server.messages import only_task
-from tests.server.rounds import again
+from tests.server.messages import again, only_task
 from tests.stormy import Stormy
 
 
