@@ -18,9 +18,9 @@ from tests.sign_in.site import DOCUMENT, GIVEN_ID, SCOPE, SECRET, WITH_SECRET, S
 from tests.waiting import HANG_GUARD
 
 WORKS: Final = ["strict", "auth0", "cognito", "lax", "entra", "keycloak", "okta", "workos"]
-# Each shape needs a stack of its own; the first three are unlike each other in most ways.
+# Each shape needs a stack of its own; these two are unlike each other in most ways.
 WAYS: Final = [
-    pytest.param(name, way, marks=() if name in WORKS[:3] else pytest.mark.long)
+    pytest.param(name, way, marks=() if name in ("strict", "cognito") else pytest.mark.long)
     for name in WORKS
     for way in ("id", *sorted(SHAPES[name].becomes_client_by))
 ]
