@@ -168,7 +168,13 @@ def test_the_commands_that_call_the_tool_are_run_as_they_are_shown(tmp_path: Pat
     assert '"customer": "C-7"' in ended.stdout
 
 
-@pytest.mark.parametrize("body", [sam(), serverless()], ids=["SAM", "the Serverless Framework"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(sam(), id="SAM"),
+        pytest.param(serverless(), id="the Serverless Framework", marks=pytest.mark.long),
+    ],
+)
 def test_what_the_page_shows_is_deployed_beside_the_endpoint_and_called(body: Json, tmp_path: Path) -> None:
     (tmp_path / "settle_invoices.asl.yaml").write_text(WORKFLOW, encoding="utf-8")
     (template := tmp_path / "template.yaml").write_text(yaml.safe_dump(body), encoding="utf-8")

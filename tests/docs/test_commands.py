@@ -11,7 +11,7 @@ from tests.docs.pages import PAGES, ROOT, page
 from tests.template.document import template
 
 # A page whose commands a test runs unchanged.
-RUN_BY: Final = {"docs/calling_by_hand.md": "tests/integration/test_calling_by_hand.py"}
+RUN_BY: Final = {"docs/calling_by_hand.md": "tests/docs/test_readme.py"}
 # Page and first word of commands that a test runs as they are shown.
 RUN_AS_SHOWN: Final = {
     ("docs/adopting.md", "export"): "tests/docs/test_adopting.py",
@@ -20,7 +20,7 @@ RUN_AS_SHOWN: Final = {
     ("README.md", ".venv/bin/stepwire"): "tests/docs/test_readme.py",
 }
 _OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
-_HANGING = "needs an AWS account; tests/integration/test_hanging_tasks.py takes the same steps on the local stack"
+_HANGING = "needs an AWS account; tests/integration/test_operators.py takes the same steps on the local stack"
 # Page and first word of each command that no test can run, with the reason.
 UNTESTABLE: Final = {
     (

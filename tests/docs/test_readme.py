@@ -1,7 +1,12 @@
-"""The commands of README.md that call the local stack are run as they are shown."""
+"""The commands of README.md and docs/calling_by_hand.md that call the local stack are run as they are shown."""
 
+import json
+import shutil
 import subprocess
+from collections.abc import Iterator
 from typing import Final
+
+import pytest
 
 from local import LocalStack
 from tests.adopted import ADOPTER
@@ -11,15 +16,42 @@ from tests.waiting import HANG_GUARD
 CALLS: Final = ("export ", ".venv/bin/stepwire ")
 
 
-def test_the_command_lists_and_calls_the_tools_as_shown() -> None:
-    shown = [command for command in page(ROOT / "README.md").commands if command.startswith(CALLS)]
-
+@pytest.fixture(scope="module")
+def local() -> Iterator[LocalStack]:
     with LocalStack(ROOT / "template.yaml", others=[ADOPTER]) as local:
-        script = "\n".join(["set -e", *shown]).replace("http://127.0.0.1:3000/mcp", local.url)
-        ended = subprocess.run(
-            ["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
-        )
+        yield local
 
+
+def ran(local: LocalStack, commands: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run commands, unchanged except for the port."""
+    script = "\n".join(commands).replace("http://127.0.0.1:3000/mcp", local.url)
+    ended = subprocess.run(
+        ["/bin/sh", "-euc", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
     assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+def test_the_command_lists_and_calls_the_tools_as_shown(local: LocalStack) -> None:
+    ended = ran(local, [command for command in page(ROOT / "README.md").commands if command.startswith(CALLS)])
+
     assert "wait_and_echo" in ended.stdout
     assert '"message": "hello"' in ended.stdout
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl, as the page does")
+def test_each_command_of_the_page_is_answered(local: LocalStack) -> None:
+    ended = ran(local, page(ROOT / "docs" / "calling_by_hand.md").commands)
+
+    assert ended.stderr.count('"taskId"') == 3, "the response of each call that creates a task"
+    listed, modern, cancelled, asked, answered, refunded, legacy, result = (
+        json.loads(line.removeprefix("data:")) for line in ended.stdout.splitlines() if '"jsonrpc"' in line
+    )
+    assert "wait_and_echo" in [tool["name"] for tool in listed["result"]["tools"]]
+    assert modern["result"]["status"] in ("working", "completed")
+    assert "result" in cancelled
+    assert asked["result"]["inputRequests"]["approval"]["method"] == "elicitation/create"
+    assert answered["result"]["resultType"] == "complete"
+    assert refunded["result"]["result"]["structuredContent"]["refunded"] == "249.00"
+    assert legacy["result"]["status"] in ("working", "completed")
+    assert result["result"]["structuredContent"]["message"] == "hello"

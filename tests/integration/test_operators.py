@@ -1,6 +1,7 @@
-"""`stepwire task` on the local stack: where a task is, what it waits for, and next steps that work as written."""
+"""`stepwire task` on the local stack, and docs/operations.md: where a task is, what it waits for, and what to do."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +25,8 @@ from tests.wrap.account import Time
 
 SECRET = "The chair wobbles."
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": SECRET}
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("## A task hangs")[2].partition("\n## ")[0]
 WHERE = Where("live", sweep="local-1-SweepFunction")
 
 
@@ -165,3 +168,23 @@ def test_an_end_that_was_not_heard_is_found_by_the_sweep_that_a_command_runs(
     assert "FunctionError" not in answer
     assert late.waits[-1].startswith("the news of its end: the execution ended at ")
     assert command_of(late, "dead-letter queue") == ["stepwire", "replay", "live", "--dry-run"]
+
+
+def test_an_operator_finds_the_question_and_the_execution_of_a_task_and_cancels_it(
+    stack: Deployed, client: ModernClient, task_id: str
+) -> None:
+    (item,) = stack.stack.client("dynamodb").scan(
+        TableName=stack.stack.physical_ids["TasksTable"],
+        ConsistentRead=True,
+        FilterExpression="sk = :sk",
+        ExpressionAttributeValues={":sk": {"S": f"task#{task_id}"}},
+    )["Items"]
+    read = {name: item[name]["S"] for name in re.findall(r"(?:^    |\()task (\w+)", SECTION, flags=re.MULTILINE)}
+    machine = read["state_machine_arn"].replace(":stateMachine:", ":execution:")
+    run = f"{machine}:{read['execution_name']}"
+    stack.stack.client("stepfunctions").stop_execution(executionArn=run, error="Operator", cause="Stopped.")
+
+    assert read.keys() == {"status", "tool", "state_machine_arn", "execution_name", "requests"}
+    assert (read["status"], read["tool"]) == ("input_required", "approve_refund")
+    assert "Refund 249.00 EUR" in read["requests"]
+    until(lambda: client.task("get", task_id).result["status"] == "cancelled")

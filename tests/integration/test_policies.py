@@ -62,7 +62,7 @@ USED_ELSEWHERE: Final = {
     ): "Distributed Maps: test_their_machines.py has one",
 }
 
-_RETRIES: Final = "retries: tests/examples/test_reservations.py and tests/faults make them"
+_RETRIES: Final = "retries: tests/examples/test_races_and_retries.py and tests/faults make them"
 _RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
 _FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
 _EVENTS: Final = "events: test_events.py subscribes, polls and is woken"

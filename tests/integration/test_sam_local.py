@@ -90,6 +90,7 @@ class TestTheFileOfVariables:
         for function, values in written.items():
             assert handed[function] == handed[function] | values
 
+    @pytest.mark.long
     def test_cannot_set_a_variable_that_the_template_does_not_declare(self, tmp_path: Path) -> None:
         file = tmp_path / "env.json"
         file.write_text(json.dumps({"McpFunction": {"NOT_DECLARED": "1", ENDPOINT: "http://there"}}), encoding="utf-8")
@@ -169,7 +170,13 @@ def generated(kind: str) -> dict[str, Any]:
 class TestGeneratedEvents:
     """Generated events have the shape of ours, but name other tables, rules and clients."""
 
-    @pytest.mark.parametrize(("function", "kind"), TRIGGERED)
+    @pytest.mark.parametrize(
+        ("function", "kind"),
+        [
+            pytest.param(*one, marks=() if one[1] == "AWS::ApiGatewayV2::Integration" else pytest.mark.long)
+            for one in TRIGGERED
+        ],
+    )
     def test_every_function_accepts_the_events_of_its_kind(
         self, services: LocalStack, function: str, kind: str
     ) -> None:
