@@ -20,7 +20,7 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
-from stepwire.protocol.resumption import resuming_clients
+from stepwire.protocol.sessions import resuming_clients
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.subscriptions.delivering import Delivering

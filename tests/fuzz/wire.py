@@ -26,24 +26,36 @@ from stepwire.errors import (
     UnknownSession,
 )
 from stepwire.json_text import JsonObject, JsonTextError, as_object, load_json, parse, write
-from stepwire.protocol.headers import META_KEY, METHOD, NAME, check_routing_headers, headers_of, idempotency_key
-from stepwire.protocol.http import HttpRequest
-from stepwire.protocol.inbound import Inbound, identify, receive
-from stepwire.protocol.messages import Request, Response, is_id, message_of, parse_body, request_text
-from stepwire.protocol.opaque import LONGEST, unwrap, wrap
-from stepwire.protocol.parameter_headers import (
+from stepwire.protocol.headers import (
+    META_KEY,
+    METHOD,
+    NAME,
     ParameterHeader,
     check_annotations,
     check_parameter_headers,
+    check_routing_headers,
+    headers_of,
+    idempotency_key,
     parameter_headers,
 )
-from stepwire.protocol.params import optional_milliseconds
-from stepwire.protocol.positions import position_of
-from stepwire.protocol.request_state import seal, unseal
+from stepwire.protocol.http import HttpRequest, ServerSentEvent, body_of
+from stepwire.protocol.inbound import Inbound, identify, receive
+from stepwire.protocol.messages import Request, Response, is_id, message_of, parse_body, request_text
+from stepwire.protocol.params import optional_milliseconds, trace_header_of
 from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
-from stepwire.protocol.sse import ServerSentEvent, body_of
-from stepwire.protocol.tracing import trace_header_of
-from stepwire.server.continuations import Continuation, Kind, Subject, issue, redeem
+from stepwire.protocol.tokens import (
+    LONGEST,
+    Continuation,
+    Kind,
+    Subject,
+    continuation_of,
+    payload_of,
+    position_of,
+    sign,
+    state_of,
+    unwrap,
+    wrap,
+)
 from stepwire.server.kit import Call
 from stepwire.server.mcp_server import METHODS
 from stepwire.server.pages import next_cursor, task_cursor, tools_page
@@ -200,19 +212,19 @@ def _cursor(text: str) -> None:
 
 
 def _request_state(text: str) -> None:
-    """Read a requestState as a client sends it, and its payload as if it had a valid seal."""
+    """Read a requestState as a client sends it, and its payload as if it had a valid signature."""
     if not _is_whole(text):  # it comes out of JSON, which is valid Unicode
         return
     with suppress(InvalidRequestState):
-        redeem(text, SUBJECT, START_OF_TIME, SECRET)
-        assert seal(unseal(text, SECRET), SECRET) == text, "only a sealed requestState may be accepted"
+        continuation_of(text, SUBJECT, START_OF_TIME, SECRET)
+        assert sign(payload_of(text, SECRET), SECRET) == text, "only a signed requestState may be accepted"
     payload = _read(text.partition(".")[0]) or as_object(unwrap(text.partition(".")[0]))
     if not _can_be_written(payload):
         return
-    sealed = seal(payload, SECRET)
+    signed = sign(payload, SECRET)
     with suppress(InvalidRequestState):
-        assert unseal(sealed, SECRET) == payload
-        assert isinstance(redeem(sealed, SUBJECT, START_OF_TIME, SECRET), Continuation)
+        assert payload_of(signed, SECRET) == payload
+        assert isinstance(continuation_of(signed, SUBJECT, START_OF_TIME, SECRET), Continuation)
 
 
 def _milliseconds(text: str) -> None:
@@ -330,7 +342,7 @@ def seeds() -> list[bytes]:
 
 def _right_texts() -> list[tuple[str, str]]:
     until = START_OF_TIME + timedelta(minutes=1)
-    state = issue(Continuation(Kind.FOLLOW, TASK_ID, 1, 10), SUBJECT, until, SECRET)
+    state = state_of(Continuation(Kind.FOLLOW, TASK_ID, 1, 10), SUBJECT, until, SECRET)
     client: JsonObject = {"capabilities": {"elicitation": {"form": {}, "url": {}}}, "clientInfo": {"name": "a test"}}
     return [
         ("json", '{"a": [1, 1.5, "\\u00e4", "ä", true, null, -0.0, 1e5, 9007199254740991]}'),
@@ -347,7 +359,7 @@ def _right_texts() -> list[tuple[str, str]]:
         ("cursor", next_cursor("optional")["nextCursor"]),
         ("cursor", next_cursor(TASK_ID)["nextCursor"]),
         ("request state", state),
-        ("request state", json.dumps(unseal(state, SECRET))),
+        ("request state", json.dumps(payload_of(state, SECRET))),
         ("milliseconds", "60000"),
         ("milliseconds", "0.5"),
         ("trace", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),

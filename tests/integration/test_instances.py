@@ -147,7 +147,7 @@ def begun(stack: Deployed, answer: Answer) -> Any:
     return modern.task("get", answer.id_in()).result["result"]["structuredContent"]
 
 
-# X9, M45: another instance opens what one has sealed
+# X9, M45: another instance accepts what one has signed
 def test_a_call_is_confirmed_and_a_state_used_twice_starts_nothing(own_stack: Deployed) -> None:
     modern = ModernClient(own_stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     first = modern.call("confirmed_parrot", {"text": "hello"})

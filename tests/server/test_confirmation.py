@@ -24,11 +24,11 @@ from tests.server.messages import CONFIRMATION, CONFIRMED_INPUT, CONFIRMING, inp
 TAMPERED: dict[str, Callable[[str], str]] = {
     "nothing": lambda state: "",
     "something else": lambda state: "x",
-    "no payload and no seal": lambda state: ".",
+    "no payload and no signature": lambda state: ".",
     "cut short": lambda state: state[:-1],
     "a character more": lambda state: state + "A",
-    "no seal": lambda state: state.partition(".")[0],
-    "an empty seal": lambda state: state.partition(".")[0] + ".",
+    "no signature": lambda state: state.partition(".")[0],
+    "an empty signature": lambda state: state.partition(".")[0] + ".",
     "another first character": lambda state: "A" + state[1:],
     "two dots": lambda state: state.replace(".", ".."),
     "turned round": lambda state: ".".join(reversed(state.split("."))),
@@ -314,7 +314,7 @@ def test_arguments_are_checked_before_the_user_is_asked(asking: ModernClient, wo
     assert world.store.calls == []
 
 
-# M45: the secret is read only to seal or open a requestState
+# M45: the secret is read only to sign or verify a requestState
 def test_the_secret_is_read_only_if_it_is_needed(asking: ModernClient, legacy: LegacyClient, world: World) -> None:
     task_id = asking.start()
     asking.update(task_id, {})

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stepwire.background.status_changes import Removal, change_of, change_on_removal, change_on_save
 from stepwire.catalog.access import Access
 from stepwire.principal import Principal
-from stepwire.protocol.opaque import unwrap, wrap
+from stepwire.protocol.tokens import unwrap, wrap
 from stepwire.subscriptions.events import (
     EVENT_NAMES,
     FINISHED,

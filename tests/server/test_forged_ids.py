@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwire.errors import InvalidRequest
-from stepwire.protocol.opaque import wrap
-from stepwire.protocol.positions import position_of
+from stepwire.protocol.tokens import position_of, wrap
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import (

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from stepwire.engine.ports import TaskPage, WatchedTask
 from stepwire.principal import Principal
-from stepwire.protocol.positions import StreamPosition
-from stepwire.server.continuations import Continuation, Kind, Subject, issue
+from stepwire.protocol.tokens import Continuation, Kind, StreamPosition, Subject, state_of
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
 from tests.fakes import InMemoryTaskStore
@@ -51,10 +50,10 @@ def keyed_call(world: World, owner: Principal) -> Answer:
 
 
 def call_again_with_state(world: World, task_id: str, kind: Kind) -> Answer:
-    """Repeat a call with a requestState that is sealed for ALICE, but names the given task."""
+    """Repeat a call with a requestState that is signed for ALICE, but names the given task."""
     subject = Subject(ALICE, "optional", ARGUMENTS)
     until = world.clock.now() + timedelta(hours=1)
-    state = issue(Continuation(kind, task_id, 1), subject, until, SECRET)
+    state = state_of(Continuation(kind, task_id, 1), subject, until, SECRET)
     return ModernClient(world, ALICE, ASKING_CAPABILITY).call("optional", more={"requestState": state})
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.server.mcp_server import McpServer
-from stepwire.server.modern_calls import MOST_ROUNDS_WITHOUT_QUESTIONS
+from stepwire.server.rounds import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import (
@@ -293,7 +293,7 @@ def test_a_round_continues_after_a_rotation_of_the_secret(world: World, others: 
 
 
 # M45
-def test_a_state_sealed_with_an_unknown_secret_is_refused_after_a_rotation_too(world: World) -> None:
+def test_a_state_signed_with_an_unknown_secret_is_refused_after_a_rotation_too(world: World) -> None:
     first = ModernClient(with_secrets(world, b"of somebody else"), capabilities=ASKING_CAPABILITY).call("optional")
 
     refused = again(ModernClient(with_secrets(world, b"new", (b"new", b"old")), capabilities=ASKING_CAPABILITY), first)

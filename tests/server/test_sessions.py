@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwire.protocol.opaque import wrap
+from stepwire.protocol.tokens import wrap
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, SESSION, LegacyClient, ModernClient

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stepwire.errors import StoreBusy
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.modern_calls import MOST_ROUNDS_WITHOUT_QUESTIONS
+from stepwire.server.rounds import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import OUTPUT, World
 from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import again, only_task

@@ -13,9 +13,7 @@ from msgspec.structs import replace
 from stepwire.aws.storage.items import TASK_PREFIX, item_of, task_of
 from stepwire.catalog.tools import read_catalog
 from stepwire.json_text import JsonTextError, parse, write
-from stepwire.protocol.opaque import wrap
-from stepwire.protocol.request_state import seal
-from stepwire.server.continuations import Continuation, Kind, Subject, issue
+from stepwire.protocol.tokens import Continuation, Kind, Subject, sign, state_of, wrap
 from tests.kits import ALICE, ARGUMENTS, SECRET, World
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
@@ -46,28 +44,28 @@ def today(table: Table) -> Json:
 SUBJECT: Final = Subject(ALICE, "optional", ARGUMENTS)
 
 
-def _sealed(**changes: Any) -> str:
-    """Seal a requestState as a later version might: of an unknown kind, or without an expected member."""
+def _signed(**changes: Any) -> str:
+    """Sign a requestState as a later version might: of an unknown kind, or without an expected member."""
     until = datetime.fromisoformat("2100-01-01T00:00:00+00:00")
-    state = issue(Continuation(Kind.FOLLOW, "01kyyk41g000000000000000000000000001"), SUBJECT, until, SECRET)
+    state = state_of(Continuation(Kind.FOLLOW, "01kyyk41g000000000000000000000000001"), SUBJECT, until, SECRET)
     body = state.partition(".")[0]
     payload = parse(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-    return seal({name: value for name, value in {**payload, **changes}.items() if value is not ...}, SECRET)
+    return sign({name: value for name, value in {**payload, **changes}.items() if value is not ...}, SECRET)
 
 
 @pytest.mark.parametrize(
     "state",
     [
-        _sealed(kind="something new"),
-        _sealed(kind=...),
-        _sealed(task=...),
-        _sealed(rounds=...),
-        _sealed(told=...),
-        _sealed(repeated=...),
-        _sealed(until=...),
-        _sealed(until="tomorrow"),
-        _sealed(arguments=...),
-        seal({}, SECRET),
+        _signed(kind="something new"),
+        _signed(kind=...),
+        _signed(task=...),
+        _signed(rounds=...),
+        _signed(told=...),
+        _signed(repeated=...),
+        _signed(until=...),
+        _signed(until="tomorrow"),
+        _signed(arguments=...),
+        sign({}, SECRET),
     ],
 )
 def test_a_request_state_of_a_later_version_is_refused_without_an_internal_error(state: str) -> None:

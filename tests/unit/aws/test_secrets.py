@@ -1,4 +1,4 @@
-"""The secret that seals a requestState: read from Secrets Manager at its first use, and once."""
+"""The secret that signs a requestState: read from Secrets Manager at its first use, and once."""
 
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -69,7 +69,7 @@ def test_another_function_instance_reads_the_secret_itself() -> None:
     assert (before, after) == ("grüße".encode(), b"another")
 
 
-def test_after_a_rotation_both_secrets_verify_and_the_new_one_seals() -> None:
+def test_after_a_rotation_both_secrets_verify_and_the_new_one_signs() -> None:
     manager = SecretsManager("old")
     secret = Secret(ARN, manager.client)
     secret()

@@ -11,7 +11,7 @@ from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read
 from stepwire.catalog.access import Access
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
-from stepwire.protocol.resumption import ResumingClient, ResumingClients, resuming_clients
+from stepwire.protocol.sessions import ResumingClient, ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.usage import Limits
 from tests.kits import REQUIRED, TELLING, catalog_of

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from stepwire.errors import InvalidRequest
 from stepwire.json_text import LARGEST_INTEGER, Json
 from stepwire.protocol.messages import LONGEST_ID
-from stepwire.protocol.opaque import LONGEST, wrap
-from stepwire.protocol.positions import StreamPosition, position_of
+from stepwire.protocol.tokens import LONGEST, StreamPosition, position_of, wrap
 from tests.strategies import amounts, json_values, task_ids
 
 FIELDS: Final[list[Json]] = [1, "request", "0" * 36, 1, 1_785_585_600_000, 0.5, 2, 3, 0, 1_785_585_650_000, 0, 0, 0]

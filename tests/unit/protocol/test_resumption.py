@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.errors import InvalidParams
-from stepwire.protocol.resumption import (
+from stepwire.protocol.sessions import (
     KNOWN_CLIENTS,
     NEVER,
     ClientInfo,

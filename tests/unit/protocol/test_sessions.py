@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject
-from stepwire.protocol.opaque import LONGEST, wrap
 from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
+from stepwire.protocol.tokens import LONGEST, wrap
 from tests.strategies import json_objects, json_values
 
 VERSION: Final = "2025-11-25"

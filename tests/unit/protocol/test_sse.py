@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.json_text import Json, parse, write
-from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.http import ServerSentEvent, body_of
 from tests.strategies import json_values
 
 LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"

@@ -1,6 +1,6 @@
 """The secret that authenticates state held by clients (`requestState`), cached per function instance.
 
-A rotation must not invalidate state that was sealed with the previous secret. For a while, instances use different
+A rotation must not invalidate state that was signed with the previous secret. For a while, instances use different
 secrets, so state that does not verify with an instance's own secret is checked against the current and previous ones.
 """
 

@@ -20,7 +20,7 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
-from stepwire.protocol.resumption import ResumingClients, resuming_clients
+from stepwire.protocol.sessions import ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire.tasks.usage import Limits

@@ -43,7 +43,7 @@ from stepwire.catalog.tools import (
     Tool,
 )
 from stepwire.json_text import JsonObject, as_object, write
-from stepwire.protocol.parameter_headers import check_annotations
+from stepwire.protocol.headers import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema
 from stepwire.tasks.links import PRINCIPAL, TASK_ID

@@ -2,7 +2,7 @@
 
 This file climbs all rungs in this order, cheapest and most protective first (a GET meets rung 8 after rung 2); some
 check in the module of what they check. `Mcp-Param-*` headers are checked later, with the tool's schema
-(`parameter_headers`). Both eras:
+(`check_parameter_headers`). Both eras:
   1. the Origin is allowed: nothing else is looked at for a foreign web page (M2, L5)
   2. it is a POST, which alone carries messages, or a GET that resumes a stream (L9)
   3. it brings JSON that is not compressed, within the limit, and accepts JSON (M7); a GET accepts events

@@ -1,7 +1,11 @@
-"""The parameters of a method, read one by one. An error names the parameter that is wrong (M37)."""
+"""The parameters of a method, read one by one. An error names the parameter that is wrong (M37).
 
+The trace context of a request becomes the trace header of AWS X-Ray.
+"""
+
+import re
 from math import ceil
-from typing import cast
+from typing import Final, cast
 
 from stepwire.errors import InvalidCursor, InvalidParams
 from stepwire.json_text import JsonObject, as_object
@@ -64,3 +68,16 @@ def progress_token(params: JsonObject) -> MessageId | None:
     """Return the token for notifications of progress; None if the client wants none."""
     token = as_object(params.get("_meta")).get("progressToken")
     return token if is_id(token) else None
+
+
+_TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{8})([0-9a-f]{24})-([0-9a-f]{16})-([0-9a-f]{2})")
+_ZEROS: Final = re.compile("0+")
+
+
+def trace_header_of(params: JsonObject) -> str | None:
+    """Return the X-Ray trace header for the execution that a request starts; None without a valid traceparent."""
+    traceparent = as_object(params.get("_meta")).get("traceparent")
+    found = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
+    if found is None or _ZEROS.fullmatch(found[1] + found[2]) or _ZEROS.fullmatch(found[3]):
+        return None
+    return f"Root=1-{found[1]}-{found[2]};Parent={found[3]};Sampled={int(found[4], 16) & 1}"

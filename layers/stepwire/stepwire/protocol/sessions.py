@@ -2,19 +2,173 @@
 
 It is checked like any input and needs no secret. It grants nothing: forging one only changes what the client claims of
 itself, which `initialize` lets it do anyway. It never tells who is calling (L11).
+
+Which responses the client resumes is decided once, at `initialize`, by what is known about released clients. A wrong
+yes is a call that hangs; a wrong no is a result that says where the work goes on. So a plain call is polled only by
+clients on a list, and everybody else gets JSON. For `tasks/result` the rule is the other way round: only clients with
+tasks send it, and nearly all of them resume it.
 """
 
 import hashlib
+import re
+from collections.abc import Iterable
 from typing import Any, Final, cast
+from urllib.parse import parse_qsl
 
 from msgspec import Struct, field
 
-from stepwire.errors import UnknownSession
+from stepwire.errors import InvalidParams, UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
 from stepwire.protocol.messages import MessageId
-from stepwire.protocol.opaque import LONGEST, encode, unwrap, wrap
-from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, switch_in
+from stepwire.protocol.tokens import LONGEST, encode, unwrap, wrap
 from stepwire.protocol.versions import CARD_MIME_TYPE, UI_EXTENSION
+
+PARAMETER: Final = "resume"
+"""In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
+ANYBODY: Final = "*"
+KNOWN: Final = "known"
+"""The entry that stands for `KNOWN_CLIENTS`."""
+KNOWN_CLIENTS: Final = (
+    "mcp",  # the Python SDK, in all hosts that keep its default
+    "mcp-inspector",
+    "inspector-client",
+    "rmcp>=2.2.0",
+    "claude-code>=2.1.197",  # seen in runs of 2.1.197, and of 2.1.330 where it speaks 2025-11-25; earlier ones: unknown
+    "opencode",
+    "stepwire-client",
+    "codex-mcp-client>=0.169.0",  # speaks 2025-06-18
+    "@n8n/n8n-nodes-langchain.mcpClientTool",
+)
+_ENTRY: Final = re.compile(r"(?P<name>[^>=]+?)\s*(?:>=\s*(?P<version>\d{1,6}(?:\.\d{1,6}){0,3}))?")
+_NUMBERS: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}")
+_MOST_FIELDS: Final = 20
+# Those that were seen to resume in an older version, which has no polling: others hang or fail there.
+_IN_OLDER_VERSIONS: Final = ("codex-mcp-client",)
+# HTTP libraries and hosts that never resume, or not reliably. A proxy may change the header, so it can only exclude.
+_VETOED: Final = (
+    "java-http-client",
+    "reactornetty",
+    "ktor-client",
+    "faraday",
+    "cfnetwork",
+    "visual studio code",
+    "claude-user",
+    "openai-mcp",
+)
+# Prefixes of the names of hosts that have tasks, but do not resume `tasks/result` either.
+_VETOED_NAMES: Final = ("visual studio code", "visual-studio-code")
+
+
+class Resumes(Struct, frozen=True):
+    """Which responses a client resumes."""
+
+    calls: bool = False
+    """Those to a plain `tools/call`."""
+    results: bool = False
+    """Those to `tasks/result`."""
+
+
+NEVER: Final = Resumes()
+
+
+class ClientInfo(Struct, frozen=True):
+    """What a client said of itself at `initialize`."""
+
+    name: str = ""
+    version: str = ""
+    user_agent: str = ""
+
+
+class ResumingClient(Struct, frozen=True):
+    """An entry of the list: a name, and from which version on."""
+
+    name: str
+    since: tuple[int, ...] = ()
+
+    def is_named(self, client: ClientInfo) -> bool:
+        """Tell whether the entry is about this client, of whatever version."""
+        return self.name in {client.name, ANYBODY}
+
+    def includes(self, client: ClientInfo) -> bool:
+        """Tell whether this client resumes a response."""
+        return self.is_named(client) and (not self.since or _numbers(client.version) >= self.since)
+
+
+class ResumingClients(Struct, frozen=True):
+    """The clients that resume the response to a plain call."""
+
+    entries: tuple[ResumingClient, ...] = ()
+
+    def decide_older(self, client: ClientInfo, asked: bool | None = None) -> Resumes:  # noqa: FBT001 - as below
+        """Decide the same for a version before polling: `?resume=` can only say that the client does not."""
+        is_seen = client.name in _IN_OLDER_VERSIONS and asked is not False
+        return Resumes(calls=is_seen and self.decide(client).calls)
+
+    def decide(self, client: ClientInfo, asked: bool | None = None) -> Resumes:  # noqa: FBT001 - the parameter is `?resume=` in the URL
+        """Decide which responses a client resumes; `?resume=` in the URL overrides everything else."""
+        if asked is not None:
+            return Resumes(asked, asked)
+        is_vetoed = any(one in client.user_agent.casefold() for one in _VETOED)
+        if is_vetoed or client.name.casefold().startswith(_VETOED_NAMES):
+            return NEVER
+        if any(one.includes(client) for one in self.entries):
+            return Resumes(calls=True, results=True)
+        is_too_old = any(one.is_named(client) for one in self.entries)
+        return Resumes(results=not is_too_old)
+
+
+def resuming_clients(entries: Iterable[str]) -> ResumingClients:
+    """Read a list of names, such as `known`, `my-agent` or `rmcp>=2.2.0`.
+
+    Raises:
+        ValueError: an entry is none; the message names it.
+    """
+    expanded = (each for entry in entries for each in (KNOWN_CLIENTS if entry == KNOWN else (entry,)))
+    return ResumingClients(tuple(map(_entry, expanded)))
+
+
+def resume_parameter(query: str) -> bool | None:
+    """Read from the query of the endpoint's URL whether the client resumes; None if it does not say.
+
+    Raises:
+        InvalidParams: it says something else than 1 or 0.
+    """
+    return switch_in(query, PARAMETER)
+
+
+def switch_in(query: str, parameter: str) -> bool | None:
+    """Read a parameter of the endpoint's URL that is 1 or 0; None if it is not there.
+
+    Raises:
+        InvalidParams: it is something else.
+    """
+    if parameter not in query:
+        return None
+    try:
+        fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InvalidParams(f"The query of the URL has more than {_MOST_FIELDS} fields.") from None
+    match [value for name, value in fields if name == parameter]:
+        case []:
+            return None
+        case ["0" | "1" as value]:
+            return value == "1"
+        case _:
+            raise InvalidParams(f"{parameter} in the URL must be given once, as 1 or 0.")
+
+
+def _entry(text: str) -> ResumingClient:
+    match = _ENTRY.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    return ResumingClient(match["name"], _numbers(match["version"] or ""))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Read the numbers that a version begins with; none sort before all."""
+    found = _NUMBERS.match(version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
 
 RANDOM_BYTES: Final = 16
 _FORMAT: Final = 1

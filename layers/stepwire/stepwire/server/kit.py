@@ -1,10 +1,8 @@
 """The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
 
-import importlib
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -15,20 +13,26 @@ from stepwire.catalog.tools import Caller, Catalog
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
-from stepwire.errors import AtQuota, MethodNotFound, StoreBusy, WorkflowNotStarted
-from stepwire.json_text import JsonObject
+from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
+from stepwire.json_text import JsonObject, as_object
 from stepwire.principal import Claims, Principal
 from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
-from stepwire.protocol.resumption import NEVER, Resumes, ResumingClients
-from stepwire.protocol.sessions import Session, shows_cards
-from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, UI_EXTENSION
+from stepwire.protocol.params import optional_object
+from stepwire.protocol.sessions import NEVER, Resumes, ResumingClients, Session, shows_cards
+from stepwire.protocol.versions import (
+    LEGACY_VERSIONS,
+    LEGACY_WITH_TASKS,
+    MODERN_VERSIONS,
+    TASKS_EXTENSION,
+)
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
 
 if TYPE_CHECKING:
     from stepwire.subscriptions.subscribing import Events
 
+TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 INSTRUCTIONS: Final = (
     "Each tool runs a workflow that may take from seconds to days. Start it once: calling the tool again starts the "
@@ -79,7 +83,7 @@ class Kit(Struct, frozen=True):
     dialogue: Dialogue
     patience: Patience
     secret: Callable[[], bytes]
-    """Seals what a client keeps for us; asked for only when something is sealed."""
+    """Signs what a client keeps for us; asked for only when something is signed."""
     resuming: ResumingClients
     """The legacy clients that resume the response to a plain call."""
     polls: PollLimit
@@ -153,6 +157,23 @@ class Call(Struct, frozen=True, dict=True):
     """When Lambda ends the invocation; None: not known."""
 
     @property
+    def is_modern(self) -> bool:
+        """Tell whether the client speaks a version of the modern era."""
+        return self.version in MODERN_VERSIONS
+
+    @cached_property
+    def asks_for_task(self) -> bool:
+        """Tell whether a call is to be a task: a modern client declares that it may, an older one says so each time.
+
+        Raises:
+            InvalidParams: `params.task` is no object.
+        """
+        if self.is_modern:  # X2: in this very request; A5: not in older eras
+            return TASKS_EXTENSION in as_object(self.client_capabilities.get("extensions"))
+        # T2: before 2025-11-25 the parameter means nothing.
+        return self.version == LEGACY_WITH_TASKS and optional_object(self.params, "task") is not None
+
+    @property
     def caller(self) -> Caller:
         """Return who calls."""
         return Caller(self.owner, self.claims)
@@ -189,47 +210,3 @@ class SessionOpened(Struct, frozen=True):
 
 Reply: TypeAlias = JsonObject | Stream | Written | SessionOpened
 Method: TypeAlias = Callable[[Kit, Call], Reply]
-
-
-CARD_CAPABILITIES: Final[JsonObject] = {"resources": {}, "extensions": {UI_EXTENSION: {}}}
-"""The capabilities of this server that concern cards."""
-
-
-def events_capabilities(kit: Kit) -> JsonObject:
-    """Return the capabilities of this server that concern events: ChatGPT reads the first, other hosts the second."""
-    return {} if kit.events is None else {"events": {}, "extensions": {EVENTS_EXTENSION: {}}}
-
-
-def _of_events(name: str) -> Method:
-    def method(kit: Kit, call: Call) -> JsonObject:
-        if kit.events is None:
-            raise MethodNotFound("This server has no events: poll tasks/get instead.")
-        return getattr(importlib.import_module("stepwire.server.events"), name)(kit, kit.events(), call)
-
-    return method
-
-
-def _of_resources(name: str) -> Method:
-    def method(kit: Kit, call: Call) -> JsonObject:
-        return getattr(importlib.import_module("stepwire.server.resources"), name)(kit, call)
-
-    return method
-
-
-EVENT_METHODS: Final = MappingProxyType(
-    {
-        "events/list": _of_events("list_events"),
-        "events/poll": _of_events("poll_events"),
-        "events/subscribe": _of_events("subscribe"),
-        "events/unsubscribe": _of_events("unsubscribe"),
-    }
-)
-"""The methods of MCP Events, for both eras: loaded with the first such request, because most clients send none."""
-RESOURCE_METHODS: Final = MappingProxyType(
-    {
-        "resources/list": _of_resources("list_resources"),
-        "resources/read": _of_resources("read_resource"),
-        "resources/templates/list": _of_resources("list_templates"),
-    }
-)
-"""The methods of resources, for both eras; loaded in the same way."""

@@ -24,7 +24,7 @@ from stepwire.errors import (
 )
 from stepwire.principal import Principal
 from stepwire.protocol.headers import SESSION
-from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.protocol.http import CONTENT_TYPE, HttpRequest, HttpResponse
 from stepwire.protocol.inbound import Inbound, Received, admit, identify, receive
 from stepwire.protocol.messages import (
     MessageId,
@@ -35,13 +35,37 @@ from stepwire.protocol.messages import (
     error_text,
     result_text,
 )
-from stepwire.protocol.sse import CONTENT_TYPE
+from stepwire.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from stepwire.rendering import complete_result
-from stepwire.server import client_tasks, fetch_tools, legacy, modern, sse_polling
+from stepwire.server import legacy, modern, sse_polling
+from stepwire.server.composition import EXTENSIONS, own_tool
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, Stream, Written
 
-METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType({**legacy.METHODS, **modern.METHODS})
-"""The methods of each version, of both eras."""
+_LEGACY: Final[Mapping[str, Method]] = {
+    "initialize": legacy.initialize,
+    "ping": legacy.ping,
+    "tools/list": legacy.list_tools,
+    "tools/call": legacy.call_tool,
+}
+_MODERN: Final[Mapping[str, Method]] = {
+    "server/discover": modern.discover,
+    "tools/list": modern.list_tools,
+    "tools/call": modern.call_tool,
+}
+
+
+def _with_extensions(version: str, own: Mapping[str, Method]) -> Mapping[str, Method]:
+    added = (one.methods.get(version, {}) for one in EXTENSIONS)
+    return {**own, **{name: method for methods in added for name, method in methods.items()}}
+
+
+METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
+    {
+        **{version: _with_extensions(version, _LEGACY) for version in LEGACY_VERSIONS},
+        **{version: _with_extensions(version, _MODERN) for version in MODERN_VERSIONS},
+    }
+)
+"""The methods of each version: the era's own, and those of the extensions."""
 
 
 class McpServer(Struct, frozen=True):
@@ -74,7 +98,7 @@ class McpServer(Struct, frozen=True):
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
         match inbound.message:
             case Request(method="tools/call") if call.idempotency_key is None and "requestState" not in call.params:
-                return fetch_tools.find(self.kit, call) is not None
+                return own_tool(self.kit, call) is not None
             case _:
                 return True
 
@@ -94,7 +118,9 @@ class McpServer(Struct, frozen=True):
         try:
             match message:
                 case Response():
-                    client_tasks.answer(self.kit, call, message)
+                    for one in EXTENSIONS:
+                        if one.take is not None:
+                            one.take(self.kit, call, message)
                 case Notification("notifications/cancelled"):
                     sse_polling.cancel_request(self.kit, call)
                 case _:

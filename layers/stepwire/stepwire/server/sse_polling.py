@@ -28,6 +28,7 @@ from stepwire.errors import (
 )
 from stepwire.json_text import Json, JsonObject
 from stepwire.protocol import params as read
+from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import (
     MessageId,
     error_text,
@@ -36,11 +37,10 @@ from stepwire.protocol.messages import (
     request_text,
     result_text,
 )
-from stepwire.protocol.positions import StreamPosition, position_of
-from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.tokens import StreamPosition, position_of
 from stepwire.protocol.versions import LEGACY_WITH_TASKS, RELATED_TASK
 from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
-from stepwire.server.client_tasks import LONGEST_PAUSE, due_requests, is_deferred, offer, pace_of
+from stepwire.server.extensions.client_tasks import LONGEST_PAUSE, due_requests, is_deferred, offer, pace_of
 from stepwire.server.kit import Call, Kit, Stream, Written
 from stepwire.server.tool_calls import answer_or_raise
 from stepwire.server.unfinished import stops_waiting, unfinished, unfinished_unread

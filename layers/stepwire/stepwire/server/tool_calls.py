@@ -3,14 +3,14 @@
 from typing import Final
 
 from stepwire.catalog.access import Scopes
-from stepwire.catalog.tools import Tool
+from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.dialogue import Permit
-from stepwire.engine.operations import ToolCall
 from stepwire.errors import WorkflowError
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.protocol import params as read
-from stepwire.protocol.resumption import switch_in
-from stepwire.protocol.versions import META_CLIENT, MODERN_VERSIONS, TASKS_EXTENSION
+from stepwire.protocol.sessions import switch_in
+from stepwire.protocol.versions import META_CLIENT
+from stepwire.rendering import legacy_result, modern_result
 from stepwire.schemas.validation import Violation
 from stepwire.server.kit import Call, Kit
 from stepwire.tasks.inputs import Mode
@@ -58,8 +58,20 @@ def arguments_of(call: Call) -> JsonObject:
 
 
 def declares_tasks(call: Call) -> bool:
-    """Tell whether the client declares the extension for tasks, in this very request (X2); A5: not in older eras."""
-    return call.version in MODERN_VERSIONS and TASKS_EXTENSION in as_object(call.client_capabilities.get("extensions"))
+    """Tell whether the client declares the extension for tasks, which older eras do not have."""
+    return call.is_modern and call.asks_for_task
+
+
+def is_task(call: Call, tool: Tool) -> bool:
+    """Tell whether a call of this tool is answered with a task."""
+    return tool.task_support is not TaskSupport.FORBIDDEN and call.asks_for_task
+
+
+def is_followed(kit: Kit, call: Call, *, as_task: bool = False) -> bool:
+    """Tell whether questions reach the client: it polls its task, calls again in rounds, or resumes its response."""
+    if call.is_modern:
+        return as_task or takes_rounds(call)
+    return kit.resumes(call).results if as_task else kit.resumes(call).calls
 
 
 def takes_rounds(call: Call) -> bool:
@@ -111,15 +123,6 @@ def rejection(tool: str, faults: tuple[Violation, ...]) -> str:
     return f"The arguments of {tool} are not valid, and nothing was started: {wrong}."
 
 
-def run_express(kit: Kit, call: Call, tool_call: ToolCall) -> ToolResult:
-    """Return the result of a tool whose state machine is of type EXPRESS.
-
-    Raises:
-        WorkflowError: the workflow ended with a JSON-RPC error.
-    """
-    return _result_or_raise(kit.express(tool_call, call.deadline))
-
-
 def answer_or_raise(kit: Kit, task: Task) -> ToolResult:
     """Return the result of an ended task, as the call itself would have returned it (T14).
 
@@ -128,12 +131,22 @@ def answer_or_raise(kit: Kit, task: Task) -> ToolResult:
     """
     if isinstance(task.status, Cancelled):  # K4: no specification defines this; a tool result reaches the model
         return tool_error(f"The task {task.task_id} was cancelled, so it has no result.")
-    return _result_or_raise(kit.operations.result_of(task))
+    return result_or_raise(kit.operations.result_of(task))
 
 
-def _result_or_raise(ended: ToolResult | TaskError) -> ToolResult:
+def result_or_raise(ended: ToolResult | TaskError) -> ToolResult:
+    """Return the result of a workflow that has ended.
+
+    Raises:
+        WorkflowError: it ended with a JSON-RPC error.
+    """
     match ended:
         case TaskError(code, message, data):
             raise WorkflowError(code, message, data)
         case ToolResult() as result:
             return result
+
+
+def written(call: Call, result: ToolResult) -> JsonObject:
+    """Return a CallToolResult as the era of a call writes it."""
+    return modern_result(result) if call.is_modern else legacy_result(result)

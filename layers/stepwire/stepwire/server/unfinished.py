@@ -10,10 +10,9 @@ from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, Tool
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.protocol.versions import MODERN_VERSIONS
 from stepwire.rendering import UNFINISHED_TASK, modern_status, request_params, status_message, timestamp
 from stepwire.server.kit import Call, Kit
-from stepwire.server.tool_calls import declares_tasks, shows_card, takes_rounds
+from stepwire.server.tool_calls import declares_tasks, is_followed, shows_card
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
     Elicitation,
@@ -48,7 +47,7 @@ def offered_names(kit: Kit, call: Call) -> frozenset[str]:
 
 def can_ask(kit: Kit, call: Call, request: InputRequest) -> bool:
     """Tell whether this question can be put to this client; a legacy one must resume the response."""
-    return mode_of(request.asked) in call.modes and _is_followed(kit, call)
+    return mode_of(request.asked) in call.modes and is_followed(kit, call)
 
 
 def questions_for_models(kit: Kit, task: Task) -> tuple[InputRequest, ...]:
@@ -59,19 +58,12 @@ def questions_for_models(kit: Kit, task: Task) -> tuple[InputRequest, ...]:
     return tuple(one for one in task.input_requests if _is_for_models(one))
 
 
-def modes_for(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> frozenset[Mode]:
-    """Return how a workflow may ask: what the client can ask its user, a card asks, or a model may answer.
-
-    Args:
-        kit: what the methods work with.
-        call: the call that starts the workflow.
-        tool: the tool that is called.
-        is_followed: whether the client resumes the response, on which questions are sent.
-    """
+def modes_for(kit: Kit, call: Call, tool: Tool, *, is_asked: bool) -> frozenset[Mode]:
+    """Return how a workflow may ask: its client, if questions reach it; on a card; or the client's model."""
     if shows_card(call, tool):
         # Its call answers soon, so what the client's model and roots could say comes too late.
         return ELICITATION_MODES | (call.modes if declares_tasks(call) else frozenset[Mode]())
-    own = call.modes if is_followed else frozenset[Mode]()
+    own = call.modes if is_asked else frozenset[Mode]()
     return own | {Mode.FORM} if tool.model_may_answer and _offers_answers(kit, call) else own
 
 
@@ -181,11 +173,7 @@ def fetch_step(task_id: str, **more: Json) -> str:
 
 
 def _can_ask_its_user(kit: Kit, call: Call) -> bool:
-    return bool(call.modes & ELICITATION_MODES) and _is_followed(kit, call)
-
-
-def _is_followed(kit: Kit, call: Call) -> bool:
-    return takes_rounds(call) if call.version in MODERN_VERSIONS else kit.resumes(call).calls
+    return bool(call.modes & ELICITATION_MODES) and is_followed(kit, call)
 
 
 def _for_this_model(kit: Kit, call: Call, task: Task) -> tuple[InputRequest, ...]:

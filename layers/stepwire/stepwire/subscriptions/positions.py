@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stepwire.errors import InvalidCursor
 from stepwire.principal import Principal
-from stepwire.protocol.opaque import unwrap, wrap
+from stepwire.protocol.tokens import unwrap, wrap
 
 RETENTION: Final = timedelta(days=7)
 """How long a change is kept, and recorded for a caller who has asked for events."""

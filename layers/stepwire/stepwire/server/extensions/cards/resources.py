@@ -4,19 +4,21 @@ Only a client whose host shows cards finds it in the list; a host without MCP Ap
 document. Loaded with the first such request.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from stepwire.errors import InvalidCursor, ResourceNotFound, UnknownResource
 from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
-from stepwire.protocol.versions import CARD_MIME_TYPE, MODERN_VERSIONS
+from stepwire.protocol.versions import CARD_MIME_TYPE
 from stepwire.rendering import CARD_URI
-from stepwire.server.kit import Call, Kit
+from stepwire.server.kit import Call, Kit, Method
 
-_PAGE: Final = Path(__file__).parent.parent / "cards" / "card.html"
+_PAGE: Final = Path(__file__).parent / "card.html"
 _TTL: Final = timedelta(minutes=5)  # a new release may bring another page
 _UI: Final[JsonObject] = {
     "ui": {
@@ -56,7 +58,7 @@ def read_resource(_kit: Kit, call: Call) -> JsonObject:
     """
     uri = read.text(call.params, "uri")
     if uri != CARD_URI:
-        raise UnknownResource(uri) if call.version in MODERN_VERSIONS else ResourceNotFound(uri)
+        raise UnknownResource(uri) if call.is_modern else ResourceNotFound(uri)
     content: JsonObject = {"uri": CARD_URI, "mimeType": CARD_MIME_TYPE, "text": page(), "_meta": _UI}
     return {"contents": [content], **_caching(call, "public")}
 
@@ -74,6 +76,15 @@ def _check_first_page(call: Call) -> None:
 
 def _caching(call: Call, scope: str) -> JsonObject:
     """Return how long a client of the newer era may keep a result (M31); in the older one, nothing says so."""
-    if call.version not in MODERN_VERSIONS:
+    if not call.is_modern:
         return {}
     return {"ttlMs": _TTL // timedelta(milliseconds=1), "cacheScope": scope}
+
+
+METHODS: Final[Mapping[str, Method]] = MappingProxyType(
+    {
+        "resources/list": list_resources,
+        "resources/read": read_resource,
+        "resources/templates/list": list_templates,
+    }
+)

@@ -11,8 +11,17 @@ from msgspec.structs import replace
 
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject
-from stepwire.protocol.request_state import LONGEST_STATE, seal, unseal
-from stepwire.server.continuations import NO_PROGRESS_SENT, Continuation, Kind, Subject, issue, redeem
+from stepwire.protocol.tokens import (
+    LONGEST_STATE,
+    NO_PROGRESS_SENT,
+    Continuation,
+    Kind,
+    Subject,
+    continuation_of,
+    payload_of,
+    sign,
+    state_of,
+)
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
@@ -35,34 +44,34 @@ subjects = st.builds(Subject, principals, st.text(max_size=128), json_objects)
 
 
 def issued(subject: Subject = SUBJECT) -> str:
-    return issue(CONTINUATION, subject, UNTIL, SECRET)
+    return state_of(CONTINUATION, subject, UNTIL, SECRET)
 
 
 def is_refused(state: str, subject: Subject = SUBJECT, secret: bytes = SECRET) -> bool:
     """Tell whether a requestState is refused with the documented error."""
     try:
-        redeem(state, subject, START_OF_TIME, secret)
+        continuation_of(state, subject, START_OF_TIME, secret)
     except InvalidRequestState:
         return True
     return False
 
 
-# ------------------------------------------------------------------------------------------------------------ the seal
+# ------------------------------------------------------------------------------------------------------------ the sign
 
 
 @given(json_objects, st.binary(min_size=1))
-def test_a_sealed_state_is_read_with_the_same_secret(payload: JsonObject, secret: bytes) -> None:
-    assert unseal(seal(payload, secret), secret) == payload
+def test_a_signed_state_is_read_with_the_same_secret(payload: JsonObject, secret: bytes) -> None:
+    assert payload_of(sign(payload, secret), secret) == payload
 
 
 @given(json_objects, st.binary(min_size=1, max_size=32), st.binary(min_size=1, max_size=32))
-def test_a_state_sealed_with_another_secret_is_refused(payload: JsonObject, secret: bytes, other: bytes) -> None:
+def test_a_state_signed_with_another_secret_is_refused(payload: JsonObject, secret: bytes, other: bytes) -> None:
     """M45."""
     # HMAC does not distinguish a secret from the same secret with zeros appended.
     assume(secret.rstrip(b"\0") != other.rstrip(b"\0"))
 
     with pytest.raises(InvalidRequestState):
-        unseal(seal(payload, secret), other)
+        payload_of(sign(payload, secret), other)
 
 
 def test_a_state_with_one_changed_character_is_refused() -> None:
@@ -87,7 +96,7 @@ def test_any_text_is_refused_alone_or_appended(text: str) -> None:
     assert is_refused(issued() + text)
 
 
-def test_a_state_with_the_seal_of_another_is_refused() -> None:
+def test_a_state_with_the_signature_of_another_is_refused() -> None:
     body, _, _ = issued().partition(".")
     _, _, tag = issued(replace(SUBJECT, tool="other")).partition(".")
 
@@ -99,16 +108,16 @@ def test_a_forged_payload_is_refused() -> None:
 
     assert is_refused(forged)
     assert is_refused(f"{forged}.")
-    assert is_refused(seal({"kind": "confirm"}, b""))
+    assert is_refused(sign({"kind": "confirm"}, b""))
 
 
 def test_a_state_above_the_maximum_length_is_refused() -> None:
-    assert is_refused(seal({"kind": "x" * LONGEST_STATE}, SECRET))
+    assert is_refused(sign({"kind": "x" * LONGEST_STATE}, SECRET))
 
 
 def test_every_refusal_of_a_state_has_the_same_error() -> None:
     with pytest.raises(InvalidRequestState) as refused:
-        unseal("nonsense", SECRET)
+        payload_of("nonsense", SECRET)
 
     assert refused.value.message == "The requestState is not valid: call the tool again without it."
 
@@ -119,9 +128,9 @@ def test_every_refusal_of_a_state_has_the_same_error() -> None:
 @given(continuations, subjects, moments)
 @example(CONTINUATION, SUBJECT, datetime(4706, 3, 17, 23, 36, 15, 798995, UTC))
 def test_a_call_continues_from_its_state(continuation: Continuation, subject: Subject, at: Any) -> None:
-    state = issue(continuation, subject, at + timedelta(milliseconds=1), SECRET)
+    state = state_of(continuation, subject, at + timedelta(milliseconds=1), SECRET)
 
-    assert redeem(state, subject, at, SECRET) == continuation
+    assert continuation_of(state, subject, at, SECRET) == continuation
     assert state.isascii()
     assert state.isprintable()
     assert len(state) <= LONGEST_STATE
@@ -142,28 +151,28 @@ def test_a_call_continues_from_its_state(continuation: Continuation, subject: Su
 def test_a_state_of_one_call_is_refused_for_another(other: Subject) -> None:
     """M45, X28."""
     with pytest.raises(InvalidRequestState, match="belongs to another call"):
-        redeem(issued(), other, START_OF_TIME, SECRET)
+        continuation_of(issued(), other, START_OF_TIME, SECRET)
 
 
 def test_the_members_of_the_arguments_may_have_another_order() -> None:
     again = replace(SUBJECT, arguments={"why": "broken", "order": 7})
 
-    assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
+    assert continuation_of(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
 
 
 def test_a_whole_number_may_have_another_notation() -> None:
     """JSON Schema takes 7 and 7.0 for the same."""
     again = replace(SUBJECT, arguments={"why": "broken", "order": 7.0})
 
-    assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
+    assert continuation_of(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
 
 
 def test_a_state_is_valid_until_its_expiry() -> None:
     """M45."""
-    assert redeem(issued(), SUBJECT, UNTIL - timedelta(milliseconds=1), SECRET) == CONTINUATION
+    assert continuation_of(issued(), SUBJECT, UNTIL - timedelta(milliseconds=1), SECRET) == CONTINUATION
 
     with pytest.raises(InvalidRequestState, match="has expired"):
-        redeem(issued(), SUBJECT, UNTIL, SECRET)
+        continuation_of(issued(), SUBJECT, UNTIL, SECRET)
 
 
 def test_a_state_contains_no_arguments() -> None:

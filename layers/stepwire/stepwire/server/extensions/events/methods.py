@@ -1,6 +1,8 @@
 """What the methods of MCP Events do: read the parameters, call the room of subscriptions, return the result."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Final
 
 from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams, Unsupported
@@ -110,3 +112,11 @@ def _most(call: Call) -> int:
 
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
+METHODS: Final[Mapping[str, Callable[[Kit, Events, Call], JsonObject]]] = MappingProxyType(
+    {
+        "events/list": list_events,
+        "events/poll": poll_events,
+        "events/subscribe": subscribe,
+        "events/unsubscribe": unsubscribe,
+    }
+)

@@ -2,39 +2,29 @@
 
 A client that has no tasks cannot send `tasks/get`. Its model can call tools, so these tools do what the methods do,
 under the same principal, limits and audit. Their descriptions and results are written for models: each result says
-what to do next. A client that declares tasks sees none of them. Both eras run them here; an `Era` says how
-its client is answered and asked.
+what to do next. A client that declares tasks sees none of them.
 """
 
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from msgspec import Struct
-
-from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, RESULT_TOOL
-from stepwire.engine.arguments import given_in
-from stepwire.errors import TaskAlreadyEnded, UnknownTask
-from stepwire.json_text import JsonObject, write
-from stepwire.protocol.versions import LEGACY_WITH_TASKS
+from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL
+from stepwire.errors import TaskAlreadyEnded
+from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status
-from stepwire.schemas.validation import violations_of
-from stepwire.server.kit import Call, Kit, Reply
-from stepwire.server.tool_calls import answer_or_raise, arguments_of, permit, rejection
+from stepwire.server.extension import NotOpen, OwnTool, Wait
+from stepwire.server.kit import Call, Kit
+from stepwire.server.tool_calls import permit
 from stepwire.server.unfinished import (
-    can_ask,
     fetch_step,
     next_step,
-    offered_names,
     question_shown,
     questions_for_models,
     said,
     summary,
     told,
-    unfinished,
     who_answers,
 )
 from stepwire.tasks.inputs import Action, retry_key
@@ -55,127 +45,7 @@ _AFTER_SECONDS: Final[JsonObject] = {
     "minimum": 0,
     "description": "The age of the task in the result that you have read last, as that result names it.",
 }
-_UNKNOWN: Final = tool_error(
-    "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
-)
-"""The result for a task that is not there, whatever the reason."""
 _SHOWN_TASKS: Final = 20
-
-
-class Wait(Struct, frozen=True):
-    """What `task_result` does: wait for news of a task."""
-
-    task: Task
-    patience: timedelta
-
-
-class FetchTool(Struct, frozen=True, dict=True):
-    """A tool of Stepwire's own."""
-
-    name: str
-    title: str
-    description: str
-    properties: JsonObject
-    required: tuple[str, ...]
-    annotations: JsonObject
-    run: "Callable[[Kit, Call, JsonObject], ToolResult | Wait]"
-    meta: JsonObject | None = None
-
-    @cached_property
-    def input_schema(self) -> JsonObject:
-        """The JSON Schema of its arguments."""
-        return {
-            "type": "object",
-            "properties": self.properties,
-            **({"required": list(self.required)} if self.required else {}),  # some validators refuse an empty list
-            "additionalProperties": False,
-        }
-
-    @cached_property
-    def input_schema_text(self) -> str:
-        """The schema as JSON text, under which its compiled form is kept."""
-        return write(self.input_schema)
-
-    def shown(self, version: str) -> JsonObject:
-        """Write it as `tools/list` of a version shows it."""
-        return {
-            **({"execution": {"taskSupport": "forbidden"}} if version == LEGACY_WITH_TASKS else {}),
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": self.input_schema,
-            "annotations": self.annotations,
-            **({} if self.meta is None else {"_meta": self.meta}),
-        }
-
-
-def find(kit: Kit, call: Call) -> FetchTool | None:
-    """Return the tool of Stepwire's own that is called; None if the call names another, or one that is not offered."""
-    name = str(call.params.get("name"))
-    if name in CARD_TOOLS:
-        return _for_cards(call).get(name)
-    tool = _TOOLS.get(name)
-    return tool if tool is not None and tool.name in offered_names(kit, call) else None
-
-
-def offered(kit: Kit, call: Call) -> tuple[FetchTool, ...]:
-    """Return the tools of Stepwire's own that this client is shown, in the order of their names."""
-    names = offered_names(kit, call)
-    return (*_for_cards(call).values(), *(tool for name, tool in _TOOLS.items() if name in names))
-
-
-def _for_cards(call: Call) -> "Mapping[str, FetchTool]":
-    """Return the tools that only a card calls, loaded with the first request of a host that shows cards."""
-    if not call.shows_cards:
-        return {}
-    return importlib.import_module("stepwire.server.cards").TOOLS
-
-
-class Era(Struct, frozen=True):
-    """How the client of an era gets a result, and a question of the task that its model waits for."""
-
-    write: Callable[[ToolResult], JsonObject]
-    ask: Callable[[Task], Reply]
-    """Puts the open questions to the client."""
-    take: Callable[[Task], Task]
-    """Returns the task with the answers that the call brings along."""
-
-
-def run(kit: Kit, call: Call, tool: FetchTool, era: Era) -> Reply:
-    """Run a tool of Stepwire's own. Bad arguments and unknown tasks are results that a model can act on."""
-    sent = arguments_of(call)
-    arguments = given_in(tool.input_schema_text, sent) if None in sent.values() else sent
-    faults = violations_of(tool.input_schema_text, arguments)
-    if faults:
-        return era.write(tool_error(rejection(tool.name, faults)))
-    try:
-        outcome = tool.run(kit, call, arguments)
-        return era.write(outcome) if isinstance(outcome, ToolResult) else _waited_for(kit, call, outcome, era)
-    except UnknownTask:  # or it expired meanwhile
-        return era.write(_UNKNOWN)
-
-
-def _waited_for(kit: Kit, call: Call, wait: Wait, era: Era) -> Reply:
-    """Wait for news of a task; a question that this client can be asked goes to it at once."""
-    before = era.take(wait.task)
-
-    def wants_client(seen: Task) -> bool:
-        return _has_news(before, seen) or _can_ask_any(kit, call, seen)
-
-    *_, task = kit.operations.watch(before, wait.patience, wants_client, call.deadline)
-    if task.has_ended:
-        return era.write(answer_or_raise(kit, task))
-    return era.ask(task) if _can_ask_any(kit, call, task) else era.write(unfinished(kit, call, task))
-
-
-def _can_ask_any(kit: Kit, call: Call, task: Task) -> bool:
-    return any(can_ask(kit, call, one) for one in task.input_requests)
-
-
-def _has_news(before: Task, now: Task) -> bool:
-    """Tell whether a task has news for its caller: an end, a question, progress or another state."""
-    known = (before.input_requests, before.progress, before.status.message)
-    return now.has_ended or (now.input_requests, now.progress, now.status.message) != known
 
 
 def _result(kit: Kit, call: Call, arguments: JsonObject) -> Wait:
@@ -185,14 +55,6 @@ def _result(kit: Kit, call: Call, arguments: JsonObject) -> Wait:
     patience = timedelta(seconds=asked) if asked is not None and asked < longest.total_seconds() else longest
     kit.polls.check(call.owner, arguments["task_id"])
     return Wait(kit.operations.get(call.owner, arguments["task_id"]), patience)
-
-
-class NotOpen(Exception):
-    """The question is not open, or not one that the caller of the tool may answer."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__()
-        self.task = task
 
 
 def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
@@ -258,7 +120,7 @@ def _list(kit: Kit, call: Call, _arguments: JsonObject) -> ToolResult:
 
 _READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
 _BY_NAME: Final = (
-    FetchTool(
+    OwnTool(
         ANSWER_TOOL,
         "Answer a task's question",
         f"Answer the question with which a task waits. {RESULT_TOOL} shows the question, and the JSON Schema that the "
@@ -280,7 +142,7 @@ _BY_NAME: Final = (
         {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
         _answer,
     ),
-    FetchTool(
+    OwnTool(
         CANCEL_TOOL,
         "Cancel a task",
         "Stop the workflow of a task. Only when the user no longer wants the result: what was stopped cannot go on.",
@@ -289,7 +151,7 @@ _BY_NAME: Final = (
         {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
         _cancel,
     ),
-    FetchTool(
+    OwnTool(
         LIST_TOOL,
         "List my tasks",
         f"List your newest {_SHOWN_TASKS} tasks with their task_id and status, also those of earlier conversations. "
@@ -299,7 +161,7 @@ _BY_NAME: Final = (
         _READS,
         _list,
     ),
-    FetchTool(
+    OwnTool(
         RESULT_TOOL,
         "Wait for a task's result",
         "Get the result of a task that another tool has started. Waits some seconds for the end, and returns early "
@@ -312,4 +174,5 @@ _BY_NAME: Final = (
         _result,
     ),
 )
-_TOOLS: Final = MappingProxyType({tool.name: tool for tool in _BY_NAME})
+TOOLS: Final[Mapping[str, OwnTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
+"""The tools, in the order of their names."""

@@ -4,7 +4,7 @@ In 2025-11-25, either side may make a task of the other's request. To a client t
 `task`, and may be answered with a CreateTaskResult, which is stored with our task. Whenever the client resumes
 a stream, it is asked about its tasks: `tasks/get` at the pace that it named, `tasks/result` once its task has ended,
 and `tasks/cancel` once the question is closed. Each is sent again until it is answered, so a lost body loses nothing.
-What the result holds is an answer like any other.
+What the result holds is an answer like any other. What this adds to a stream, `stepwire.server.sse_polling` calls.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Response, request_text
+from stepwire.server.extension import Extension
 from stepwire.server.kit import Call, Kit
 from stepwire.server.tool_calls import permit
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask, Standing, client_task_of, standing_of
@@ -165,3 +166,6 @@ def _declares(call: Call, method: str) -> bool:
     kind, _, verb = method.partition("/")
     requests = as_object(as_object(call.client_capabilities.get("tasks")).get("requests"))
     return verb in as_object(requests.get(kind))
+
+
+CLIENT_TASKS: Final = Extension(take=answer)

@@ -14,10 +14,10 @@ from stepwire.catalog.tools import CARD_ANSWER_TOOL, CARD_CANCEL_TOOL, CARD_TASK
 from stepwire.engine.idempotency import Begun
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject, write
-from stepwire.protocol.answer_tokens import is_token
+from stepwire.protocol.tokens import is_answer_token
 from stepwire.rendering import naming_card
-from stepwire.server.card_views import questions_of, shown
-from stepwire.server.fetch_tools import FetchTool, NotOpen
+from stepwire.server.extension import NotOpen, OwnTool
+from stepwire.server.extensions.cards.views import questions_of, shown
 from stepwire.server.kit import Call, Kit
 from stepwire.server.tool_calls import answer_or_raise, permit
 from stepwire.server.unfinished import unfinished
@@ -85,7 +85,7 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
 
 def _is_signed(kit: Kit, call: Call, arguments: JsonObject) -> bool:
     named = (arguments["token"], call.owner, arguments["task_id"], arguments["question"])
-    return is_token(*named, kit.secret()) or any(is_token(*named, other) for other in kit.other_secrets())
+    return is_answer_token(*named, kit.secret()) or any(is_answer_token(*named, other) for other in kit.other_secrets())
 
 
 def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
@@ -100,7 +100,7 @@ def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
 # Without the URI of the card: their results need no card of their own.
 _APP_ONLY: Final[JsonObject] = {"ui": {"visibility": ["app"]}}
 _BY_NAME: Final = (
-    FetchTool(
+    OwnTool(
         CARD_ANSWER_TOOL,
         "Answer a question on the card",
         "For the card of a task, never for a model: gives a person's answer to a question of the task.",
@@ -116,7 +116,7 @@ _BY_NAME: Final = (
         _answer,
         _APP_ONLY,
     ),
-    FetchTool(
+    OwnTool(
         CARD_CANCEL_TOOL,
         "Cancel the task of the card",
         "For the card of a task, never for a model: stops the workflow of the task.",
@@ -126,7 +126,7 @@ _BY_NAME: Final = (
         _cancel,
         _APP_ONLY,
     ),
-    FetchTool(
+    OwnTool(
         CARD_TASK_TOOL,
         "Read the task of the card",
         "For the card of a task, never for a model: reads how the task stands.",
@@ -137,5 +137,5 @@ _BY_NAME: Final = (
         _APP_ONLY,
     ),
 )
-TOOLS: Final[Mapping[str, FetchTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
+TOOLS: Final[Mapping[str, OwnTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
 """The tools that only a card calls, in the order of their names."""

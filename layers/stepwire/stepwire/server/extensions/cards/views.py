@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from stepwire.json_text import JsonObject, load_json, write
-from stepwire.protocol.answer_tokens import token_of
+from stepwire.protocol.tokens import answer_token
 from stepwire.rendering import CARD, modern_status, request_params, status_message, timestamp
 from stepwire.server.kit import Call, Kit
 from stepwire.tasks.inputs import Elicitation, InputRequest, UrlElicitation
@@ -21,7 +21,7 @@ _LINE_ENDS: Final = "\n\t"
 def shown(kit: Kit, call: Call, task: Task, fault: str | None = None) -> ToolResult:
     """Return a task as its card reads it; with a fault: as the error of a tool, in words for the card's user."""
     data = task_data(kit, task)
-    tokens = {one["key"]: token_of(call.owner, task.task_id, one["key"], kit.secret()) for one in data["questions"]}
+    tokens = {one["key"]: answer_token(call.owner, task.task_id, one["key"], kit.secret()) for one in data["questions"]}
     result: JsonObject = {
         "content": [{"type": "text", "text": fault or f"The task {task.task_id} is {data['status']}."}],
         "structuredContent": data,

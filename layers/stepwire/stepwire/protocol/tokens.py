@@ -1,0 +1,300 @@
+"""The tokens that clients keep for the server, so that it stores none: opaque text, which any header can hold.
+
+Two kinds. A plain token (a session, a position on a stream, a cursor) is JSON in base64url. Its reader checks it like
+any input, and looks its task up among those of the caller that sends it. A signed token is made with the stack's
+secret: no client can forge or change it. A requestState is a signed payload (M45); its reader checks what it is bound
+to: caller, tool, arguments and time. A card's answer token is a MAC alone, bound to caller, task and question.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+from datetime import datetime
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+from stepwire.errors import InvalidRequest, InvalidRequestState
+from stepwire.json_text import (
+    LARGEST_INTEGER,
+    Json,
+    JsonObject,
+    JsonTextError,
+    as_object,
+    equal_form,
+    load_json,
+    parse,
+    write,
+)
+from stepwire.principal import Principal
+from stepwire.protocol.messages import MessageId, is_id
+
+# An event id holds the id of a request, and JSON may write each of its characters as six.
+LONGEST: Final = 2_304  # characters of a plain token
+LONGEST_STATE: Final = 4_096  # characters of a requestState
+NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
+_STATE: Final = "stepwire requestState 1"
+_ANSWER: Final = "stepwire card answer 1"
+
+
+# ---------------------------------------------------------------------------------------------------------------- plain
+
+
+def wrap(value: Json) -> str:
+    """Return a JSON value as a token: printable ASCII without white space."""
+    return encode(write(value).encode())
+
+
+def unwrap(text: str) -> Json:
+    """Return the JSON value of a token; None if the text is no token."""
+    if len(text) > LONGEST:
+        return None
+    try:
+        return parse(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, JsonTextError, ValueError):
+        return None
+
+
+def encode(octets: bytes) -> str:
+    """Return octets in base64url, without padding."""
+    return base64.urlsafe_b64encode(octets).decode().rstrip("=")
+
+
+# --------------------------------------------------------------------------------------------------------------- signed
+
+
+def sign(payload: JsonObject, secret: bytes) -> str:
+    """Return a payload as a signed token."""
+    body = encode(write(payload).encode())
+    return f"{body}.{_mac(_STATE, body, secret)}"
+
+
+def is_signed(token: str, secret: bytes) -> bool:
+    """Tell whether a token was signed with this secret and has not been changed since."""
+    body, _, tag = token.partition(".")
+    return len(token) <= LONGEST_STATE and hmac.compare_digest(_mac(_STATE, body, secret).encode(), tag.encode())
+
+
+def payload_of(token: str, secret: bytes) -> JsonObject:
+    """Return the payload of a signed token.
+
+    Raises:
+        InvalidRequestState: it was not signed with this secret, or has been changed since.
+    """
+    if not is_signed(token, secret):
+        raise InvalidRequestState("The requestState is not valid: call the tool again without it.")
+    body = token.partition(".")[0]
+    return as_object(load_json(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()))
+
+
+def answer_token(owner: str, task_id: str, key: str, secret: bytes) -> str:
+    """Return the token that lets a card answer one question of a task: 43 characters.
+
+    Keys are used once in the life of a task, and a question is answered once; so is a token of use only once.
+    """
+    # None of the parts has a line break.
+    return _mac(_ANSWER, "\n".join((owner, task_id, key)), secret)
+
+
+def is_answer_token(token: str, owner: str, task_id: str, key: str, secret: bytes) -> bool:
+    """Tell whether a text is the token for a question, signed with this secret."""
+    return hmac.compare_digest(token.encode(errors="replace"), answer_token(owner, task_id, key, secret).encode())
+
+
+def _mac(purpose: str, text: str, secret: bytes) -> str:
+    return encode(hmac.digest(secret, f"{purpose}\n{text}".encode(), hashlib.sha256))
+
+
+# ------------------------------------------------------------------------------------------------------- request states
+
+
+class Kind(Enum):
+    """What the next call with this requestState continues."""
+
+    CONFIRM = "confirm"
+    """A call that waits for its confirmation; its task, which does not exist yet, will get the task id."""
+    FOLLOW = "follow"
+    """A task that exists."""
+
+
+class Subject(Struct, frozen=True):
+    """The call that a requestState is valid for."""
+
+    owner: Principal
+    tool: str
+    arguments: JsonObject
+
+
+class Continuation(Struct, frozen=True):
+    """The state of a `tools/call` of 2026-07-28 between two of its requests (MRTR).
+
+    It is valid for one caller, one tool, the same arguments and a limited time. A confirmed call gets the task id that
+    its continuation holds, and a task id is created only once: presenting a continuation again starts nothing new.
+    """
+
+    kind: Kind
+    task_id: str
+    rounds: int = 0
+    """How many rounds of the call have ended without its result."""
+    progress_sent: float = NO_PROGRESS_SENT
+    """The last progress that was sent to the client."""
+    is_repeat: bool = False
+    """Whether the call started nothing, because another call began its task."""
+
+
+def state_of(continuation: Continuation, subject: Subject, until: datetime, secret: bytes) -> str:
+    """Return a continuation as a signed requestState."""
+    payload = {
+        "kind": continuation.kind.value,
+        "task": continuation.task_id,
+        "rounds": continuation.rounds,
+        "told": continuation.progress_sent,
+        "repeated": continuation.is_repeat,
+        "until": round(until.timestamp() * 1000),
+        **_bindings(subject),
+    }
+    return sign(payload, secret)
+
+
+def continuation_of(state: str, subject: Subject, at: datetime, secret: bytes) -> Continuation:
+    """Return the continuation that a requestState holds.
+
+    Raises:
+        InvalidRequestState: it was tampered with, belongs to another call or caller, has expired, or was issued by
+            another version of this server.
+    """
+    payload = payload_of(state, secret)
+    if any(payload.get(name) != value for name, value in _bindings(subject).items()):
+        raise InvalidRequestState(
+            "The requestState belongs to another call: repeat the same tool with the same arguments."
+        )
+    match payload:
+        case {
+            "kind": "confirm" | "follow" as kind,
+            "task": str(task),
+            "rounds": int(rounds),
+            "until": int(until),
+            "told": int() | float() as progress_sent,
+            "repeated": bool(is_repeat),
+        }:
+            if until <= at.timestamp() * 1000:
+                raise InvalidRequestState("The requestState has expired: call the tool again without it.")
+            return Continuation(Kind(kind), task, rounds, progress_sent, is_repeat)
+        case _:
+            raise InvalidRequestState("The requestState cannot be read: call the tool again without it.")
+
+
+def _bindings(subject: Subject) -> JsonObject:
+    # Sorted: a client may order the members of an object differently when it calls again.
+    text = json.dumps(equal_form(subject.arguments), sort_keys=True, separators=(",", ":"))
+    digest = hashlib.blake2b(text.encode(), digest_size=16, person=b"stepwire").hexdigest()
+    return {"owner": subject.owner, "tool": subject.tool, "arguments": digest}
+
+
+# ------------------------------------------------------------------------------------------------ positions on a stream
+
+
+_FORMAT: Final = 1
+
+
+class StreamPosition(Struct, frozen=True):
+    """How much a client has received of one stream."""
+
+    message_id: MessageId
+    """The JSON-RPC id of the request that opened the stream; its response must repeat it with its type."""
+    task_id: str
+    is_call: bool
+    """Whether a `tools/call` without a task opened the stream; else `tasks/result` did."""
+    updated: int
+    """When the task changed to the last status that was sent, in milliseconds since 1970."""
+    progress: float = -1
+    """The last progress that was sent."""
+    asked: int = 0
+    """Sequence number of the last question that was sent."""
+    polls: int = 0
+    """How often the client has resumed the stream."""
+    has_ended: bool = False
+    """Whether the response has been sent."""
+    ends_at: int = 0
+    """When the response comes at the latest, in milliseconds since 1970; 0: when the work ends."""
+    told_at: int = 0
+    """When progress was told last, or the stream began, in milliseconds since 1970."""
+    is_repeat: bool = False
+    """Whether the call started nothing, because another call began its task."""
+    is_fetch: bool = False
+    """Whether a call of `task_result` opened the stream; then it tells no progress: the token is of another call."""
+
+    def event_id(self) -> str:
+        """Return the position as an event id: printable ASCII, without white space."""
+        fields = [
+            _FORMAT,
+            self.message_id,
+            self.task_id,
+            int(self.is_call),
+            self.updated,
+            self.progress,
+            self.asked,
+            self.polls,
+            int(self.has_ended),
+            self.ends_at,
+            self.told_at,
+            int(self.is_repeat),
+            int(self.is_fetch),
+        ]
+        return wrap(fields)
+
+
+def position_of(event_id: str) -> StreamPosition:
+    """Return the position that an event id holds.
+
+    Raises:
+        InvalidRequest: this server did not issue the id.
+    """
+    match unwrap(event_id):
+        case [
+            1,
+            message_id,
+            str(task_id),
+            0 | 1 as is_call,
+            updated,
+            progress,
+            asked,
+            polls,
+            0 | 1 as has_ended,
+            ends_at,
+            told_at,
+            0 | 1 as is_repeat,
+            0 | 1 as is_fetch,
+        ] if (
+            is_id(message_id)
+            and _is_number(progress)
+            and all(_is_count(count) for count in (updated, asked, polls, ends_at, told_at))
+            and not any(isinstance(flag, bool) for flag in (is_call, has_ended, is_repeat, is_fetch))
+        ):
+            return StreamPosition(
+                message_id,
+                task_id,
+                is_call == 1,
+                updated,
+                progress,
+                asked,
+                polls,
+                has_ended == 1,
+                ends_at,
+                told_at,
+                is_repeat == 1,
+                is_fetch == 1,
+            )
+        case _:
+            raise InvalidRequest("The Last-Event-ID was not issued by this server.")
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_INTEGER

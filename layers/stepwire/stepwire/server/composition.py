@@ -1,0 +1,47 @@
+"""The extensions of this server, and what they add to it together. To add one: its folder, and its line in the list."""
+
+from types import MappingProxyType
+from typing import Final
+
+from stepwire.catalog.tools import Tool
+from stepwire.json_text import JsonObject
+from stepwire.server.extension import Extension, OwnTool, Way
+from stepwire.server.extensions.cards import CARDS
+from stepwire.server.extensions.client_tasks import CLIENT_TASKS
+from stepwire.server.extensions.events import EVENTS
+from stepwire.server.extensions.own_tools import FETCHING
+from stepwire.server.extensions.tasks import TASKS
+from stepwire.server.kit import Call, Kit
+
+EXTENSIONS: Final[tuple[Extension, ...]] = (TASKS, CARDS, FETCHING, EVENTS, CLIENT_TASKS)
+"""The first that wants a call of a tool intercepts it; tools are listed in this order."""
+
+_OF_TOOL: Final = MappingProxyType({name: one.tools for one in EXTENSIONS for name in one.tool_names if one.tools})
+_INTERCEPTING: Final = tuple(one.intercept for one in EXTENSIONS if one.intercept)
+
+
+def own_tool(kit: Kit, call: Call) -> OwnTool | None:
+    """Return the tool of Stepwire's own that is called; None if the call names another, or one that is not offered."""
+    name = str(call.params.get("name"))
+    tools = _OF_TOOL.get(name)
+    return None if tools is None else tools(kit, call).get(name)
+
+
+def offered_tools(kit: Kit, call: Call) -> tuple[OwnTool, ...]:
+    """Return the tools of Stepwire's own that this client is shown."""
+    return tuple(tool for one in EXTENSIONS if one.tools for tool in one.tools(kit, call).values())
+
+
+def way_of(kit: Kit, call: Call, tool: Tool, plain: Way) -> Way:
+    """Return the way of a call: an extension's, or the given one of a plain call."""
+    return next((way for one in _INTERCEPTING if (way := one(kit, call, tool, plain))), plain)
+
+
+def capabilities_of(kit: Kit, call: Call) -> JsonObject:
+    """Return the capabilities of this server, as it tells them the client that asks with this call."""
+    added = [one.capabilities(kit, call) for one in EXTENSIONS if one.capabilities]
+    merged: JsonObject = {"tools": {}}
+    for one in added:
+        merged |= one
+    extensions = {name: value for one in added for name, value in one.get("extensions", {}).items()}
+    return {**merged, **({"extensions": extensions} if extensions else {})}

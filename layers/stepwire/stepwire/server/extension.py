@@ -1,0 +1,118 @@
+"""What an extension adds to the server: a closed set of contributions, all of them data.
+
+An extension is a folder of `extensions` and a line of `composition.EXTENSIONS`. The server knows no extension by name:
+it merges their methods, tools and capabilities, and asks each in turn whether a call of a tool goes its way.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from stepwire.catalog.tools import Confirmation, Tool
+from stepwire.engine.idempotency import Begun
+from stepwire.engine.operations import ToolCall
+from stepwire.json_text import JsonObject, write
+from stepwire.protocol.messages import Response
+from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS
+from stepwire.server.kit import Call, Kit, Method, Reply
+from stepwire.tasks.task import Task, ToolResult
+
+ALL_VERSIONS: Final = (*MODERN_VERSIONS, *LEGACY_VERSIONS)
+
+
+class NotOpen(Exception):
+    """The question is not open, or not one that the caller of the tool may answer."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.task = task
+
+
+class Wait(Struct, frozen=True):
+    """What `task_result` does: wait for news of a task."""
+
+    task: Task
+    patience: timedelta
+
+
+class OwnTool(Struct, frozen=True, dict=True):
+    """A tool of Stepwire's own."""
+
+    name: str
+    title: str
+    description: str
+    properties: JsonObject
+    required: tuple[str, ...]
+    annotations: JsonObject
+    run: Callable[[Kit, Call, JsonObject], ToolResult | Wait]
+    meta: JsonObject | None = None
+
+    @cached_property
+    def input_schema(self) -> JsonObject:
+        """The JSON Schema of its arguments."""
+        return {
+            "type": "object",
+            "properties": self.properties,
+            **({"required": list(self.required)} if self.required else {}),  # some validators refuse an empty list
+            "additionalProperties": False,
+        }
+
+    @cached_property
+    def input_schema_text(self) -> str:
+        """The schema as JSON text, under which its compiled form is kept."""
+        return write(self.input_schema)
+
+    def shown(self, version: str) -> JsonObject:
+        """Write it as `tools/list` of a version shows it."""
+        return {
+            **({"execution": {"taskSupport": "forbidden"}} if version == LEGACY_WITH_TASKS else {}),
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": self.annotations,
+            **({} if self.meta is None else {"_meta": self.meta}),
+        }
+
+
+class Way(Struct, frozen=True):
+    """How a call of a tool is confirmed and answered."""
+
+    answer: Callable[[Begun], Reply]
+    """Waits for what the client gets of the task, and writes it."""
+    confirm: Callable[[ToolCall, Confirmation], Begun | Reply] | None = None
+    """Asks for the confirmation before there is a task, and begins it once that is given; None: the task asks."""
+    resume: Callable[[bool], Reply | None] | None = None
+    """Answers a call that goes on with its task; None, also as the answer: the call begins one, or confirms that."""
+    refuse: Callable[[str], Reply] | None = None
+    """Answers a call whose arguments are wrong; None: with the result of a tool that failed."""
+    is_task: bool = False
+    """Whether the client gets a task, and follows that."""
+    ttl_ms: int | None = None
+    """The ttl that the client asks for."""
+    is_cancellable: bool = True
+    """Whether a cancellation of the request stops the work."""
+
+
+Intercept: TypeAlias = Callable[[Kit, Call, Tool, Way], Way | None]
+
+
+class Extension(Struct, frozen=True):
+    """The contributions of one extension."""
+
+    methods: Mapping[str, Mapping[str, Method]] = MappingProxyType({})
+    """The methods that it adds to each version."""
+    capabilities: Callable[[Kit, Call], JsonObject] | None = None
+    """Returns what it adds to the server's capabilities, for the client that asks, in the version agreed on."""
+    tool_names: frozenset[str] = frozenset()
+    """The names of all tools that it may offer: no tool of the catalog has them."""
+    tools: Callable[[Kit, Call], Mapping[str, OwnTool]] | None = None
+    """Returns the tools that it offers this client, by their names and in that order."""
+    intercept: Intercept | None = None
+    """Returns its own way of a call, in place of the given one of a plain call; None: the call is not for it."""
+    take: Callable[[Kit, Call, Response], None] | None = None
+    """Takes a client's response to a request of the server."""

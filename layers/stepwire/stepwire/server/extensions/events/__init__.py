@@ -1,0 +1,36 @@
+"""MCP Events: a client reads the changes of its tasks, or has them sent to a webhook.
+
+Most clients send no such request, so the methods are loaded with the first.
+"""
+
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from stepwire.errors import MethodNotFound
+from stepwire.json_text import JsonObject
+from stepwire.protocol.versions import EVENTS_EXTENSION
+from stepwire.server.extension import ALL_VERSIONS, Extension
+from stepwire.server.kit import Call, Kit, Reply
+
+
+def _capabilities(kit: Kit, call: Call) -> JsonObject:
+    """Return what ChatGPT reads, and what others do. The older era has no extensions; some of its clients name this."""
+    if kit.events is None:
+        return {}
+    declared = call.client_capabilities
+    is_named = "events" in declared or EVENTS_EXTENSION in declared.get("extensions", {})
+    return {"events": {}, **({"extensions": {EVENTS_EXTENSION: {}}} if call.is_modern or is_named else {})}
+
+
+def _answered(method: str, kit: Kit, call: Call) -> Reply:
+    if kit.events is None:
+        raise MethodNotFound("This server has no events: poll tasks/get instead.")
+    from stepwire.server.extensions.events.methods import METHODS
+
+    return METHODS[method](kit, kit.events(), call)
+
+
+_NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")
+_METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in _NAMES})
+EVENTS: Final = Extension(dict.fromkeys(ALL_VERSIONS, _METHODS), _capabilities)
