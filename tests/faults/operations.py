@@ -516,7 +516,7 @@ OPERATIONS: Final = (
         Caller.CLIENT,
         (
             "GetItem events",
-            "PutItem events",
+            "UpdateItem events",
             "GetItem events",
             *_OPENED,
             "GetItem verified",
@@ -533,7 +533,7 @@ OPERATIONS: Final = (
         Caller.CLIENT,
         (
             "GetItem events",
-            "PutItem events",
+            "UpdateItem events",
             "GetItem events",
             "GetItem events",
             "GetItem verified",
