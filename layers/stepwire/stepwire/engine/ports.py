@@ -62,8 +62,8 @@ class UncheckedPage(Struct, frozen=True):
     """Opaque cursor; None on the last page."""
 
 
-class TaskStore(Protocol):
-    """Durable tasks, each under its owner. Reads are strongly consistent."""
+class TaskItems(Protocol):
+    """Tasks, each under its owner, and every save conditional on the version that was loaded."""
 
     def create(self, task: Task) -> Task:
         """Write a new task (version 0) and return it as it is loaded from then on. Idempotent for the same task.
@@ -72,6 +72,58 @@ class TaskStore(Protocol):
             TaskExists: the id belongs to another task, or this task has been saved since.
         """
         ...
+
+    def load(self, key: TaskKey) -> Task | None:
+        """Return a task, possibly an expired one; None if there is none."""
+        ...
+
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
+        """Return up to 100 tasks by id, without those that do not exist."""
+        ...
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        """Return a page of an owner's tasks that are older than `after`, newest first."""
+        ...
+
+    def save(self, task: Task) -> Task:
+        """Write a loaded task if it is unchanged in the store, and return it as it is loaded from then on.
+
+        Large terms and a large result are written beside the task first (`terms_of`, `result_of`).
+
+        Raises:
+            SaveConflict: another writer saved or deleted it.
+            ObjectsUnavailable: a large result belongs in S3, which does not answer; nothing is saved.
+        """
+        ...
+
+    def delete(self, task: Task) -> bool:
+        """Delete a loaded task unless it was saved or created anew; return whether it no longer exists."""
+        ...
+
+
+class TaskParts(Protocol):
+    """What is too large for a task, beside it."""
+
+    def terms_of(self, task: Task) -> Terms:
+        """Return the terms of a loaded task; large ones are kept beside it and read now.
+
+        Raises:
+            PartMissing: somebody deleted them.
+        """
+        ...
+
+    def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
+        """Return the result of a loaded task that is kept beside it.
+
+        Raises:
+            PartMissing: somebody deleted it.
+            ObjectsUnavailable: the store has it in S3, which does not answer.
+        """
+        ...
+
+
+class KeyClaims(Protocol):
+    """Which task belongs to an idempotency key."""
 
     def claim_key(
         self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
@@ -93,6 +145,10 @@ class TaskStore(Protocol):
         """Return the claim of an idempotency key, possibly an expired one; None if there is none."""
         ...
 
+
+class ActiveSlots(Protocol):
+    """What callers use of their limits."""
+
     def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
         """Reserve active slots unless the owner is at a limit, and return their shard. Idempotent per task.
 
@@ -104,6 +160,14 @@ class TaskStore(Protocol):
 
         Raises:
             NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
+        """
+        ...
+
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
+        """Undo the reservation of a task that was not created: its slots and its part of the rate. Idempotent.
+
+        Raises:
+            StoreBusy: the store may not have done it; doing it again is harmless.
         """
         ...
 
@@ -123,50 +187,9 @@ class TaskStore(Protocol):
         """
         ...
 
-    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
-        """Return up to 100 tasks by id, without those that do not exist."""
-        ...
 
-    def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
-        """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
-        ...
-
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
-        """Undo the reservation of a task that was not created: its slots and its part of the rate. Idempotent.
-
-        Raises:
-            StoreBusy: the store may not have done it; doing it again is harmless.
-        """
-        ...
-
-    def load(self, key: TaskKey) -> Task | None:
-        """Return a task, possibly an expired one; None if there is none."""
-        ...
-
-    def terms_of(self, task: Task) -> Terms:
-        """Return the terms of a loaded task; large ones are kept beside it and read now.
-
-        Raises:
-            PartMissing: somebody deleted them.
-        """
-        ...
-
-    def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
-        """Return the result of a loaded task that is kept beside it.
-
-        Raises:
-            PartMissing: somebody deleted it.
-            ObjectsUnavailable: the store has it in S3, which does not answer.
-        """
-        ...
-
-    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
-        """Return a task together with the state of the request that watches it, in one call.
-
-        Raises:
-            StoreBusy: the store did not return everything; retry.
-        """
-        ...
+class Requests(Protocol):
+    """The requests that clients may cancel, and the tasks that belong to them."""
 
     def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
         """Record which task belongs to a request, and keep the record until `until`.
@@ -180,20 +203,17 @@ class TaskStore(Protocol):
         """Record that a request was cancelled, and keep the record until `until`; return its task, if there is one."""
         ...
 
-    def save(self, task: Task) -> Task:
-        """Write a loaded task if it is unchanged in the store, and return it as it is loaded from then on.
-
-        Large terms and a large result are written beside the task first (`terms_of`, `result_of`).
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
+        """Return a task together with the state of the request that watches it, in one call.
 
         Raises:
-            SaveConflict: another writer saved or deleted it.
-            ObjectsUnavailable: a large result belongs in S3, which does not answer; nothing is saved.
+            StoreBusy: the store did not return everything; retry.
         """
         ...
 
-    def delete(self, task: Task) -> bool:
-        """Delete a loaded task unless it was saved or created anew; return whether it no longer exists."""
-        ...
+
+class UncheckedTasks(Protocol):
+    """The tasks that nobody has checked for long, for the sweep."""
 
     def unchecked_since(self, since: datetime, after: str | None) -> UncheckedPage:
         """Return a page of tasks, of any owner, whose execution may run and was last checked before `since`.
@@ -201,6 +221,10 @@ class TaskStore(Protocol):
         Roughly ordered by the time of the last check, oldest first. Eventually consistent. Tasks that were checked some
         minutes after `since` may be included. Tasks that await a confirmation are not: they have no execution.
         """
+        ...
+
+    def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
+        """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
         ...
 
     def bookmark(self) -> str | None:
@@ -211,9 +235,9 @@ class TaskStore(Protocol):
         """Save the cursor at which the sweep stops; None: it reached the end."""
         ...
 
-    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
-        """Return a page of an owner's tasks that are older than `after`, newest first."""
-        ...
+
+class TaskStore(TaskItems, TaskParts, KeyClaims, ActiveSlots, Requests, UncheckedTasks, Protocol):
+    """Durable tasks and what belongs to them. Reads are strongly consistent, unless a method says otherwise."""
 
 
 class Lease(Struct, frozen=True):

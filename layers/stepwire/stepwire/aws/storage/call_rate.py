@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DynamoDbCallRate(Struct, frozen=True, dict=True):
-    """The rate in a DynamoDB table. The client is built on the first call."""
+    """`CallRate` in a DynamoDB table. The client is built on the first call."""
 
     table_name: str
     build_client: "Callable[[], DynamoDBClient]"
@@ -29,5 +29,4 @@ class DynamoDbCallRate(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
-        """Count a call, or refuse it."""
         CallerUsage(self.table_name, lambda: self._client).count(owner, limits, at)

@@ -87,7 +87,7 @@ def write_units(item: Item) -> int:
 
 
 class Parts(Struct, frozen=True):
-    """Writes and reads the parts of tasks."""
+    """`TaskParts` in a DynamoDB table and a bucket."""
 
     table_name: str
     client: "Callable[[], DynamoDBClient]"
@@ -105,21 +105,10 @@ class Parts(Struct, frozen=True):
             self.large_results().write(divided.head.key, divided.large_result.digest, divided.large_result.text)
 
     def terms_of(self, task: Task) -> Terms:
-        """Return the terms of a task.
-
-        Raises:
-            PartMissing: somebody deleted them.
-        """
         terms = task.work.terms
         return terms if isinstance(terms, Terms) else terms_of(self._read(terms_key(task.key, terms)))
 
     def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
-        """Return a result.
-
-        Raises:
-            PartMissing: somebody deleted it.
-            ObjectsUnavailable: it is in S3, which does not answer.
-        """
         if kept.place.startswith(IN_BUCKET):
             text = self.large_results().read(task.key, kept.place.removeprefix(IN_BUCKET))
             return ToolResult(text, kept.is_error)

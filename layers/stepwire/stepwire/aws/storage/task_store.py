@@ -53,7 +53,7 @@ _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no princip
 
 
 class DynamoDbTaskStore(Struct, frozen=True, dict=True):
-    """Tasks in a DynamoDB table. The client is built on the first call, the one of S3 with the first large result."""
+    """`TaskStore` in a DynamoDB table. The client is built on the first call, S3's with the first large result."""
 
     table_name: str
     build_client: "Callable[[], DynamoDBClient]"
@@ -77,7 +77,6 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return CallerUsage(self.table_name, lambda: self._client)
 
     def create(self, task: Task) -> Task:
-        """Write a new task and return it with its version. Idempotent for the same task."""
         stored = divided(replace(task, version=1))
         self._parts.write(stored)
         try:
@@ -96,17 +95,14 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return stored.head
 
     def terms_of(self, task: Task) -> Terms:
-        """Return the terms of a loaded task; large ones are read."""
         return self._parts.terms_of(task)
 
     def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
-        """Return the result of a loaded task that is kept beside it."""
         return self._parts.result_of(task, kept)
 
     def claim_key(
         self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
     ) -> KeyClaim | None:
-        """Claim an idempotency key, or return the claim that exists."""
         values: dict[str, Any] = (
             {} if replacing is None else {"ExpressionAttributeValues": {":abandoned": {"S": replacing}}}
         )
@@ -127,7 +123,6 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return None
 
     def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
-        """Return the claim of an idempotency key; None if there is none."""
         found = self._client.get_item(
             TableName=self.table_name, Key=_idempotency_item_key(owner, digest), ConsistentRead=True
         )
@@ -135,28 +130,22 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return None if item is None else _claim_of(item)
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
-        """Reserve active slots unless the owner is at a limit, and return their shard. Idempotent per task."""
         return self._usage.reserve(key, limits, at, slots)
 
     def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
-        """Free slots of a shard, by their names. Idempotent."""
         self._usage.release(owner, slots, shard)
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
-        """Record that slots are reclaimed now; False if the last time is within `RECLAIM_PAUSE`."""
         return self._usage.begin_reclaim(owner, at)
 
     def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
-        """Undo a reservation. Idempotent."""
         self._usage.unreserve(key, limits, shard, slots)
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
-        """Return several tasks by id, without those that do not exist."""
         keys = [TaskKey(owner, task_id) for task_id in sorted(task_ids)]
         return {task.task_id: task for task in self._tasks_of(keys, is_consistent=True)}
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
-        """Return several tasks of any owners, without those that do not exist."""
         pages = (keys[start : start + _MOST_KEYS] for start in range(0, len(keys), _MOST_KEYS))
         return {task.key: task for page in pages for task in self._tasks_of(page, is_consistent=False)}
 
@@ -173,13 +162,11 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         raise StoreBusy
 
     def load(self, key: TaskKey) -> Task | None:
-        """Return a task; None if there is none."""
         response = self._client.get_item(TableName=self.table_name, Key=item_key(key), ConsistentRead=True)
         item = response.get("Item")
         return task_of(cast(Item, item)) if item else None
 
     def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
-        """Return a task, and whether the request that watches it was cancelled, in one call."""
         request_key = _request_key(key.owner, request)
         answer = self._client.batch_get_item(
             RequestItems={self.table_name: {"Keys": [item_key(key), request_key], "ConsistentRead": True}}
@@ -193,7 +180,6 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return WatchedTask(task_of(found) if found else None, is_cancelled)
 
     def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
-        """Record which task belongs to a request; False if the request was cancelled."""
         try:
             self._client.put_item(
                 TableName=self.table_name,
@@ -212,7 +198,6 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return True
 
     def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
-        """Record that a request was cancelled, and return the task that belongs to it."""
         updated = self._client.update_item(
             TableName=self.table_name,
             Key=_request_key(owner, request),
@@ -224,7 +209,6 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return None if found is None else TaskId(found["S"])
 
     def save(self, task: Task) -> Task:
-        """Write a loaded task if it is unchanged in the table."""
         saved = divided(replace(task, version=task.version + 1))
         self._parts.write(saved)
         try:
@@ -241,7 +225,6 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return saved.head
 
     def delete(self, task: Task) -> bool:
-        """Delete a loaded task if it is unchanged; return whether it no longer exists."""
         created_at = {"N": str(milliseconds_of(task.created_at))}
         try:
             self._client.delete_item(
@@ -279,13 +262,11 @@ class DynamoDbTaskStore(Struct, frozen=True, dict=True):
         return UncheckedPage(tuple(keys), json.dumps(more) if more else None)
 
     def bookmark(self) -> str | None:
-        """Return the cursor at which the last sweep stopped."""
         found = self._client.get_item(TableName=self.table_name, Key=_BOOKMARK, ConsistentRead=True)
         item = cast(Item | None, found.get("Item"))
         return item["after"]["S"] if item else None
 
     def save_bookmark(self, after: str | None) -> None:
-        """Save the cursor at which the sweep stops."""
         if after is None:
             self._client.delete_item(TableName=self.table_name, Key=_BOOKMARK)
         else:

@@ -49,13 +49,12 @@ _RETENTION: Final = timedelta(days=31)  # longer than any task
 
 
 class CallerUsage(Struct, frozen=True):
-    """Counts what callers use."""
+    """`ActiveSlots` and `CallRate` in a DynamoDB table."""
 
     table_name: str
     client: "Callable[[], DynamoDBClient]"
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
-        """Reserve slots unless the owner is at a limit, and return the shard that counts them. Idempotent per task."""
         home = home_of(key.task_id, limits)
         refusal = self._reserve_in(home, key, limits, at, slots)
         if refusal is None:
@@ -115,8 +114,7 @@ class CallerUsage(Struct, frozen=True):
         return update
 
     def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
-        """Count a call that takes no slot, or refuse it: the shards have their turns, by the millisecond."""
-        first = milliseconds_of(at) % limits.shards
+        first = milliseconds_of(at) % limits.shards  # the shards have their turns, by the millisecond
         refusals = list[TooFast]()
         for shard in (*range(first, limits.shards), *range(first)):
             refusal = self._count_in(shard, owner, limits.share(shard), at)
@@ -142,7 +140,6 @@ class CallerUsage(Struct, frozen=True):
         raise StoreBusy
 
     def release(self, owner: Principal, slots: frozenset[str], shard: int) -> None:
-        """Free slots of a shard, by their names. Idempotent."""
         try:
             self.client().update_item(
                 TableName=self.table_name,
@@ -154,7 +151,6 @@ class CallerUsage(Struct, frozen=True):
             raise StoreBusy from error
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
-        """Record that slots are reclaimed now; False if the last time is within `RECLAIM_PAUSE`."""
         now = milliseconds_of(at)
         return self._changes(
             owner,
@@ -165,7 +161,7 @@ class CallerUsage(Struct, frozen=True):
         )
 
     def unreserve(self, key: TaskKey, limits: Limits, shard: int, slots: int = 1) -> None:
-        """Undo a reservation. Idempotent: the rate is given back only in the write that frees the slots."""
+        # The rate is given back only in the write that frees the slots, so that doing it again is harmless.
         self._changes(
             key.owner,
             shard,

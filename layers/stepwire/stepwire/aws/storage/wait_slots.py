@@ -25,7 +25,7 @@ _NUMBERS_PER_MILLISECOND: Final = 100_000  # more than the largest `Lease.number
 
 
 class DynamoDbWaitSlots(Struct, frozen=True, dict=True):
-    """Wait slots in a DynamoDB table. The client is built on the first call."""
+    """`WaitSlots` in a DynamoDB table. The client is built on the first call."""
 
     table_name: str
     build_client: "Callable[[], DynamoDBClient]"
@@ -35,7 +35,6 @@ class DynamoDbWaitSlots(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
-        """Take a slot and return True, or return False where the pool is full of leases that have not expired."""
         blocking = self._add(pool, lease, most)
         expired = [number for number in blocking if _expiry_of(number) < milliseconds_of(at)]
         if expired:
@@ -44,7 +43,6 @@ class DynamoDbWaitSlots(Struct, frozen=True, dict=True):
         return not blocking
 
     def release(self, pool: str, lease: Lease) -> None:
-        """Free a slot. Idempotent."""
         self._remove(pool, [_number(lease)])
 
     def _add(self, pool: str, lease: Lease, most: int) -> list[str]:

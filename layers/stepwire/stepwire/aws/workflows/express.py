@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class StepFunctionsExpress(Struct, frozen=True, dict=True):
-    """EXPRESS state machines. The client, which must not retry, is built on the first call."""
+    """`SyncWorkflows` on Step Functions. The client, which must not retry, is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"
 
@@ -35,7 +35,6 @@ class StepFunctionsExpress(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def run(self, execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
-        """Start an execution, wait for its end and return it."""
         trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
         try:
             ended = self._client.start_sync_execution(

@@ -42,7 +42,7 @@ _NO_STARTER: Final = frozenset(
 
 
 class NestedExecutions(Struct, frozen=True, dict=True):
-    """Executions that state machines start. The client is built on the first call."""
+    """`Starters` on Step Functions. The client is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"
 
@@ -51,7 +51,6 @@ class NestedExecutions(Struct, frozen=True, dict=True):
         return self.build_client()
 
     def starter_of(self, execution: Execution) -> Execution | None:
-        """Return the execution that has started another one; None if it names none that can be read."""
         arn = execution_arn_of(execution)
         if not _ANY_EXECUTION.fullmatch(arn):
             return None

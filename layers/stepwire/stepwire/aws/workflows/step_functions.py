@@ -95,7 +95,7 @@ def nowhere(region: str, _role: str) -> Any:
 
 
 class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
-    """State machines on Step Functions. The client is built on the first call."""
+    """`Workflows` on Step Functions. The client is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"
     report: Callable[[Exception], None] = ignore
@@ -113,7 +113,6 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
         return self.elsewhere(execution.state_machine_arn.split(":")[_REGION], execution.role)
 
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
-        """Start an execution. Idempotent for the same name and input."""
         trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
         try:
             begun = self._client_for(execution).start_execution(
@@ -132,7 +131,6 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
     def redrive(self, execution: Execution, token: str) -> None:
-        """Let a failed execution go on from its failed state. Idempotent per token."""
         try:
             self._client_for(execution).redrive_execution(executionArn=execution_arn_of(execution), clientToken=token)
         except ClientError as error:
@@ -141,7 +139,6 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
             raise WorkflowsUnavailable from error
 
     def describe(self, execution: Execution) -> ExecutionState:
-        """Return the state of an execution."""
         try:
             return self._described(execution)
         except KeyDenied as denied:
@@ -227,7 +224,6 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
         return True
 
     def complete_callback(self, token: str, output: str) -> bool:
-        """Complete a state that waits for a callback; False if certainly no state has waited for this one."""
         try:
             self._client.send_task_success(taskToken=token, output=output)
         except ClientError as error:
@@ -239,12 +235,10 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
         return True
 
     def fail_callback(self, token: str, error: str, cause: str) -> None:
-        """Fail a state that waits for a callback."""
         with _waiting_state():
             self._client.send_task_failure(taskToken=token, error=error, cause=cause)
 
     def stop(self, execution: Execution, cause: str) -> bool:
-        """Stop an execution, and return whether it exists."""
         try:
             self._client_for(execution).stop_execution(
                 executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
