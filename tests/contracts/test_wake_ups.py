@@ -75,8 +75,12 @@ class _Attempts:
             raise WakeUpsUnavailable
 
 
-class _Events:
+class _Engine:
     attempts = _Attempts()
+
+
+class _Events:
+    engine = _Engine()
 
 
 def test_a_message_whose_attempt_could_not_begin_is_delivered_again_alone() -> None:
