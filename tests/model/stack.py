@@ -31,7 +31,7 @@ from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
-from tests.fakes import START_OF_TIME, counting
+from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
 from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
@@ -60,14 +60,8 @@ MOST_ACTIVE: Final = 8
 _OPEN: Final = ("working", "input_required")
 
 
-@dataclass
-class WorldClock:
+class WorldClock(FixedClock):
     """A clock that only moves change; a handler that sleeps lets others run."""
-
-    time: datetime = START_OF_TIME
-
-    def now(self) -> datetime:
-        return self.time
 
     def sleep(self, seconds: float) -> None:
         pause("sleep")
