@@ -20,10 +20,10 @@ from tests.kits import ALICE
 from tests.template.chosen import stack
 from tests.template.document import resources
 
+SLOW = {"costs", "choices", "one caller", "parts"}
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=pytest.mark.long if one == "costs" else ()) for one in TABLES]
-)
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.long if one in SLOW else ()) for one in TABLES])
 def test_each_table_of_the_document_is_the_output_of_the_simulation(name: str) -> None:
     table = TABLES[name]()
 

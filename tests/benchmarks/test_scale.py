@@ -17,7 +17,8 @@ from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, MOST_SINGL
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if name == "the sweep" else ()) for name in COUNTED]
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in ("the sweep", "one principal") else ()) for name in COUNTED],
 )
 def test_each_table_of_the_page_is_what_is_counted(name: str) -> None:
     assert f"<!-- {name} -->\n{COUNTED[name]()}<!-- end -->" in PAGE.read_text(encoding="utf-8"), (

@@ -43,7 +43,7 @@ def aws() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=[in_memory, on_dynamodb, on_dynamodb_without_http])
+@pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])
 def store(request: pytest.FixtureRequest, aws: None) -> TaskStore:
     build: Callable[[], TaskStore] = request.param
     return build()

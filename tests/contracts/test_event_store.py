@@ -38,7 +38,7 @@ def on_dynamodb_without_http() -> EventStore:
     return DynamoDbEventStore(new_table(), quick_dynamodb_client)
 
 
-@pytest.fixture(params=[in_memory, on_dynamodb, on_dynamodb_without_http])
+@pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])
 def events(request: pytest.FixtureRequest, aws: None) -> EventStore:
     build: Callable[[], EventStore] = request.param
     return build()

@@ -48,7 +48,7 @@ def on_dynamodb_without_http() -> SubscriptionStore:
     return DynamoDbSubscriptionStore(new_table(), quick_dynamodb_client)
 
 
-@pytest.fixture(params=[in_memory, on_dynamodb, on_dynamodb_without_http])
+@pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])
 def store(request: pytest.FixtureRequest, aws: None) -> SubscriptionStore:
     build: Callable[[], SubscriptionStore] = request.param
     return build()

@@ -270,7 +270,7 @@ def test_of_concurrent_polls_of_an_overdue_task_one_records_the_end(clients: lis
 
 
 # T24: an expired task is deleted; any other keeps its first end.
-@pytest.mark.parametrize("expires", [False, True])
+@pytest.mark.parametrize("expires", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_concurrent_end_cancellation_and_expiry_leave_one_end_or_no_task(
     clients: list[Client], stack: Racing, expires: bool
 ) -> None:
