@@ -17,6 +17,7 @@ from timeit import repeat
 from typing import Final
 
 from stepwire.json_text import JsonObject
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.cold_start import CREDENTIALS, always_succeeding_aws, run, write_catalog
 from tests.kits import ALICE, ARGUMENTS, World
@@ -75,7 +76,7 @@ def _medians(folder: Path, variables: Mapping[str, str]) -> list[float]:
 def _request_time(world: World, method: str, params: JsonObject) -> float:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     headers = {"content-type": "application/json", "mcp-protocol-version": "2025-11-25"}
-    request = HttpRequest("POST", headers, body, ALICE)
+    request = HttpRequest("POST", headers, body, Caller(ALICE))
     return median(repeat(lambda: world.server.handle(request), repeat=ROUNDS, number=REQUESTS)) / REQUESTS * 1000
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.clients.raw_client import ANSWER, Outcome, Refused, Returned, TimedOut
 from tests.clients.timeline import Timeline
@@ -119,7 +120,7 @@ class Replayed:
             "mcp-method": "tools/call",
             "mcp-name": params["name"],
         }
-        request = HttpRequest("POST", headers, json.dumps(body).encode(), ALICE, query=self.host.query)
+        request = HttpRequest("POST", headers, json.dumps(body).encode(), Caller(ALICE), query=self.host.query)
         response = self.world.server.handle(request)
         if response.headers["content-type"].startswith("text/event-stream"):
             return json.loads(response.body.rpartition("data: ")[2])

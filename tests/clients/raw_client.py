@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, TypeAlias
 
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.mcp_server import McpServer
 from tests.clients.behaviours import Behaviour, Resumption, WithoutResumption
@@ -227,12 +228,12 @@ class RawClient:
         self.gets += 1
         pending.gets += 1
         headers = {**self._headers(), "accept": "text/event-stream", "last-event-id": pending.last_id}
-        return self._send(HttpRequest("GET", headers, b"", ALICE, query=self.behaviour.query))
+        return self._send(HttpRequest("GET", headers, b"", Caller(ALICE), query=self.behaviour.query))
 
     def _post(self, message: Json, *, opened: bool = True) -> HttpResponse:
         headers = {**self._headers(opened=opened), "accept": self.behaviour.accept, "content-type": "application/json"}
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return self._send(HttpRequest("POST", headers, body, ALICE, query=self.behaviour.query))
+        return self._send(HttpRequest("POST", headers, body, Caller(ALICE), query=self.behaviour.query))
 
     def _headers(self, *, opened: bool = True) -> dict[str, str]:
         known = {

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.kits import ALICE, World
 from tests.server.clients import PLAIN_HEADERS
@@ -21,7 +22,7 @@ def test_an_invalid_value_is_refused_at_initialize_with_the_valid_ones(query: st
     world = World()
 
     response = world.server.handle(
-        HttpRequest("POST", PLAIN_HEADERS, json.dumps(INITIALIZE).encode(), ALICE, query=query)
+        HttpRequest("POST", PLAIN_HEADERS, json.dumps(INITIALIZE).encode(), Caller(ALICE), query=query)
     )
 
     error = json.loads(response.body)["error"]
@@ -35,7 +36,7 @@ def test_other_query_parameters_are_ignored(query: str) -> None:
     world = World()
 
     response = world.server.handle(
-        HttpRequest("POST", PLAIN_HEADERS, json.dumps(INITIALIZE).encode(), ALICE, query=query)
+        HttpRequest("POST", PLAIN_HEADERS, json.dumps(INITIALIZE).encode(), Caller(ALICE), query=query)
     )
 
     assert response.status == 200

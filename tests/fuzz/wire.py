@@ -26,6 +26,7 @@ from stepwire.errors import (
     UnknownSession,
 )
 from stepwire.json_text import JsonObject, JsonTextError, as_object, load_json, parse, write
+from stepwire.principal import Caller
 from stepwire.protocol.headers import (
     META_KEY,
     METHOD,
@@ -136,7 +137,7 @@ def _inbound(text: str) -> None:
     if not isinstance(body, str) or not all(isinstance(one, str) for one in headers.values()):
         return
     with suppress(ProtocolError):
-        received = receive(HttpRequest("POST", headers, _octets(body), OWNER), {ALLOWED_ORIGIN})
+        received = receive(HttpRequest("POST", headers, _octets(body), Caller(OWNER)), {ALLOWED_ORIGIN})
         assert isinstance(identify(received, Access().check, METHODS), Inbound)
 
 
@@ -204,10 +205,10 @@ def _opaque(text: str) -> None:
 def _cursor(text: str) -> None:
     kit = _kit()
     with suppress(InvalidCursor):
-        after = task_cursor(Call(OWNER, {"cursor": text}))
+        after = task_cursor(Call(Caller(OWNER), {"cursor": text}))
         assert after is None or task_id_of(after) == after
     with suppress(InvalidCursor):
-        page = tools_page(kit, Call(OWNER, {"cursor": text}))
+        page = tools_page(kit, Call(Caller(OWNER), {"cursor": text}))
         assert all(tool in kit.catalog.in_order for tool in page.tools)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.cost import calls
 from local import never
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.cold_start import SETTINGS, write_catalog
 from tests.integration.clock import Clock
@@ -299,7 +300,7 @@ def events_that_need_no_aws() -> list[dict[str, Any]]:
     legacy = [{"jsonrpc": "2.0", "id": 1, "method": name, "params": params} for name in ("initialize", "ping")]
     sent = [(message, plain) for message in legacy]
     sent += [(modern.message(name), modern.headers(name, {})) for name in ("server/discover",)]
-    return [event_of(HttpRequest("POST", headers, json.dumps(body).encode(), ALICE)) for body, headers in sent]
+    return [event_of(HttpRequest("POST", headers, json.dumps(body).encode(), Caller(ALICE))) for body, headers in sent]
 
 
 def never_asked() -> Any:

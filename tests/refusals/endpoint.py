@@ -20,6 +20,7 @@ from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.polls import PollLimit
 from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, StoreBusy, WorkflowError
 from stepwire.json_text import load_json, write
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer
@@ -187,7 +188,7 @@ def serving(handle: Callable[[HttpRequest], HttpResponse]) -> Generator[str]:
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            response = handle(HttpRequest(self.command, headers, body, ALICE, frozenset({SCOPE})))
+            response = handle(HttpRequest(self.command, headers, body, Caller(ALICE, scopes=frozenset({SCOPE}))))
             octets = response.body.encode()
             self.send_response(response.status)
             for name, value in {**response.headers, "content-length": str(len(octets))}.items():

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Final
 
-from stepwire.principal import Principal
+from stepwire.principal import Caller, Principal
 from stepwire.protocol.http import HttpRequest
 from tests.kits import ALICE, World
 from tests.server.answers import Answer, Json
@@ -25,7 +25,7 @@ def asked_at(world: World, query: str, client: Client) -> list[str]:
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         headers = {**PLAIN_HEADERS, "mcp-protocol-version": client.version, "mcp-session-id": client.session or ""}
     response = world.server.handle(
-        HttpRequest("POST", headers, json.dumps(message).encode(), client.owner, query=query)
+        HttpRequest("POST", headers, json.dumps(message).encode(), Caller(client.owner), query=query)
     )
     return [tool["name"] for tool in json.loads(response.body)["result"]["tools"]]
 

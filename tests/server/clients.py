@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, cast
 
-from stepwire.principal import Principal
+from stepwire.principal import Caller, Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.kits import ALICE, ARGUMENTS, World
 from tests.server.answers import Answer, Json, judge
@@ -89,7 +89,7 @@ class RawSender:
         return answer
 
     def _handle(self, http_method: str, headers: Mapping[str, str], octets: bytes) -> HttpResponse:
-        return self.endpoint.server.handle(HttpRequest(http_method, headers, octets, self.owner))
+        return self.endpoint.server.handle(HttpRequest(http_method, headers, octets, Caller(self.owner)))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from stepwire.catalog.tools import Additions, Context
 from stepwire.errors import StartUnclear
 from stepwire.json_text import load_json, write
-from stepwire.principal import Claims
+from stepwire.principal import Caller, Claims
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
@@ -63,7 +63,7 @@ class SignedIn:
         return self
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        return self.world.server.handle(replace(request, claims=self.claims))
+        return self.world.server.handle(replace(request, caller=replace(request.caller, claims=self.claims)))
 
 
 def world_with() -> World:
@@ -256,7 +256,7 @@ def test_no_claim_is_in_the_audit_in_an_answer_or_in_what_a_request_shows_of_its
     shown = client.task("get", id_of(answer))
 
     written = [repr(entry) for entry in world.audit] + [answer.response.body, shown.response.body]
-    request = HttpRequest("POST", {}, b"", ALICE, claims=Claims(CLAIMS))
+    request = HttpRequest("POST", {}, b"", Caller(ALICE, Claims(CLAIMS)))
     for text in (*written, repr(request), repr(world.faults), repr(world.troubles)):
         assert "alice@example.com" not in text
         assert "not for workflows" not in text

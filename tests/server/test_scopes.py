@@ -50,7 +50,7 @@ class SignedIn:
         """Answer one request."""
         kit = replace(self.world.kit, access=self.access)
         server = McpServer(kit, self.world.server.allowed_origins, self.world.server.report)
-        return server.handle(replace(request, scopes=self.scopes))
+        return server.handle(replace(request, caller=replace(request.caller, scopes=self.scopes)))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import base64
 
 import pytest
 
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.kits import ALICE, ALLOWED_ORIGIN, ARGUMENTS, BAD_ARGUMENTS, World
 from tests.server.answers import Json
@@ -362,7 +363,7 @@ def test_a_browser_at_the_url_gets_a_page_that_says_how_to_connect(
 ) -> None:
     browser = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "host": host, "x-forwarded-proto": scheme}
 
-    response = world.server.handle(HttpRequest("GET", browser, b"", ALICE))
+    response = world.server.handle(HttpRequest("GET", browser, b"", Caller(ALICE)))
 
     assert (response.status, response.headers["allow"]) == (405, "POST")
     assert response.headers["content-type"] == "text/html; charset=utf-8"
@@ -372,6 +373,6 @@ def test_a_browser_at_the_url_gets_a_page_that_says_how_to_connect(
 
 # L9
 def test_a_client_that_probes_with_get_gets_json(world: World) -> None:
-    response = world.server.handle(HttpRequest("GET", {"accept": "text/event-stream"}, b"", ALICE))
+    response = world.server.handle(HttpRequest("GET", {"accept": "text/event-stream"}, b"", Caller(ALICE)))
 
     assert (response.status, response.headers["content-type"]) == (405, "application/json")

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from stepwire.json_text import write
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.kits import ALICE, ARGUMENTS, World
 
@@ -55,7 +56,7 @@ def warm_request(world: World, method: str) -> Callable[[], object]:
     if "taskId" in params:
         params = {"taskId": world.call().task_id}
     body = write({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    request = HttpRequest("POST", HEADERS, body, ALICE)
+    request = HttpRequest("POST", HEADERS, body, Caller(ALICE))
 
     def send() -> None:
         assert '"result"' in world.server.handle(request).body

@@ -6,7 +6,10 @@ every session and on every device of the caller, differs between stacks, and is 
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Final, NewType
+
+from msgspec import Struct, field
 
 Principal = NewType("Principal", str)
 """32 lower-case hexadecimal digits."""
@@ -17,6 +20,16 @@ class Claims(dict[str, str]):
 
     def __repr__(self) -> str:
         return "Claims(...)"
+
+
+class Caller(Struct, frozen=True):
+    """Who calls, as the sign-in verified it."""
+
+    principal: Principal
+    claims: Mapping[str, str] = field(default_factory=Claims)
+    """Of the token or signature, for workflows that are told who calls. No part of the identity; never in a log."""
+    scopes: frozenset[str] | None = None
+    """What the caller's token allows; None where the sign-in knows no scopes."""
 
 
 PRINCIPAL_PATTERN: Final = re.compile(r"[0-9a-f]{32}")

@@ -3,15 +3,15 @@
 import pytest
 
 from stepwire.aws.gateway.http_events import request_of, response_of
-from stepwire.aws.gateway.sign_in import Caller
 from stepwire.errors import ParseError
 from stepwire.json_text import parse
+from stepwire.principal import Caller, Claims
 from stepwire.protocol.http import HttpResponse
 from stepwire.protocol.messages import parse_body
 from tests.kits import ALICE
 from tests.recorded import recorded
 
-CALLER = Caller(ALICE, frozenset({"tools:call"}), {"sub": "alice"})
+CALLER = Caller(ALICE, Claims({"sub": "alice"}), frozenset({"tools:call"}))
 
 
 class TestARequest:
@@ -28,7 +28,7 @@ class TestARequest:
 
         assert request.method == method
         assert request.headers["mcp-protocol-version"] == version
-        assert (request.principal, request.scopes, request.claims) == (ALICE, {"tools:call"}, {"sub": "alice"})
+        assert request.caller == CALLER
 
     def test_has_its_headers_in_lower_case(self) -> None:
         """M10: header names are case-insensitive."""

@@ -20,7 +20,7 @@ import pytest
 
 from stepwire.engine.waiting import WaitLimits
 from stepwire.json_text import JsonObject, write
-from stepwire.principal import Principal, principal_of
+from stepwire.principal import Caller, Principal, principal_of
 from stepwire.protocol.http import HttpRequest
 from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME, FixedClock
@@ -184,7 +184,7 @@ class Site:
 
         def ask() -> None:
             deadline = self.schedule.now() + TIMEOUT
-            request = HttpRequest("POST", HEADERS, write(params).encode(), owner, deadline=deadline)
+            request = HttpRequest("POST", HEADERS, write(params).encode(), Caller(owner), deadline=deadline)
             answers.append(json.loads(self.world.server.handle(request).body))
 
         def again() -> None:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json
-from stepwire.principal import Claims, Principal
+from stepwire.principal import Caller
 from stepwire.protocol.headers import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
@@ -49,14 +49,6 @@ OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 _NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
-
-
-class Caller(Struct, frozen=True):
-    """Who made a call, as the sign-in verified it."""
-
-    principal: Principal
-    claims: Mapping[str, str] = field(default_factory=Claims)
-    """Of the token or signature, as API Gateway writes them. Never in a log."""
 
 
 class Context(Struct, frozen=True, omit_defaults=True):

@@ -77,7 +77,7 @@ def headers_of(sent: Mapping[str, str]) -> RequestHeaders:
     ranges = dict(map(_media_range, (_value(sent, "accept") or "*/*").split(",")))
     return RequestHeaders(
         origin=_value(sent, "origin"),
-        media_type=_media_type(_value(sent, "content-type") or ""),
+        media_type=(_value(sent, "content-type") or "").partition(";")[0].strip().lower(),
         content_encoding=(_value(sent, "content-encoding") or "identity").lower(),
         accepts_json=_accepts(ranges, "application/json"),
         accepts_events=_accepts(ranges, EVENT_STREAM),
@@ -162,10 +162,6 @@ def _media_range(part: str) -> tuple[str, bool]:
     kind, *parameters = part.split(";")
     weights = (one.strip().lower() for one in parameters)
     return kind.strip().lower(), not any(_ZERO_WEIGHT.fullmatch(one) for one in weights)
-
-
-def _media_type(value: str) -> str:
-    return value.partition(";")[0].strip().lower()
 
 
 # ---------------------------------------------------------------------------------------------------------- Mcp-Param-*

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from stepwire.principal import Claims, Principal
+from stepwire.principal import Caller
 
 
 class HttpRequest(Struct, frozen=True):
@@ -21,11 +21,7 @@ class HttpRequest(Struct, frozen=True):
     headers: Mapping[str, str]
     """By lower-case name; API Gateway joins repeated headers with a comma."""
     body: bytes
-    principal: Principal
-    scopes: frozenset[str] | None = None
-    """What the caller's token allows; None where the sign-in knows no scopes."""
-    claims: Mapping[str, str] = field(default_factory=Claims)
-    """What the sign-in verified of the caller; never in a log."""
+    caller: Caller
     query: str = ""
     """Of the URL, as it came."""
     deadline: datetime | None = None

@@ -159,7 +159,7 @@ def identify(received: Received, check_scopes: Callable[[frozenset[str] | None],
     Raises:
         ProtocolError: a rung failed; the kind says which.
     """
-    check_scopes(received.http.scopes)  # rung 5
+    check_scopes(received.http.caller.scopes)  # rung 5
     headers, body = received.headers, received.body
     if body is None:
         session = session_of(headers.session_id)  # rung 9
@@ -207,18 +207,13 @@ def admit(inbound: Inbound, request: Request, methods: Methods) -> str | None:
         InvalidParams: rung 15 or 16 failed.
         MethodNotFound: rung 17 failed.
     """
-    _check_numbers(request)  # rung 15
+    # A user's answers are let through: a wrong one is asked for again.
+    exact = {name: value for name, value in request.params.items() if name != "inputResponses"}
+    if request.inexact is not None and not is_exact(exact):  # rung 15
+        raise InvalidParams(f"The parameters of {request.method[:80]!r} cannot be read exactly: {request.inexact}.")
     key = idempotency_key(inbound.received.headers, request.params)  # rung 16
     _check_method(request, inbound.version, methods)  # rung 17
     return key
-
-
-def _check_numbers(request: Request) -> None:
-    # A user's answers are let through: a wrong one is asked for again.
-    if request.inexact is None:
-        return
-    if not is_exact({name: value for name, value in request.params.items() if name != "inputResponses"}):
-        raise InvalidParams(f"The parameters of {request.method[:80]!r} cannot be read exactly: {request.inexact}.")
 
 
 def _check_method(request: Request, version: str, methods: Methods) -> None:

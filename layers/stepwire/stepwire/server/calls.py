@@ -7,6 +7,7 @@ checked, waits for news of a task, and asks.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -95,7 +96,7 @@ def _new_call(kit: Kit, call: Call, tool: Tool, sent: JsonObject, complete: Json
     # Progress is sent on responses that the client resumes; in older versions none, as it restarts no timer there.
     gets_progress = followed and call.version == LEGACY_WITH_TASKS
     return ToolCall(
-        call.owner,
+        call.caller.principal,
         tool,
         complete,
         way.ttl_ms,
@@ -107,7 +108,7 @@ def _new_call(kit: Kit, call: Call, tool: Tool, sent: JsonObject, complete: Json
         trace_header_of(call.params),
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, sent, complete),
-        call.claims,
+        call.caller.claims,
         shows_card(call, tool),
     )
 
@@ -116,10 +117,10 @@ def _begun(operations: Operations, new: ToolCall, way: Way) -> Begun | Reply:
     """Begin a task, once however often the call is sent; or ask for the confirmation that it needs before."""
     confirmation = new.tool.confirmation
     if confirmation is None:
-        return operations.idempotently(new, lambda task_id: operations.call(new, task_id))
+        return operations.idempotently(new, partial(operations.call, new))
     if way.confirm is not None:
         return way.confirm(new, confirmation)
-    return operations.idempotently(new, lambda task_id: operations.call_after_confirmation(new, confirmation, task_id))
+    return operations.idempotently(new, partial(operations.call_after_confirmation, new, confirmation))
 
 
 def _run_own(kit: Kit, call: Call, tool: OwnTool, asking: Asking) -> Reply:

@@ -1,6 +1,6 @@
 """The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from stepwire import __version__
-from stepwire.catalog.access import Access, Scopes
-from stepwire.catalog.tools import Caller, Catalog
+from stepwire.catalog.access import Access
+from stepwire.catalog.tools import Catalog
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
 from stepwire.json_text import JsonObject, as_object
-from stepwire.principal import Claims, Principal
+from stepwire.principal import Caller
 from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.params import optional_object
@@ -137,7 +137,7 @@ class Kit(Struct, frozen=True):
 class Call(Struct, frozen=True, dict=True):
     """What a caller asks for, in either era: every request, notification, response and resumption becomes one."""
 
-    owner: Principal
+    caller: Caller
     params: JsonObject
     message_id: MessageId = 0
     version: str = ""
@@ -147,9 +147,6 @@ class Call(Struct, frozen=True, dict=True):
     session: Session = field(default_factory=Session)
     idempotency_key: str | None = None
     """The client's key for this call: a retry with the same key gets the same task."""
-    scopes: Scopes = None
-    claims: Mapping[str, str] = field(default_factory=Claims)
-    """What the sign-in verified of the caller."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
     """Of the endpoint's URL."""
@@ -172,11 +169,6 @@ class Call(Struct, frozen=True, dict=True):
             return TASKS_EXTENSION in as_object(self.client_capabilities.get("extensions"))
         # T2: before 2025-11-25 the parameter means nothing.
         return self.version == LEGACY_WITH_TASKS and optional_object(self.params, "task") is not None
-
-    @property
-    def caller(self) -> Caller:
-        """Return who calls."""
-        return Caller(self.owner, self.claims)
 
     @cached_property
     def shows_cards(self) -> bool:

@@ -17,7 +17,6 @@ from stepwire.protocol import params as read
 from stepwire.protocol.sessions import RANDOM_BYTES, Resumes, client_info_of, resume_parameter, session_id_of
 from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated
-from stepwire.server import calls
 from stepwire.server.calls import Asking, Era
 from stepwire.server.composition import capabilities_of, offered_tools
 from stepwire.server.extension import Way
@@ -68,11 +67,6 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     if page.next_after is None:
         shown += [tool.shown(call.version) for tool in offered_tools(kit, call)]
     return {"tools": shown, **next_cursor(page.next_after)}
-
-
-def call_tool(kit: Kit, call: Call) -> Reply:
-    """Run a tool: as a task if `params.task` is given, else wait for the result or let the client resume."""
-    return calls.call_tool(kit, call, ERA)
 
 
 def _decided(kit: Kit, call: Call, version: str) -> Resumes:

@@ -5,6 +5,7 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 """
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -38,6 +39,7 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from stepwire.rendering import complete_result
 from stepwire.server import legacy, modern, sse_polling
+from stepwire.server.calls import call_tool
 from stepwire.server.composition import EXTENSIONS, own_tool
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, Stream, Written
 
@@ -45,12 +47,12 @@ _LEGACY: Final[Mapping[str, Method]] = {
     "initialize": legacy.initialize,
     "ping": legacy.ping,
     "tools/list": legacy.list_tools,
-    "tools/call": legacy.call_tool,
+    "tools/call": partial(call_tool, era=legacy.ERA),
 }
 _MODERN: Final[Mapping[str, Method]] = {
     "server/discover": modern.discover,
     "tools/list": modern.list_tools,
-    "tools/call": modern.call_tool,
+    "tools/call": partial(call_tool, era=modern.ERA),
 }
 
 
@@ -91,7 +93,7 @@ class McpServer(Struct, frozen=True):
         """Answer a message. One that a client may repeat is repeated here while AWS throttles it, because none does."""
         call = _call(inbound)
         return self.kit.repeatedly(
-            lambda: self._answered(inbound, call), call.deadline, lambda: self._may_be_repeated(inbound, call)
+            partial(self._answered, inbound, call), call.deadline, partial(self._may_be_repeated, inbound, call)
         )
 
     def _may_be_repeated(self, inbound: Inbound, call: Call) -> bool:
@@ -126,7 +128,9 @@ class McpServer(Struct, frozen=True):
                 case _:
                     pass  # no other notification changes anything here
         except (InsufficientScope, UnknownTask) as error:
-            self._audit(call.owner, error)  # the question stays open; the caller may answer it with another token
+            self._audit(
+                call.caller.principal, error
+            )  # the question stays open; the caller may answer it with another token
 
     def _error(
         self, error: Exception, request: HttpRequest, received: Received | None, inbound: Inbound | None
@@ -140,7 +144,7 @@ class McpServer(Struct, frozen=True):
             self.report(error)
             return _error_response(None, self._answer_to(error, "The server failed to take this."), 503)
         if isinstance(error, ProtocolError):
-            self._audit(request.principal, error)
+            self._audit(request.caller.principal, error)
         else:
             self.report(error)
             error = self._answer_to(error, "The server failed to answer.")
@@ -169,15 +173,13 @@ def _call(inbound: Inbound) -> Call:
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
     return Call(
-        owner=received.http.principal,
+        caller=received.http.caller,
         params=message.params if isinstance(message, Request | Notification) else {},
         message_id=message.id if is_request else 0,
         version=inbound.version,
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
         idempotency_key=admit(inbound, message, METHODS) if is_request else None,
-        scopes=received.http.scopes,
-        claims=received.http.claims,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,

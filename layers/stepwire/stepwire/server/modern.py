@@ -18,7 +18,6 @@ from stepwire.protocol.versions import MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import (
     modern_tool,
 )
-from stepwire.server import calls
 from stepwire.server.calls import Asking, Era
 from stepwire.server.composition import capabilities_of, offered_tools
 from stepwire.server.extension import Way
@@ -26,7 +25,6 @@ from stepwire.server.kit import (
     INSTRUCTIONS,
     Call,
     Kit,
-    Reply,
 )
 from stepwire.server.pages import next_cursor, tools_page
 from stepwire.server.rounds import Rounds, sent_responses, sent_state
@@ -65,11 +63,6 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     if page.next_after is None:
         shown += [tool.shown(call.version) for tool in offered_tools(kit, call)]
     return {"tools": shown, **next_cursor(page.next_after), "ttlMs": TOOLS_TTL_MS, "cacheScope": "private"}
-
-
-def call_tool(kit: Kit, call: Call) -> Reply:
-    """Run a tool: as a task if client and tool support it, else in rounds."""
-    return calls.call_tool(kit, call, ERA)
 
 
 def _check(_kit: Kit, call: Call, tool: Tool, sent: JsonObject) -> None:

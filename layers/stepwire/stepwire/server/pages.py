@@ -35,7 +35,7 @@ def tools_page(kit: Kit, call: Call) -> ToolsPage:
     Tools that the caller may not call are left out.
     """
     after = _name_in(read.cursor(call.params))
-    allowed = (tool for tool in kit.catalog.in_order if kit.access.allows(tool, call.scopes))
+    allowed = (tool for tool in kit.catalog.in_order if kit.access.allows(tool, call.caller.scopes))
     tools = [tool for tool in allowed if after is None or tool.name > after]
     page = tuple(_that_fit(tools[:TOOLS_PAGE_SIZE]))
     return ToolsPage(page, _TOOL + page[-1].name if len(tools) > len(page) else None)

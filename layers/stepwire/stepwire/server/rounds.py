@@ -8,7 +8,7 @@ confirmation asks for it before the task exists (X9).
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from msgspec import Struct
@@ -85,7 +85,7 @@ class Rounds(Struct, frozen=True, dict=True):
         kit, so_far = self.kit, self.so_far
         if so_far is None or (so_far.kind is Kind.CONFIRM and may_confirm):
             return None
-        kit.polls.check(self.call.owner, so_far.task_id)
+        kit.polls.check(self.call.caller.principal, so_far.task_id)
         try:
             return kit.repeatedly(lambda: self._next_round(self._task_of(so_far), so_far), self.call.deadline)
         except Exception as fault:
@@ -116,9 +116,7 @@ class Rounds(Struct, frozen=True, dict=True):
             return self._ask(new, confirmation, text)
         confirmed, operations = replace(new, arguments=as_object(load_json(text))), self.kit.operations
         # M46: repeating the confirmation repeats the call, and returns the same task.
-        return operations.idempotently(
-            confirmed, lambda task_id: operations.call(confirmed, task_id), TaskId(self.so_far.task_id)
-        )
+        return operations.idempotently(confirmed, partial(operations.call, confirmed), TaskId(self.so_far.task_id))
 
     def question(self, task: Task) -> Reply:
         """Put the open questions of a task to a client that called one of Stepwire's own tools."""
@@ -129,8 +127,8 @@ class Rounds(Struct, frozen=True, dict=True):
         """Return the task with the answers that a call of such a tool brings along."""
         if sent_state(self.call) is None or not self.responses or self.so_far is None:
             return task
-        may_answer = permit(self.kit, self.call.scopes)
-        return self.kit.dialogue.respond(self.call.owner, self.so_far.task_id, self.responses, may_answer)
+        may_answer = permit(self.kit, self.call.caller.scopes)
+        return self.kit.dialogue.respond(self.call.caller.principal, self.so_far.task_id, self.responses, may_answer)
 
     def _ask(self, new: ToolCall, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
         refusal = None if wrong is None else wrong.reason
@@ -142,8 +140,8 @@ class Rounds(Struct, frozen=True, dict=True):
 
     def _task_of(self, so_far: Continuation) -> Task:
         if self.responses:
-            return self.kit.dialogue.respond(self.call.owner, so_far.task_id, self.responses)
-        return self.kit.operations.get(self.call.owner, so_far.task_id)
+            return self.kit.dialogue.respond(self.call.caller.principal, so_far.task_id, self.responses)
+        return self.kit.operations.get(self.call.caller.principal, so_far.task_id)
 
     def _round_unread(self, so_far: Continuation) -> JsonObject:
         """Answer a round whose task cannot be read now: after an error the client would have lost the call."""
@@ -222,4 +220,4 @@ class Rounds(Struct, frozen=True, dict=True):
 
     @property
     def _subject(self) -> Subject:
-        return Subject(self.call.owner, self.tool, self.sent)
+        return Subject(self.call.caller.principal, self.tool, self.sent)

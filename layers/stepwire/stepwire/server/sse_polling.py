@@ -118,7 +118,7 @@ def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
         _count(kit, AuditAction.RESUMED, call)
     stream = _Stream(kit, call, position)
     try:
-        kit.polls.check(call.owner, position.task_id)
+        kit.polls.check(call.caller.principal, position.task_id)
         watched = _watched(kit, call, position)
         if watched.is_cancelled or watched.task is None:
             return Stream(stream.body(stream.end_of(watched)))
@@ -143,10 +143,10 @@ def cancel_request(kit: Kit, call: Call) -> None:
     digest = call.session.digest_of(request_id) if is_id(request_id) else None
     if digest is None:
         return
-    task_id = kit.operations.recorder.store.cancel_request(call.owner, digest, kit.now() + REQUEST_RETENTION)
+    task_id = kit.operations.recorder.store.cancel_request(call.caller.principal, digest, kit.now() + REQUEST_RETENTION)
     if task_id is not None and _is_pending(kit, call, task_id):
         with suppress(TaskAlreadyEnded, UnknownTask):
-            kit.operations.cancel(call.owner, task_id)
+            kit.operations.cancel(call.caller.principal, task_id)
 
 
 def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
@@ -156,7 +156,7 @@ def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
         return True
     if not is_polled or age > kit.patience.whole_call_with_progress:
         return False
-    task = kit.operations.recorder.load(TaskKey(call.owner, task_id))
+    task = kit.operations.recorder.load(TaskKey(call.caller.principal, task_id))
     return task is not None and task.origin.progress_token is not None
 
 
@@ -347,7 +347,7 @@ def _longest(kit: Kit, call: Call, *, is_repeat: bool) -> timedelta:
 def _count(kit: Kit, action: AuditAction, call: Call) -> None:
     """Count a stream by the client that must resume it, so that the list of resuming clients can be corrected."""
     client = visible(f"{call.session.client_name} {call.session.client_version}".strip())
-    kit.operations.recorder.audit(AuditEntry(action, call.owner, client=client or None))
+    kit.operations.recorder.audit(AuditEntry(action, call.caller.principal, client=client or None))
 
 
 def _watched(kit: Kit, call: Call, position: StreamPosition) -> WatchedTask:
@@ -357,8 +357,8 @@ def _watched(kit: Kit, call: Call, position: StreamPosition) -> WatchedTask:
         return WatchedTask(None, is_cancelled=False)
     recorder, digest = kit.operations.recorder, call.session.digest_of(position.message_id)
     if digest is None:
-        return WatchedTask(kit.operations.get(call.owner, task_id), is_cancelled=False)
-    watched = recorder.load_watched(TaskKey(call.owner, task_id), digest)
+        return WatchedTask(kit.operations.get(call.caller.principal, task_id), is_cancelled=False)
+    watched = recorder.load_watched(TaskKey(call.caller.principal, task_id), digest)
     if watched.task is None or watched.is_cancelled:
         return watched
     return replace(watched, task=kit.operations.upkeep.after_upkeep(watched.task))

@@ -33,7 +33,7 @@ def tool_of(kit: Kit, call: Call) -> Tool:
         InsufficientScope: the caller may not call it.
     """
     tool = kit.catalog.find(read.text(call.params, "name"))
-    kit.access.check_tool(tool, call.scopes, kit.catalog)
+    kit.access.check_tool(tool, call.caller.scopes, kit.catalog)
     return tool
 
 

@@ -5,7 +5,7 @@ import binascii
 from datetime import datetime
 from typing import Any, cast
 
-from stepwire.aws.gateway.sign_in import Caller
+from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
 
 
@@ -16,9 +16,7 @@ def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None 
         method=event["requestContext"]["http"]["method"],
         headers={name.lower(): value for name, value in headers.items()},
         body=_body(event),
-        principal=caller.principal,
-        scopes=caller.scopes,
-        claims=caller.claims,
+        caller=caller,
         query=str(event.get("rawQueryString") or ""),
         deadline=deadline,
     )

@@ -7,11 +7,11 @@ caller can choose is part of the identity.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
 from stepwire.json_text import as_object
-from stepwire.principal import Claims, Principal, principal_of
+from stepwire.principal import Caller, Claims, principal_of
 
 ANONYMOUS: Final = ("anonymous",)
 ISSUER_AND_SUBJECT: Final = ("iss", "sub")
@@ -19,16 +19,6 @@ _NO_VALUE: Final = ("", "<nil>")  # API Gateway writes all claims as strings, an
 _SIGNATURE_CLAIMS: Final = ("accountId", "callerId", "principalOrgId", "userArn", "userId")
 _POOL_CLAIMS: Final = ("identityId", "identityPoolId")
 _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
-
-
-class Caller(Struct, frozen=True):
-    """The caller, and the scopes of the caller's token."""
-
-    principal: Principal
-    scopes: frozenset[str] | None = None
-    """None if the authorizer has no scopes."""
-    claims: Mapping[str, str] = field(default_factory=Claims)
-    """What the authorizer verified, as text, for tools whose workflow is told who calls. No part of the identity."""
 
 
 class SignIn(Struct, frozen=True):
@@ -56,7 +46,7 @@ class SignIn(Struct, frozen=True):
         if claims := as_object(token.get("claims")):
             _check_kind_of_token(claims)
             principal = principal_of(_token_identity(claims, self.claims), self.salt)
-            return Caller(principal, _scopes(token, claims), Claims(_texts(claims, claims)))
+            return Caller(principal, Claims(_texts(claims, claims)), _scopes(token, claims))
         if signature:
             return Caller(
                 principal_of(_iam_identity(signature), self.salt), claims=Claims(_signature_claims(signature))

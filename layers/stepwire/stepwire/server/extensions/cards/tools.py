@@ -52,18 +52,18 @@ def _asks(task: Task) -> bool:
 
 
 def _task(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.owner, arguments["task_id"])
-    return shown(kit, call, kit.operations.get(call.owner, arguments["task_id"]))
+    kit.polls.check(call.caller.principal, arguments["task_id"])
+    return shown(kit, call, kit.operations.get(call.caller.principal, arguments["task_id"]))
 
 
 def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
     """Answer one question. The token is checked before anything else is read."""
     task_id, key = arguments["task_id"], arguments["question"]
-    kit.polls.check(call.owner, task_id)
+    kit.polls.check(call.caller.principal, task_id)
     if not _is_signed(kit, call, arguments):
-        return shown(kit, call, kit.operations.get(call.owner, task_id), _NOT_FROM_HERE)
+        return shown(kit, call, kit.operations.get(call.caller.principal, task_id), _NOT_FROM_HERE)
     response = {"action": arguments["action"], "content": arguments.get("content", {})}
-    may_call = permit(kit, call.scopes)
+    may_call = permit(kit, call.caller.scopes)
 
     def check(task: Task) -> None:
         may_call(task)
@@ -71,29 +71,31 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
             raise NotOpen(task)
 
     try:
-        after = kit.dialogue.respond(call.owner, task_id, {key: response}, check)
+        after = kit.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
     except NotOpen as refused:
         return shown(kit, call, refused.task, _NOT_OPEN)
     again = {retry_key(key, one.number): one for one in questions_of(after)}
     refused = next((one for retried, one in again.items() if retried == one.key), None)
     if refused is not None:
         return shown(kit, call, after, f"The answer was not accepted: {refused.refusal}.")
-    action = AuditEntry(AuditAction.ANSWERED, call.owner, after.work.tool, after.task_id, arguments["action"])
+    action = AuditEntry(
+        AuditAction.ANSWERED, call.caller.principal, after.work.tool, after.task_id, arguments["action"]
+    )
     kit.operations.recorder.audit(action)
     return shown(kit, call, after)
 
 
 def _is_signed(kit: Kit, call: Call, arguments: JsonObject) -> bool:
-    named = (arguments["token"], call.owner, arguments["task_id"], arguments["question"])
+    named = (arguments["token"], call.caller.principal, arguments["task_id"], arguments["question"])
     return is_answer_token(*named, kit.secret()) or any(is_answer_token(*named, other) for other in kit.other_secrets())
 
 
 def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.owner, arguments["task_id"])
+    kit.polls.check(call.caller.principal, arguments["task_id"])
     try:
-        task = kit.operations.cancel(call.owner, arguments["task_id"])
+        task = kit.operations.cancel(call.caller.principal, arguments["task_id"])
     except TaskAlreadyEnded:
-        task = kit.operations.get(call.owner, arguments["task_id"])
+        task = kit.operations.get(call.caller.principal, arguments["task_id"])
     return shown(kit, call, task)
 
 

@@ -21,7 +21,10 @@ _LINE_ENDS: Final = "\n\t"
 def shown(kit: Kit, call: Call, task: Task, fault: str | None = None) -> ToolResult:
     """Return a task as its card reads it; with a fault: as the error of a tool, in words for the card's user."""
     data = task_data(kit, task)
-    tokens = {one["key"]: answer_token(call.owner, task.task_id, one["key"], kit.secret()) for one in data["questions"]}
+    tokens = {
+        one["key"]: answer_token(call.caller.principal, task.task_id, one["key"], kit.secret())
+        for one in data["questions"]
+    }
     result: JsonObject = {
         "content": [{"type": "text", "text": fault or f"The task {task.task_id} is {data['status']}."}],
         "structuredContent": data,

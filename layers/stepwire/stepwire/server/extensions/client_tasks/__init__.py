@@ -77,10 +77,10 @@ def answer(kit: Kit, call: Call, response: Response) -> None:
         UnknownTask: no such task for this caller.
     """
     task_id, *named = str(response.id).split(".", 4)
-    task = kit.operations.recorder.require(call.owner, task_id)
+    task = kit.operations.recorder.require(call.caller.principal, task_id)
     request = next((one for one in task.input_requests if named[:1] == [str(one.number)]), None)
     if request is not None:
-        permit(kit, call.scopes)(task)
+        permit(kit, call.caller.scopes)(task)
     told = next((one for one in _tasks_of(call, task) if named[3:] == [one.task_id]), None)
     match named:
         case [number]:
@@ -130,9 +130,9 @@ def _take(kit: Kit, call: Call, task: Task, request: InputRequest | None, result
     if request is None:
         return
     if result is None:
-        kit.dialogue.mark_unanswerable(call.owner, task.task_id, request.key)
+        kit.dialogue.mark_unanswerable(call.caller.principal, task.task_id, request.key)
     else:
-        kit.dialogue.respond(call.owner, task.task_id, {request.key: result})
+        kit.dialogue.respond(call.caller.principal, task.task_id, {request.key: result})
 
 
 def _dismiss(kit: Kit, task: Task, request: InputRequest) -> Task:

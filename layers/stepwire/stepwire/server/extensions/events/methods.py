@@ -29,10 +29,10 @@ def list_events(kit: Kit, _events: Events, call: Call) -> JsonObject:
 
 def poll_events(kit: Kit, events: Events, call: Call) -> JsonObject:
     """Return the caller's events since a cursor, or a first cursor."""
-    kit.polls.check(call.owner, "events/poll")
+    kit.polls.check(call.caller.principal, "events/poll")
     wanted = _wanted(call)
-    position = position_of(call.owner, read.cursor(call.params))
-    asked = Poll(call.owner, wanted, position, _longest(call), _most(call))
+    position = position_of(call.caller.principal, read.cursor(call.params))
+    asked = Poll(call.caller.principal, wanted, position, _longest(call), _most(call))
     if wanted.task_id is None and not kit.access.knows_callers:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
@@ -47,7 +47,7 @@ def subscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
     needs a read, a limit, and last a request to the endpoint.
     """
     _check_caller(kit)
-    kit.polls.check(call.owner, "events/subscribe")
+    kit.polls.check(call.caller.principal, "events/subscribe")
     wanted = _wanted(call)
     delivery = read.required_object(call.params, "delivery")
     mode = delivery.get("mode")
@@ -56,8 +56,8 @@ def subscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
     endpoint_of(delivery.get("url"), allows_local=events.allows_local)
     secret = check_secret(delivery.get("secret"))
     ttl = granted(_duration(call, "ttlMs"), is_given="ttlMs" in call.params)
-    position = position_of(call.owner, read.cursor(call.params))
-    asked = Asked(call.owner, wanted, str(delivery["url"]), secret, ttl, position, _longest(call))
+    position = position_of(call.caller.principal, read.cursor(call.params))
+    asked = Asked(call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _longest(call))
     _check_known(kit, call, wanted)
     return events.subscribing.subscribe(asked, kit.now())
 
@@ -65,10 +65,10 @@ def subscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
 def unsubscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
     """End a webhook subscription."""
     _check_caller(kit)
-    kit.polls.check(call.owner, "events/unsubscribe")
+    kit.polls.check(call.caller.principal, "events/unsubscribe")
     wanted = _wanted(call)
     url = read.text(read.required_object(call.params, "delivery"), "url")
-    events.subscribing.unsubscribe(call.owner, wanted, url, kit.now())
+    events.subscribing.unsubscribe(call.caller.principal, wanted, url, kit.now())
     return {}
 
 
@@ -88,9 +88,9 @@ def _wanted(call: Call) -> Filter:
 def _check_known(kit: Kit, call: Call, wanted: Filter) -> None:
     """Refuse a filter that cannot match; another caller's task is as unknown as one that never was."""
     if wanted.tool is not None:
-        kit.access.check_tool(kit.catalog.find(wanted.tool), call.scopes, kit.catalog)
+        kit.access.check_tool(kit.catalog.find(wanted.tool), call.caller.scopes, kit.catalog)
     if wanted.task_id is not None:
-        kit.operations.recorder.require(call.owner, wanted.task_id)
+        kit.operations.recorder.require(call.caller.principal, wanted.task_id)
 
 
 def _longest(call: Call) -> timedelta | None:

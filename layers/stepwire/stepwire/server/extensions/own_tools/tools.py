@@ -53,24 +53,24 @@ def _result(kit: Kit, call: Call, arguments: JsonObject) -> Wait:
     longest = kit.patience.unresumable_request
     # Compared before it becomes a timedelta, which 1e300 seconds would overflow.
     patience = timedelta(seconds=asked) if asked is not None and asked < longest.total_seconds() else longest
-    kit.polls.check(call.owner, arguments["task_id"])
-    return Wait(kit.operations.get(call.owner, arguments["task_id"]), patience)
+    kit.polls.check(call.caller.principal, arguments["task_id"])
+    return Wait(kit.operations.get(call.caller.principal, arguments["task_id"]), patience)
 
 
 def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
     """Answer the question with this very key: a model answers what it has read, and not what is asked by now."""
     key, task_id = arguments["question"], arguments["task_id"]
     response = {"action": arguments.get("action", Action.ACCEPT.value), "content": arguments.get("answer", {})}
-    may_call = permit(kit, call.scopes)
+    may_call = permit(kit, call.caller.scopes)
 
     def check(task: Task) -> None:
         may_call(task)
         if key not in {one.key for one in questions_for_models(kit, task)}:
             raise NotOpen(task)
 
-    kit.polls.check(call.owner, task_id)
+    kit.polls.check(call.caller.principal, task_id)
     try:
-        after = kit.dialogue.respond(call.owner, task_id, {key: response}, check)
+        after = kit.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
     except NotOpen as refused:
         return tool_error(_not_answered(kit, call, refused.task))
     again = next((one for one in after.input_requests if one.key == retry_key(key, one.number)), None)
@@ -97,12 +97,12 @@ def _not_answered(kit: Kit, call: Call, task: Task) -> str:
 
 
 def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.owner, arguments["task_id"])
+    kit.polls.check(call.caller.principal, arguments["task_id"])
     try:
-        task = kit.operations.cancel(call.owner, arguments["task_id"])
+        task = kit.operations.cancel(call.caller.principal, arguments["task_id"])
         words = f"The task {task.task_id} was cancelled, and its workflow does not run any more."
     except TaskAlreadyEnded:
-        task = kit.operations.get(call.owner, arguments["task_id"])
+        task = kit.operations.get(call.caller.principal, arguments["task_id"])
         words = f"Nothing was cancelled: the task {task.task_id} had ended already, as {modern_status(task.status)}."
         if not isinstance(task.status, Cancelled):
             words = f"{words} {fetch_step(task.task_id)}"
@@ -110,8 +110,8 @@ def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
 
 
 def _list(kit: Kit, call: Call, _arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.owner, LIST_TOOL)
-    tasks = kit.operations.page(call.owner, None).tasks[:_SHOWN_TASKS]
+    kit.polls.check(call.caller.principal, LIST_TOOL)
+    tasks = kit.operations.page(call.caller.principal, None).tasks[:_SHOWN_TASKS]
     shown = [summary(kit, task) for task in tasks]
     lines = [f"{one['taskId']}  {one['tool']}  {one['status']}  created {one['createdAt']}" for one in shown]
     words = "\n".join(lines) if lines else "You have no tasks."

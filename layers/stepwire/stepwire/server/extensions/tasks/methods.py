@@ -53,8 +53,8 @@ _LARGEST_IN_A_SUBSCRIPTION: Final = 100_000  # bytes of a result
 def get_task(kit: Kit, call: Call) -> JsonObject:
     """Return a task with the details of its status: result, error or input requests (X10)."""
     _check_declared(call)
-    kit.polls.check(call.owner, call.params.get("taskId"))
-    return _detailed(kit, call, kit.operations.get(call.owner, call.params.get("taskId")))
+    kit.polls.check(call.caller.principal, call.params.get("taskId"))
+    return _detailed(kit, call, kit.operations.get(call.caller.principal, call.params.get("taskId")))
 
 
 def update_task(kit: Kit, call: Call) -> JsonObject:
@@ -63,18 +63,18 @@ def update_task(kit: Kit, call: Call) -> JsonObject:
     A wrong answer is acknowledged too, and its question asked again under a new key: on an error, `ext-tasks` gives up.
     """
     _check_declared(call)
-    kit.polls.check(call.owner, call.params.get("taskId"))
+    kit.polls.check(call.caller.principal, call.params.get("taskId"))
     responses = read.required_object(call.params, "inputResponses")
-    kit.dialogue.respond(call.owner, call.params.get("taskId"), responses, permit(kit, call.scopes))
+    kit.dialogue.respond(call.caller.principal, call.params.get("taskId"), responses, permit(kit, call.caller.scopes))
     return {}
 
 
 def cancel_task(kit: Kit, call: Call) -> JsonObject:
     """Cancel a task, and acknowledge; a task that has ended is acknowledged too (X18, X20)."""
     _check_declared(call)
-    kit.polls.check(call.owner, call.params.get("taskId"))
+    kit.polls.check(call.caller.principal, call.params.get("taskId"))
     with suppress(TaskAlreadyEnded):
-        kit.operations.cancel(call.owner, call.params.get("taskId"))
+        kit.operations.cancel(call.caller.principal, call.params.get("taskId"))
     return {}
 
 
@@ -135,9 +135,9 @@ def _task_ids(value: Json) -> list[str]:
 
 def _subscribed(kit: Kit, call: Call, task_id: str) -> list[Task]:
     """X23: leave out tasks that are unknown or another caller's, and those whose result is fetched separately."""
-    kit.polls.check(call.owner, task_id)
+    kit.polls.check(call.caller.principal, task_id)
     try:
-        task = kit.operations.get(call.owner, task_id)
+        task = kit.operations.get(call.caller.principal, task_id)
     except UnknownTask:
         return []
     return [] if isinstance(task.status, Completed) and _is_fetched_separately(task.status.result) else [task]
@@ -169,8 +169,8 @@ MODERN: Final = MappingProxyType[str, Method](
 
 def get_legacy_task(kit: Kit, call: Call) -> JsonObject:
     """Return the status of a task."""
-    kit.polls.check(call.owner, call.params.get("taskId"))
-    task = kit.operations.get(call.owner, call.params.get("taskId"))
+    kit.polls.check(call.caller.principal, call.params.get("taskId"))
+    task = kit.operations.get(call.caller.principal, call.params.get("taskId"))
     return {**legacy_task(task, kit.now()), **link_meta(task)}
 
 
@@ -179,8 +179,8 @@ def get_legacy_result(kit: Kit, call: Call) -> Reply:
 
     A client that cannot resume waits up to `Patience.unresumable_request`.
     """
-    kit.polls.check(call.owner, call.params.get("taskId"))
-    task = kit.operations.get(call.owner, call.params.get("taskId"))
+    kit.polls.check(call.caller.principal, call.params.get("taskId"))
+    task = kit.operations.get(call.caller.principal, call.params.get("taskId"))
     if kit.resumes(call).results:
         return open_stream(kit, call, task, is_call=False)
     *_, task = kit.operations.watch(task, kit.patience.unresumable_request, has_ended, call.deadline)
@@ -196,15 +196,15 @@ def list_legacy_tasks(kit: Kit, call: Call) -> JsonObject:
     """Return a page of the caller's tasks, newest first; T21: only if callers sign in."""
     if not kit.access.knows_callers:
         raise MethodNotFound("This server lists no tasks without sign-in: keep the ids of your tasks.")
-    kit.polls.check(call.owner, "tasks/list")
-    page = kit.operations.page(call.owner, task_cursor(call))
+    kit.polls.check(call.caller.principal, "tasks/list")
+    page = kit.operations.page(call.caller.principal, task_cursor(call))
     return {"tasks": [legacy_task(task, kit.now()) for task in page.tasks], **next_cursor(page.next_after)}
 
 
 def cancel_legacy_task(kit: Kit, call: Call) -> JsonObject:
     """Cancel a task; in this era, a task that has ended raises TaskAlreadyEnded (T22)."""
-    kit.polls.check(call.owner, call.params.get("taskId"))
-    return legacy_task(kit.operations.cancel(call.owner, call.params.get("taskId")), kit.now())
+    kit.polls.check(call.caller.principal, call.params.get("taskId"))
+    return legacy_task(kit.operations.cancel(call.caller.principal, call.params.get("taskId")), kit.now())
 
 
 LEGACY: Final = MappingProxyType[str, Method](
