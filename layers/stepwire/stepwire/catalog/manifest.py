@@ -7,6 +7,7 @@ tests.docs.manifest_pages`.
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cache
+from itertools import chain
 from typing import Annotated, Any, Final, Literal, Self, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
@@ -27,10 +28,6 @@ from stepwire.catalog.manifest_fields import (
     Role,
     Text,
     Title,
-    added_faults,
-    constants_faults,
-    output_faults,
-    race_faults,
 )
 from stepwire.catalog.tools import (
     ARGUMENT_PATTERN,
@@ -42,10 +39,10 @@ from stepwire.catalog.tools import (
     TaskSupport,
     Tool,
 )
-from stepwire.json_text import JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.headers import check_annotations
-from stepwire.schemas.defaults import default_faults
-from stepwire.schemas.validation import SchemaError, check_schema
+from stepwire.schemas.defaults import default_faults, resolved
+from stepwire.schemas.validation import SchemaError, check_schema, violations_of
 from stepwire.tasks.links import PRINCIPAL, TASK_ID
 from stepwire.tasks.task import LONGEST_TTL, Causes
 
@@ -61,6 +58,9 @@ SHAPES: Final = SHAPES_WITHIN | {
     _SCOPE: "1 to 200 printable ASCII characters without spaces, quotes and backslashes",
 }
 """What a text must be whose pattern nobody wants to read."""
+# Keywords whose schemas describe the same object.
+_SAME_PLACE: Final = ("allOf", "anyOf", "oneOf")
+_SAME_PLACE_ALONE: Final = ("if", "then", "else")
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
 
 
@@ -181,71 +181,125 @@ class Manifest(Fields):
         return {**fields, "state_machine": None} if "race" in fields and "state_machine" not in fields else value
 
     @model_validator(mode="after")
-    def names_its_machines(self) -> Self:
+    def check_together(self) -> Self:
+        """Check what no field can tell alone."""
+        checks = (
+            self._machine_faults,
+            self._output_faults,
+            self._added_faults,
+            self._constants_faults,
+            self._link_faults,
+            self._confirm_faults,
+            self._key_faults,
+        )
+        for fault in chain.from_iterable(check() for check in checks):
+            raise ValueError(fault)
+        return self
+
+    def _machine_faults(self) -> Iterator[str]:
         """Check that there is a state machine, or one for each arm of a race."""
-        for fault in race_faults(self.race, self.state_machine, self.role, self.ttl):
-            raise ValueError(fault)
-        return self
+        if self.race is None and self.state_machine is None:
+            yield "at state_machine: is missing"
+        arms = self.race.arms if self.race else []
+        unnamed = [arm for arm in arms if arm.state_machine is None]
+        if arms and not unnamed and (self.state_machine or self.role):
+            yield "at state_machine: each arm names its own: leave it out, with its role"
+        if arms and self.role and not self.state_machine:
+            yield "at role: there is no state_machine that it could run: an arm names its own role"
+        for arm in unnamed if self.state_machine is None else ():
+            yield f"at race.arms: the arm {arm.name!r} names no state_machine, and neither does the tool"
+        yield from (
+            f"at race.arms: the arm {arm.name!r} has a role without a state_machine of its own"
+            for arm in unnamed
+            if arm.role is not None
+        )
+        yield from (
+            f"at race.arms: the delay of {arm.name!r} must be shorter than ttl, after which nothing starts"
+            for arm in arms
+            if arm.delay >= self.ttl
+        )
 
-    @model_validator(mode="after")
-    def keeps_what_is_stored_small(self) -> Self:
-        """Check that the shape of the output fits the promised schema, and the task's item."""
-        for fault in output_faults(self.output, self.output_schema, LARGEST_SCHEMA):
-            raise ValueError(fault)
-        return self
+    def _output_faults(self) -> Iterator[str]:
+        """Check that the shape of the output fits the promised schema, and the task's item, which has both."""
+        if self.output is None:
+            return
+        if self.output.structured is False and self.output_schema is not None:
+            yield "at output.structured: output_schema promises structured content, so it must not be false"
+        if len(write([self.output.compiled(), self.output_schema]).encode()) > LARGEST_SCHEMA:
+            yield f"at output: together with output_schema larger than {LARGEST_SCHEMA} bytes of JSON"
 
-    @model_validator(mode="after")
-    def keeps_added_names_apart(self) -> Self:
-        """Check that what the server adds to the input has names of its own."""
-        confirm_key = self.confirm.input_key if self.confirm else None
-        for fault in added_faults(self.input_schema, self.input, self.context, confirm_key):
-            raise ValueError(fault)
-        for fault in constants_faults(self.race, self.input_schema, self.input, self.context, confirm_key):
-            raise ValueError(fault)
-        return self
+    def _added_faults(self) -> Iterator[str]:
+        """Check that each name that the server sets is one thing, and nothing that callers send."""
+        shape = self.input or InputFields()
+        added = {f"input.constants.{name}": name for name in shape.constants}
+        added |= {"context.input_key": self.context.input_key} if self.context else {}
+        offered = set(_offered_names(self.input_schema))
+        taken = dict.fromkeys(self._confirm_keys, "confirm.input_key")
+        for field, name in added.items():
+            if name in offered:
+                yield f"at {field}: {name!r} is a property of input_schema, which callers set: choose another name"
+            elif name in taken:
+                yield f"at {field}: {name!r} is also the name in {taken[name]}"
+            taken.setdefault(name, field)
+        for name, value in shape.defaults.items():
+            if name in taken:
+                yield f"at input.defaults.{name}: {name!r} is also the name in {taken[name]}"
+            yield from (
+                f"at input.defaults.{name}: {fault}" for fault in _default_faults(self.input_schema, name, value)
+            )
 
-    @model_validator(mode="after")
-    def check_result_prefix(self) -> Self:
+    def _constants_faults(self) -> Iterator[str]:
+        """Check that a member of the input is set by an arm, by the tool, or by the caller."""
+        taken = dict.fromkeys(_offered_names(self.input_schema), "a property of input_schema, which callers set")
+        shape = self.input or InputFields()
+        taken |= dict.fromkeys((*shape.constants, *shape.defaults), "also a name in input")
+        taken |= {self.context.input_key: "also the name in context.input_key"} if self.context else {}
+        taken |= dict.fromkeys(self._confirm_keys, "also the name in confirm.input_key")
+        for arm in self.race.arms if self.race else ():
+            for name in arm.constants:
+                if name in taken:
+                    yield f"at race.arms: the constant {name!r} of {arm.name!r} is {taken[name]}: choose another name"
+
+    def _link_faults(self) -> Iterator[str]:
         """Check that the prefix of result links keeps callers apart: it must contain the principal or the task id."""
         if self.output is not None and self.output.object is not None and self.result_bucket is None:
-            raise ValueError("at output.object: there is no result_bucket that it could be in")
+            yield "at output.object: there is no result_bucket that it could be in"
         if self.result_prefix is None:
-            return self
+            return
         if self.result_bucket is None:
-            raise ValueError("at result_prefix: there is no result_bucket that it could be in")
+            yield "at result_prefix: there is no result_bucket that it could be in"
         if PRINCIPAL not in self.result_prefix and TASK_ID not in self.result_prefix:
-            raise ValueError(f"at result_prefix: must have {PRINCIPAL} or {TASK_ID} in it")
+            yield f"at result_prefix: must have {PRINCIPAL} or {TASK_ID} in it"
         if {".", ".."} & set(self.result_prefix.split("/")):
-            raise ValueError("at result_prefix: must have no . or .. between slashes")
-        return self
+            yield "at result_prefix: must have no . or .. between slashes"
 
-    @model_validator(mode="after")
-    def check_confirmation_arguments(self) -> Self:
+    def _confirm_faults(self) -> Iterator[str]:
         """Check that `confirm.message` names only properties of `input_schema`, and `confirm.input_key` none."""
-        if self.confirm is None:
-            return self
         properties = self.input_schema.get("properties", {})
-        for name in ARGUMENT_PATTERN.findall(self.confirm.message):
+        for name in ARGUMENT_PATTERN.findall(self.confirm.message) if self.confirm else ():
             if name not in properties:
-                raise ValueError(f"at confirm.message: {{{name}}} is no property of input_schema")
-        if self.confirm.input_key in properties:
-            raise ValueError(f"at confirm.input_key: {self.confirm.input_key!r} is a property of input_schema already")
-        return self
+                yield f"at confirm.message: {{{name}}} is no property of input_schema"
+        for key in self._confirm_keys:
+            if key in properties:
+                yield f"at confirm.input_key: {key!r} is a property of input_schema already"
 
-    @model_validator(mode="after")
-    def makes_a_key_of_plain_arguments(self) -> Self:
+    def _key_faults(self) -> Iterator[str]:
         """A key must be there in every call, mean one thing, and end no later than the task that it stands for."""
         if self.idempotency is None:
-            return self
+            return
         for name in self.idempotency.arguments:
             problem = _key_problem(self.input_schema, name)
             if problem is not None:
-                raise ValueError(f"at idempotency.arguments: {name!r} {problem}")
+                yield f"at idempotency.arguments: {name!r} {problem}"
         if len(set(self.idempotency.arguments)) < len(self.idempotency.arguments):
-            raise ValueError("at idempotency.arguments: a name is given twice")
+            yield "at idempotency.arguments: a name is given twice"
         if self.idempotency.window is not None and self.idempotency.window > self.ttl:
-            raise ValueError("at idempotency.window: must not be longer than ttl, after which there is no task to get")
-        return self
+            yield "at idempotency.window: must not be longer than ttl, after which there is no task to get"
+
+    @property
+    def _confirm_keys(self) -> tuple[str, ...]:
+        key = self.confirm.input_key if self.confirm else None
+        return () if key is None else (key,)
 
     def tool(self) -> Tool:
         """Return the tool, with its state machines as they are named here."""
@@ -331,3 +385,28 @@ def _key_problem(input_schema: JsonObject, name: str) -> str | None:
     if not types <= _PLAIN_TYPES or any(isinstance(value, dict | list) for value in values):
         return f"may be nested: a key is made of {', '.join(sorted(_PLAIN_TYPES))} only"
     return None
+
+
+def _default_faults(input_schema: JsonObject, name: str, value: Json) -> Iterator[str]:
+    if name not in as_object(input_schema.get("properties")):
+        return
+    only: JsonObject = {key: input_schema[key] for key in ("$defs", "$schema") if key in input_schema}
+    schema = {**only, "type": "object", "properties": {name: input_schema["properties"][name]}}
+    yield from (str(fault) for fault in violations_of(write(schema), {name: value})[:1])
+
+
+def _offered_names(schema: JsonObject) -> Iterator[str]:
+    """Yield the names of the properties that a schema describes at its top, also by what it refers to."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield from as_object(one.get("properties"))
+        yield from cast(list[str], one.get("required", []))
+        parts = [part for keyword in _SAME_PLACE for part in cast(list[Json], one.get(keyword, []))]
+        parts += [one[keyword] for keyword in _SAME_PLACE_ALONE if keyword in one]
+        parts += as_object(one.get("dependentSchemas")).values()
+        waiting += [as_object(part) for part in parts]
+        waiting += [resolved(schema, one["$ref"])] if "$ref" in one else []

@@ -14,8 +14,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from stepwire.catalog import tools
 from stepwire.catalog.manifest_faults import invisible_faults
 from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.schemas.defaults import resolved
-from stepwire.schemas.validation import violations_of
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
@@ -43,9 +41,6 @@ SHAPES_WITHIN: Final = {
     ROLE_PATTERN: "the ARN of a role, such as arn:aws:iam::123456789012:role/name",
 }
 """What a text must be, by its pattern."""
-# Keywords whose schemas describe the same object.
-_SAME_PLACE: Final = ("allOf", "anyOf", "oneOf")
-_SAME_PLACE_ALONE: Final = ("if", "then", "else")
 
 
 def visible_title(text: str) -> str:
@@ -349,62 +344,6 @@ class RetryFields(Fields):
         )
 
 
-def added_faults(
-    input_schema: JsonObject, shape: InputFields | None, context: ContextFields | None, confirm_key: str | None
-) -> Iterator[str]:
-    """Yield why the names that the server sets do not fit: each is one thing, and nothing that callers send."""
-    shape = shape or InputFields()
-    added = {f"input.constants.{name}": name for name in shape.constants}
-    added |= {"context.input_key": context.input_key} if context else {}
-    offered = set(offered_names(input_schema))
-    taken: dict[str, str] = {confirm_key: "confirm.input_key"} if confirm_key else {}
-    for field, name in added.items():
-        if name in offered:
-            yield f"at {field}: {name!r} is a property of input_schema, which callers set: choose another name"
-        elif name in taken:
-            yield f"at {field}: {name!r} is also the name in {taken[name]}"
-        taken.setdefault(name, field)
-    for name, value in shape.defaults.items():
-        if name in taken:
-            yield f"at input.defaults.{name}: {name!r} is also the name in {taken[name]}"
-        yield from (f"at input.defaults.{name}: {fault}" for fault in _default_faults(input_schema, name, value))
-
-
-def _default_faults(input_schema: JsonObject, name: str, value: Json) -> Iterator[str]:
-    if name not in as_object(input_schema.get("properties")):
-        return
-    only: JsonObject = {key: input_schema[key] for key in ("$defs", "$schema") if key in input_schema}
-    schema = {**only, "type": "object", "properties": {name: input_schema["properties"][name]}}
-    yield from (str(fault) for fault in violations_of(write(schema), {name: value})[:1])
-
-
-def offered_names(schema: JsonObject) -> Iterator[str]:
-    """Yield the names of the properties that a schema describes at its top, also by what it refers to."""
-    waiting, seen = [schema], set[int]()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield from as_object(one.get("properties"))
-        yield from cast(list[str], one.get("required", []))
-        parts = [part for keyword in _SAME_PLACE for part in cast(list[Json], one.get(keyword, []))]
-        parts += [one[keyword] for keyword in _SAME_PLACE_ALONE if keyword in one]
-        parts += as_object(one.get("dependentSchemas")).values()
-        waiting += [as_object(part) for part in parts]
-        waiting += [resolved(schema, one["$ref"])] if "$ref" in one else []
-
-
-def output_faults(output: OutputFields | None, output_schema: JsonObject | None, largest: int) -> Iterator[str]:
-    """Yield why a shape does not fit the schema that the tool promises; both are stored with each task."""
-    if output is None:
-        return
-    if output.structured is False and output_schema is not None:
-        yield "at output.structured: output_schema promises structured content, so it must not be false"
-    if len(write([output.compiled(), output_schema]).encode()) > largest:
-        yield f"at output: together with output_schema larger than {largest} bytes of JSON"
-
-
 def _block_faults(where: str, block: JsonObject) -> Iterator[str]:
     kind = block.get("type")
     kinds = block_fields()
@@ -439,47 +378,3 @@ def _faults_of(where: str, check: Any) -> Iterator[str]:
         check()
     except InvalidExpression as error:
         yield f"at {where}: {error}"
-
-
-def race_faults(race: RaceFields | None, state_machine: str | None, role: str | None, ttl: timedelta) -> Iterator[str]:
-    """Yield why the arms do not fit the rest of the manifest."""
-    if race is None:
-        if state_machine is None:
-            yield "at state_machine: is missing"
-        return
-    unnamed = [arm for arm in race.arms if arm.state_machine is None]
-    if not unnamed and (state_machine or role):
-        yield "at state_machine: each arm names its own: leave it out, with its role"
-    if role and not state_machine:
-        yield "at role: there is no state_machine that it could run: an arm names its own role"
-    for arm in unnamed:
-        yield from _unnamed_faults(arm, state_machine)
-    for arm in race.arms:
-        if arm.delay >= ttl:
-            yield f"at race.arms: the delay of {arm.name!r} must be shorter than ttl, after which nothing starts"
-
-
-def _unnamed_faults(arm: ArmFields, state_machine: str | None) -> Iterator[str]:
-    if state_machine is None:
-        yield f"at race.arms: the arm {arm.name!r} names no state_machine, and neither does the tool"
-    if arm.role is not None:
-        yield f"at race.arms: the arm {arm.name!r} has a role without a state_machine of its own"
-
-
-def constants_faults(
-    race: RaceFields | None,
-    input_schema: JsonObject,
-    shape: InputFields | None,
-    context: ContextFields | None,
-    confirm_key: str | None,
-) -> Iterator[str]:
-    """Yield why the constants of an arm do not fit: a member is set by an arm, by the tool, or by the caller."""
-    taken = dict.fromkeys(offered_names(input_schema), "a property of input_schema, which callers set")
-    shape = shape or InputFields()
-    taken |= dict.fromkeys((*shape.constants, *shape.defaults), "also a name in input")
-    taken |= {context.input_key: "also the name in context.input_key"} if context else {}
-    taken |= {confirm_key: "also the name in confirm.input_key"} if confirm_key else {}
-    for arm in race.arms if race else ():
-        for name in arm.constants:
-            if name in taken:
-                yield f"at race.arms: the constant {name!r} of {arm.name!r} is {taken[name]}: choose another name"
