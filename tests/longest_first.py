@@ -25,15 +25,12 @@ SECONDS: Final = {
     "tests/sign_in/test_libraries.py": 14,
     "tests/command/test_command.py": 13,
     "tests/interop/test_fetching.py": 13,
-    "tests/command/test_terminal.py": 12,
     "tests/e2e/test_modern_dialogue.py": 12,
     "tests/e2e/test_legacy_client.py": 11,
-    "tests/command/test_account_errors.py": 11,
     "tests/e2e/test_modern_client.py": 11,
     "tests/local/account/test_patches_of_stubs.py": 10,
     "tests/faults/test_faults.py": 10,
     "tests/local/streams/test_streams.py": 10,
-    "tests/command/test_task_command.py": 10,
     "tests/clients/test_on_stacks.py": 10,
     "tests/command/test_interrupts.py": 10,
     "tests/e2e/test_sampling_and_roots.py": 9,
@@ -46,7 +43,6 @@ SECONDS: Final = {
     "tests/local/test_local_stack.py": 8,
     "tests/examples/test_workflow.py": 8,
     "tests/integration/test_flows.py": 8,
-    "tests/unit/aws/test_snapshot.py": 8,
 }
 
 
