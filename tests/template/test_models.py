@@ -31,7 +31,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole() -> Any:
-    return Session()
+    session: Any = Session()
+    session.register_component("data_loader", Loader())  # clients change the models that other sessions share
+    return session
 
 
 @pytest.fixture(scope="module")
