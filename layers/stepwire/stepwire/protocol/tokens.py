@@ -11,11 +11,13 @@ import binascii
 import hashlib
 import hmac
 import json
+from contextlib import suppress
 from datetime import datetime
 from enum import Enum
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import astuple
 
 from stepwire.errors import InvalidRequest, InvalidRequestState
 from stepwire.json_text import (
@@ -30,7 +32,7 @@ from stepwire.json_text import (
     write,
 )
 from stepwire.principal import Principal
-from stepwire.protocol.messages import MessageId, is_id
+from stepwire.protocol.messages import LONGEST_ID
 
 # An event id holds the id of a request, and JSON may write each of its characters as six.
 LONGEST: Final = 2_304  # characters of a plain token
@@ -200,51 +202,41 @@ def _bindings(subject: Subject) -> JsonObject:
 _FORMAT: Final = 1
 
 
-class StreamPosition(Struct, frozen=True):
+_Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
+
+
+class StreamPosition(Struct, frozen=True, array_like=True):
     """How much a client has received of one stream."""
 
-    message_id: MessageId
+    message_id: (
+        Annotated[str, Meta(max_length=LONGEST_ID)] | Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+    )
     """The JSON-RPC id of the request that opened the stream; its response must repeat it with its type."""
     task_id: str
     is_call: bool
     """Whether a `tools/call` without a task opened the stream; else `tasks/result` did."""
-    updated: int
+    updated: _Count
     """When the task changed to the last status that was sent, in milliseconds since 1970."""
-    progress: float = -1
+    progress: int | float = -1
     """The last progress that was sent."""
-    asked: int = 0
+    asked: _Count = 0
     """Sequence number of the last question that was sent."""
-    polls: int = 0
+    polls: _Count = 0
     """How often the client has resumed the stream."""
     has_ended: bool = False
     """Whether the response has been sent."""
-    ends_at: int = 0
+    ends_at: _Count = 0
     """When the response comes at the latest, in milliseconds since 1970; 0: when the work ends."""
-    told_at: int = 0
-    """When progress was told last, or the stream began, in milliseconds since 1970."""
+    sent_at: _Count = 0
+    """When progress was last sent, or the stream began, in milliseconds since 1970."""
     is_repeat: bool = False
     """Whether the call started nothing, because another call began its task."""
     is_fetch: bool = False
-    """Whether a call of `task_result` opened the stream; then it tells no progress: the token is of another call."""
+    """Whether a call of `task_result` opened the stream; then it sends no progress: the token is of another call."""
 
     def event_id(self) -> str:
         """Return the position as an event id: printable ASCII, without white space."""
-        fields = [
-            _FORMAT,
-            self.message_id,
-            self.task_id,
-            int(self.is_call),
-            self.updated,
-            self.progress,
-            self.asked,
-            self.polls,
-            int(self.has_ended),
-            self.ends_at,
-            self.told_at,
-            int(self.is_repeat),
-            int(self.is_fetch),
-        ]
-        return wrap(fields)
+        return wrap([_FORMAT, *(int(one) if isinstance(one, bool) else one for one in astuple(self))])
 
 
 def position_of(event_id: str) -> StreamPosition:
@@ -254,47 +246,19 @@ def position_of(event_id: str) -> StreamPosition:
         InvalidRequest: this server did not issue the id.
     """
     match unwrap(event_id):
-        case [
-            1,
-            message_id,
-            str(task_id),
-            0 | 1 as is_call,
-            updated,
-            progress,
-            asked,
-            polls,
-            0 | 1 as has_ended,
-            ends_at,
-            told_at,
-            0 | 1 as is_repeat,
-            0 | 1 as is_fetch,
-        ] if (
-            is_id(message_id)
-            and _is_number(progress)
-            and all(_is_count(count) for count in (updated, asked, polls, ends_at, told_at))
-            and not any(isinstance(flag, bool) for flag in (is_call, has_ended, is_repeat, is_fetch))
-        ):
-            return StreamPosition(
-                message_id,
-                task_id,
-                is_call == 1,
-                updated,
-                progress,
-                asked,
-                polls,
-                has_ended == 1,
-                ends_at,
-                told_at,
-                is_repeat == 1,
-                is_fetch == 1,
-            )
+        case [1, *fields] if len(fields) == len(StreamPosition.__struct_fields__):
+            flags = [type(fields[place]) is int and fields[place] in (0, 1) for place in _FLAGS]
+            for place in _FLAGS:
+                fields[place] = bool(fields[place])
+            with suppress(ValidationError):
+                if all(flags):
+                    return convert(fields, StreamPosition)
         case _:
-            raise InvalidRequest("The Last-Event-ID was not issued by this server.")
+            pass
+    raise InvalidRequest("The Last-Event-ID was not issued by this server.")
 
 
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_INTEGER
+_FLAGS: Final = tuple(
+    place for place, kind in enumerate(StreamPosition.__annotations__.values()) if kind in (bool, "bool")
+)
+"""The fields that are 0 or 1 in an event id."""

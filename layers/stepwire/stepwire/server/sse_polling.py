@@ -89,7 +89,7 @@ def open_stream(
         is_call,
         _updated_ms(task),
         ends_at=_milliseconds(now + longest) if is_call else 0,
-        told_at=_milliseconds(now),
+        sent_at=_milliseconds(now),
         is_fetch=is_fetch,
         is_repeat=is_repeat,
     )
@@ -237,13 +237,13 @@ class _Stream(Struct, frozen=True):
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
         """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
         token, now = _token_of(task, position), _milliseconds(self.kit.now())
-        is_check_due = now + self._retry_ms(task) + _SLACK > position.told_at + _LONGEST_SILENCE
+        is_check_due = now + self._retry_ms(task) + _SLACK > position.sent_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
             return
         done = max(0.0, round(position.progress + _A_LITTLE, 3), nextafter(position.progress, inf))
         total = None if task.progress is None or task.progress.total is None else max(task.progress.total, done)
         text = _progress_text(task, Progress(done, total), token, None)
-        yield _Message(text, replace(position, progress=done, told_at=now))
+        yield _Message(text, replace(position, progress=done, sent_at=now))
 
     def _bounded(self, patience: timedelta) -> timedelta:
         left = self._left
@@ -277,7 +277,7 @@ def _unsent_messages(kit: Kit, call: Call, position: StreamPosition, task: Task)
         yield _Message(notification_text("notifications/tasks/status", legacy_task(task, kit.now())), position)
     progress, token = _unsent_progress(task, position), _token_of(task, position)
     if progress is not None and token is not None:
-        position = replace(position, progress=progress.done, told_at=_milliseconds(kit.now()))
+        position = replace(position, progress=progress.done, sent_at=_milliseconds(kit.now()))
         yield _Message(_progress_text(task, progress, token, related), position)
     for request in _unsent_requests(task, position, call):  # T30
         message_id = f"{task.task_id}.{request.number}"
