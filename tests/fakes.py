@@ -306,15 +306,15 @@ class InMemoryWakeUps:
     def __init__(self) -> None:
         self.scheduled: list[tuple[TaskKey, timedelta]] = []
         """The tasks to wake, each with the delay of the call."""
-        self.arms: list[str] = []
-        """The letter of the arm of each; empty: the task is no race."""
+        self.runs: list[int] = []
+        """The index of the run of each."""
         self.is_available = True
 
-    def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         if not self.is_available:
             raise WakeUpsUnavailable
         self.scheduled.append((key, delay))
-        self.arms.append(arm)
+        self.runs.append(run)
 
 
 class InMemoryWaitSlots:

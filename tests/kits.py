@@ -26,6 +26,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
+from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.task import Origin, Progress, Task, Terms
@@ -257,10 +258,10 @@ class World:
     def wake(self) -> None:
         """Let the longest delay of a wake-up pass, and deliver all of them."""
         scheduled, self.wake_ups.scheduled = self.wake_ups.scheduled, []
-        arms, self.wake_ups.arms = self.wake_ups.arms, []
+        runs, self.wake_ups.runs = self.wake_ups.runs, []
         self.clock.time += max(delay for _, delay in scheduled)
-        for (key, _), arm in zip(scheduled, arms, strict=True):
-            self.engine.attempts.wake(key, arm)
+        for (key, _), run in zip(scheduled, runs, strict=True):
+            self.engine.runs.wake(key, run)
 
     def call(
         self,
@@ -325,7 +326,7 @@ class World:
     def end_arm(self, task: Task, letter: str, end: ExecutionEnd) -> None:
         """End the execution of an arm, and deliver its status change."""
         current = self.recorder.load(task.key) or task
-        self.workflows.end(current.executions[letter], end)
+        self.workflows.end(current.execution_of(LETTERS.index(letter)), end)
         self.deliver()
 
     def fail(self, task_id: str, error: str = "Some.Error", cause: str = "it broke") -> None:

@@ -1,4 +1,4 @@
-"""Tools whose state machines race, for tests."""
+"""Tools whose state machines race, for tests; a run is called by a letter, as in the name of its execution."""
 
 from datetime import timedelta
 from typing import Final
@@ -9,8 +9,8 @@ from stepwire.catalog.tools import Additions, Tool
 from stepwire.json_text import write
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
-from stepwire.tasks.races import Arm, Race
-from stepwire.tasks.retries import Attempt, Retry
+from stepwire.tasks.runs import Plan, Retry, Run
+from stepwire.tasks.task import Execution, Task
 from tests.kits import OPTIONAL, OUTPUT, state_machine_arn
 
 NAMES: Final = ("fast", "slow", "spare", "fourth", "fifth")
@@ -18,12 +18,12 @@ WON: Final[ExecutionEnd] = Succeeded(write(OUTPUT))
 BROKEN: Final[ExecutionEnd] = ExecutionFailed("Busy", "no seat left")
 
 
-def arms(count: int = 2, delays: tuple[float, ...] = ()) -> tuple[Arm, ...]:
-    """Return arms of machines of their own, some of which start some seconds later."""
+def arms(count: int = 2, delays: tuple[float, ...] = ()) -> tuple[Run, ...]:
+    """Return runs of machines of their own, some of which start some seconds later."""
     seconds = (*delays, *(0.0 for _ in range(count - len(delays))))
     return tuple(
-        Arm(name, letter, state_machine_arn(name.title()), delay=timedelta(seconds=later))
-        for name, letter, later in zip(NAMES[:count], LETTERS, seconds, strict=False)
+        Run(state_machine_arn(name.title()), name, delay=timedelta(seconds=later))
+        for name, later in zip(NAMES[:count], seconds, strict=False)
     )
 
 
@@ -31,15 +31,22 @@ def racing(
     count: int = 2, *delays: float, quorum: int = 1, retry: Retry | None = None, has_slot_each: bool = False
 ) -> Tool:
     """Return a tool whose state machines race; `delays` are those of its first arms, in seconds."""
-    run = arms(count, delays)
-    if retry is not None:
-        run = tuple(replace(arm, attempt=Attempt(retry)) for arm in run)
-    race = Race(run, quorum, count if has_slot_each else 1)
-    return replace(OPTIONAL, name="racing", state_machine_arn=run[0].state_machine_arn, retry=retry, race=race)
+    plan = Plan(arms(count, delays), quorum, count if has_slot_each else 1)
+    return replace(OPTIONAL, name="racing", state_machine_arn=plan.runs[0].state_machine_arn, retry=retry, race=plan)
 
 
 def with_constants(tool: Tool) -> Tool:
-    """Return the tool with a constant for each arm, its own name."""
-    assert tool.race is not None
-    named = tuple(replace(arm, constants=write({"provider": arm.name})) for arm in tool.race.arms)
-    return replace(tool, race=replace(tool.race, arms=named), additions=Additions(of_arms=("provider",)))
+    """Return the tool with a constant for each run, its own name."""
+    named = tuple(replace(run, constants=write({"provider": run.name})) for run in tool.plan.runs)
+    plan = replace(tool.plan, runs=named)
+    return replace(tool, race=plan, additions=Additions(of_arms=("provider",)))
+
+
+def execution_of(task: Task, letter: str) -> Execution:
+    """Return the execution of the run with this letter."""
+    return task.execution_of(LETTERS.index(letter))
+
+
+def open_executions(task: Task) -> list[Execution]:
+    """Return the executions that may run or start."""
+    return [task.execution_of(index) for index, run in enumerate(task.runs) if run.is_open]

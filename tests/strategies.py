@@ -4,22 +4,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from stepwire.json_text import LARGEST_INTEGER, Json, write
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
-    ArmEnded,
-    AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
-    RedriveRefused,
+    RunEnded,
+    RunNotRedriven,
     StateEntered,
     TaskEvent,
     WorkChecked,
@@ -30,7 +28,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.ids import LETTERS, TaskId, new_task_id
+from stepwire.tasks.ids import TaskId, new_task_id
 from stepwire.tasks.inputs import (
     Action,
     Answer,
@@ -48,8 +46,7 @@ from stepwire.tasks.inputs import (
     UrlElicitation,
     WorkflowInput,
 )
-from stepwire.tasks.races import NO_RETRY, Arm, ArmEnd, Race, Standing
-from stepwire.tasks.retries import Attempt, Retry
+from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -111,7 +108,7 @@ elicitations: st.SearchStrategy[Elicitation] = st.builds(
     FormElicitation, st.text(min_size=1), json_objects.map(write)
 ) | st.builds(UrlElicitation, st.text(min_size=1), st.text(min_size=1))
 asked: st.SearchStrategy[Asked] = elicitations | st.builds(Sampling, json_objects.map(write)) | st.just(Roots())
-callbacks: st.SearchStrategy[Callback] = st.builds(Callback, tokens, st.sampled_from(["", "a", "b"]))
+callbacks: st.SearchStrategy[Callback] = st.builds(Callback, tokens, st.integers(0, 4))
 times_of_expiry: st.SearchStrategy[datetime | None] = st.none() | moments
 input_requests: st.SearchStrategy[InputRequest] = st.builds(
     InputRequest,
@@ -202,57 +199,34 @@ retries: st.SearchStrategy[Retry] = st.builds(
     has_jitter=st.booleans(),
 )
 attempts: st.SearchStrategy[Attempt] = st.builds(
-    Attempt, retries, st.integers(1, 10), st.integers(1, 10), st.integers(0, 9), st.none() | moments, st.text()
+    Attempt, st.integers(1, 10), st.integers(1, 10), st.integers(0, 9), st.none() | moments, st.text()
 )
-
-
-def races_of(policy: Retry) -> st.SearchStrategy[Race]:
-    """Draw any race whose arms have one policy."""
-    arm = st.builds(
-        Arm,
-        name=st.text(min_size=1),
-        letter=st.just("a"),
-        state_machine_arn=st.text(min_size=1),
-        role=st.text(),
-        constants=st.just("") | json_objects.map(write),
-        delay=st.just(timedelta()) | durations,
-        attempt=st.builds(
-            Attempt, st.just(policy), st.integers(1, 10), st.integers(1, 10), st.integers(0, 9), st.none() | moments
-        ),
-        standing=st.sampled_from(Standing),
-        place=st.integers(0, 5),
-        error=st.text(),
-    )
-    return st.builds(
-        Race,
-        st.lists(arm, min_size=2, max_size=5).map(_lettered),
-        st.integers(1, 2),
-        st.integers(1, 5),
-    )
-
-
-def _lettered(arms: list[Arm]) -> tuple[Arm, ...]:
-    return tuple(replace(arm, letter=letter) for arm, letter in zip(arms, LETTERS, strict=False))
-
-
-races: st.SearchStrategy[Race] = (st.just(NO_RETRY) | retries).flatmap(races_of)
-ends_of_arms: st.SearchStrategy[TaskEvent] = st.builds(
-    ArmEnded,
-    st.builds(
-        ArmEnd,
-        st.sampled_from("ab"),
-        st.integers(1, 3),
-        st.integers(0, 3),
-        st.sampled_from([one for one in Standing if one is not Standing.OPEN]),
-        st.none() | st.text(),
-        st.text(),
-        st.text(),
-    ),
-    st.builds(WorkCompleted, results, messages),
+runs: st.SearchStrategy[Run] = st.builds(
+    Run,
+    state_machine_arn=st.text(min_size=1),
+    name=st.text(),
+    role=st.text(),
+    constants=st.just("") | json_objects.map(write),
+    delay=st.just(timedelta()) | durations,
+    attempt=attempts,
+    state=st.sampled_from(RunState),
+    place=st.integers(0, 5),
+    error=st.text(),
+    pending=st.none() | st.sampled_from(Pending),
 )
-ends_of_attempts: st.SearchStrategy[TaskEvent] = st.builds(
-    AttemptEnded, st.integers(1, 3), st.integers(0, 3), st.none() | st.text(), st.text(), ending_events
-) | st.builds(RedriveRefused, st.integers(1, 3), ending_events)
+_run_ends: st.SearchStrategy[RunEnd] = st.builds(
+    RunEnd,
+    st.just(0),
+    st.integers(1, 3),
+    st.integers(0, 3),
+    st.sampled_from([one for one in RunState if one is not RunState.OPEN]),
+    st.none() | st.text(),
+    st.text(),
+    st.text(),
+)
+ends_of_runs: st.SearchStrategy[TaskEvent] = st.builds(RunEnded, _run_ends, ending_events) | st.builds(
+    RunNotRedriven, _run_ends, ending_events
+)
 
 
 def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Task]:
@@ -264,7 +238,6 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         work=st.builds(
             Work,
             tool=st.text(min_size=1),
-            state_machine_arn=st.text(min_size=1),
             terms=terms | st.builds(TermsElsewhere, st.text(min_size=1)),
             shows_state=st.booleans(),
             result_bucket=st.none() | st.text(min_size=1),
@@ -284,15 +257,9 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         client_tasks=st.lists(client_tasks, max_size=3).map(tuple),
         states=st.none() | st.lists(st.text(min_size=1, max_size=80), max_size=3).map(tuple),
         keep_result=st.just(timedelta()) | durations,
-        attempt=st.none() | attempts,
-        race=st.none() | races,
+        runs=st.lists(runs, min_size=1, max_size=5).map(tuple),
+        quorum=st.integers(1, 2),
+        retry=st.just(ONCE) | retries,
+        slots=st.integers(1, 5),
         version=st.integers(0, 1000),
-    ).map(_with_one_policy)
-
-
-def _with_one_policy(task: Task) -> Task:
-    """Return the task with what a race says about its machine and its attempts, and nothing else about them."""
-    if task.race is None:
-        return task
-    work = replace(task.work, state_machine_arn=task.race.arms[0].state_machine_arn)
-    return replace(task, work=work, attempt=None)
+    )

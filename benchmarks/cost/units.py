@@ -20,8 +20,9 @@ from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.parts import read_units, write_units
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.tasks.events import ProgressReported, StateEntered, WorkChecked, WorkCompleted
+from stepwire.tasks.events import ProgressReported, RunEnded, StateEntered, WorkChecked, WorkCompleted
 from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.runs import RunEnd, RunState
 from stepwire.tasks.task import Completed, Progress, ResultElsewhere, Terms, ToolResult
 from tests.kits import OPTIONAL, World
 from tests.simulated.dynamodb import quick_dynamodb_client
@@ -132,16 +133,21 @@ def units_of(arguments: int, result: int) -> TaskUnits:
     created, creation = measured(lambda: store.create(task))
     _, poll = measured(lambda: store.load(task.key))
     later = task.created_at + timedelta(minutes=5)
-    seen = advance(created, WorkChecked(StateEntered("CountTheRows")), later)
+    seen = advance(created, WorkChecked(StateEntered("CountTheRows")), later).task
     checked, check = measured(lambda: store.save(seen))
-    reported = advance(checked, ProgressReported(Progress(40, 100), "40 of 100 rows"), later)
+    reported = advance(checked, ProgressReported(Progress(40, 100), "40 of 100 rows"), later).task
     going_on, progress = measured(lambda: store.save(reported))
-    ended_task = advance(going_on, WorkCompleted(ToolResult("x" * result, is_error=False)), later)
+    ended_task = advance(going_on, _success(result), later).task
     ended, end = measured(lambda: (store.terms_of(going_on), store.save(ended_task))[1])
     _, ended_poll = measured(lambda: store.load(task.key))
     kept = ended.status.result if isinstance(ended.status, Completed) else None
     _, fetched = measured(lambda: store.result_of(ended, kept) if isinstance(kept, ResultElsewhere) else None)
     return TaskUnits(creation, poll, check, progress, end, ended_poll, fetched)
+
+
+def _success(result: int) -> RunEnded:
+    end = RunEnd(0, execution=1, redrives=0, state=RunState.SUCCEEDED)
+    return RunEnded(end, WorkCompleted(ToolResult("x" * result, is_error=False)))
 
 
 def table() -> str:

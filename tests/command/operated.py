@@ -21,6 +21,7 @@ from stepwire.tasks.inputs import (
     UndeliveredAnswer,
     WorkflowInput,
 )
+from stepwire.tasks.runs import Run
 from stepwire.tasks.task import Completed, InputRequired, Inputs, Task, Terms, ToolResult, Work, Working
 from tests.command.aws import Aws, Refusal
 
@@ -44,10 +45,12 @@ def moment() -> datetime:
 
 def working(at: datetime) -> Task:
     """Return a task whose execution runs."""
-    work = Work("settle_invoices", MACHINE, Terms(f'{{"customer":"{SECRET}"}}'), "sw01234567-")
+    work = Work("settle_invoices", Terms(f'{{"customer":"{SECRET}"}}'), "sw01234567-")
     minute = timedelta(minutes=1)
     later, ttl = at + minute, timedelta(days=7)
-    return Task(OWNER, ID, work, Working(f"Settling for {SECRET}"), at, later, ttl, minute, minute, later)
+    return Task(
+        OWNER, ID, work, Working(f"Settling for {SECRET}"), at, later, ttl, minute, minute, later, (Run(MACHINE),)
+    )
 
 
 def asking(at: datetime) -> Task:

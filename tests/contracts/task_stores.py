@@ -7,6 +7,7 @@ from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.engine.ports import TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
+from stepwire.tasks.runs import Run
 from stepwire.tasks.task import Task, Terms, Work, Working
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, EXECUTION_PREFIX
@@ -32,9 +33,7 @@ def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
     return Task(
         owner=owner,
         task_id=new_task_id(created_at, number.to_bytes(RANDOM_BYTES, "big")),
-        work=Work(
-            "tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", Terms("{}"), EXECUTION_PREFIX
-        ),
+        work=Work("tool", Terms("{}"), EXECUTION_PREFIX),
         status=Working(),
         created_at=created_at,
         last_updated_at=created_at,
@@ -42,4 +41,5 @@ def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
         poll_interval=timedelta(seconds=2),
         longest_poll_interval=timedelta(minutes=1),
         checked_at=created_at,
+        runs=(Run("arn:aws:states:eu-central-1:123456789012:stateMachine:Example"),),
     )

@@ -139,7 +139,7 @@ def _largest_ends() -> Iterator[TaskEvent]:
 
 @pytest.mark.parametrize("event", list(_largest_ends()), ids=["result", "failure", "protocol error"])
 def test_the_largest_task_fits_into_an_item(event: TaskEvent) -> None:
-    task = advance(_largest_task(), event, START_OF_TIME)
+    task = advance(_largest_task(), event, START_OF_TIME).task
 
     stored = divided(task)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from stepwire.engine.ports import TaskStore
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.inputs import FormElicitation, InputRequest, WorkflowInput
+from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Cancelled, Failed, InputRequired, Inputs, Task, TaskError
 from tests.contracts.task_stores import a_task
 from tests.fakes import START_OF_TIME
@@ -27,7 +28,7 @@ def all_pages(store: TaskStore, limit: int) -> list[tuple[TaskId, ...]]:
 
 def test_a_cancelled_task_whose_execution_may_start_is_listed_for_a_check(store: TaskStore) -> None:
     task = store.create(a_task())
-    saved = store.save(replace(task, status=Cancelled(), may_begin=True))
+    saved = store.save(replace(task, status=Cancelled(), runs=(replace(task.runs[0], pending=Pending.STOP),)))
 
     found = store.unchecked_since(START_OF_TIME + timedelta(minutes=1), None)
 

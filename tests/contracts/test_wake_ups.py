@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from stepwire.aws.background_functions import ExecutionEventsHandler
-from stepwire.aws.publishing.wake_ups import SqsWakeUps, arm_to_wake, task_to_wake
+from stepwire.aws.publishing.wake_ups import SqsWakeUps, run_to_wake, task_to_wake
 from stepwire.errors import WakeUpsUnavailable
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE
@@ -48,17 +48,17 @@ def test_a_delay_is_rounded_up_to_seconds_and_at_most_what_sqs_takes(delay: time
     (message,) = queue.sent
     assert (message["QueueUrl"], message["DelaySeconds"]) == ("https://queue", seconds)
     assert task_to_wake({"messageId": "1", "body": message["MessageBody"]}) == KEY
-    assert arm_to_wake({"messageId": "1", "body": message["MessageBody"]}) == ""
+    assert run_to_wake({"messageId": "1", "body": message["MessageBody"]}) == 0
 
 
-def test_a_message_names_the_arm_that_it_wakes() -> None:
+def test_a_message_names_the_run_that_it_wakes() -> None:
     queue = Queue()
 
-    SqsWakeUps("https://queue", lambda: queue).schedule(KEY, timedelta(), "b")
+    SqsWakeUps("https://queue", lambda: queue).schedule(KEY, timedelta(), 1)
 
     (message,) = queue.sent
     assert task_to_wake({"body": message["MessageBody"]}) == KEY
-    assert arm_to_wake({"body": message["MessageBody"]}) == "b"
+    assert run_to_wake({"body": message["MessageBody"]}) == 1
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from tests.faults.tasks_at_hand import (
     started_task,
 )
 from tests.kits import OUTPUT
+from tests.races import execution_of, open_executions
 from tests.server.answers import Json
 from tests.server.clients import ModernClient
 
@@ -77,16 +78,16 @@ def _told_failure(site: Site, tool: str) -> Act:
 def arrange_win(site: Site) -> Act:
     """An arm of a race succeeds while the other one runs."""
     task = raced(site)
-    site.end(task.executions["a"], "SUCCEEDED", {"output": '{"answer": 42}'})
-    change = ExecutionStatusChange(task.executions["a"], Succeeded('{"answer": 42}'))
+    site.end(execution_of(task, "a"), "SUCCEEDED", {"output": '{"answer": 42}'})
+    change = ExecutionStatusChange(execution_of(task, "a"), Succeeded('{"answer": 42}'))
     return taken(lambda: site.process.events.record(change))
 
 
 def arrange_arm_failure(site: Site) -> Act:
     """The first arm of a race fails, and the second one, which waits, starts at once."""
     task = raced(site, "delayed")
-    site.end(task.executions["a"], "FAILED", {"error": "Busy", "cause": "on purpose"})
-    change = ExecutionStatusChange(task.executions["a"], ExecutionFailed("Busy", "on purpose"))
+    site.end(execution_of(task, "a"), "FAILED", {"error": "Busy", "cause": "on purpose"})
+    change = ExecutionStatusChange(execution_of(task, "a"), ExecutionFailed("Busy", "on purpose"))
     return taken(lambda: site.process.events.record(change))
 
 
@@ -111,9 +112,9 @@ def arrange_sweep_losers(site: Site) -> Act:
 
 def arms_are_stopped(site: Site) -> list[str]:
     """Return the arms that run although their race is decided."""
-    tasks = [task for task in site.tasks().values() if task.race is not None and task.has_ended]
+    tasks = [task for task in site.tasks().values() if len(task.runs) > 1 and task.has_ended]
     running = set(site.step_functions.running())
-    of_tasks = {execution_arn_of(one) for task in tasks for one in task.executions.values()}
+    of_tasks = {execution_arn_of(one) for task in tasks for one in open_executions(task)}
     return ["an arm that runs on" for _ in running & of_tasks]
 
 
@@ -193,12 +194,15 @@ def ends_are_recorded(site: Site) -> list[str]:
     return [
         "an end that its task does not know of"
         for arn, task in tasks.items()
-        if states.get(arn, "RUNNING") != "RUNNING" and not task.has_ended and site.has_begun(task) and task.race is None
+        if states.get(arn, "RUNNING") != "RUNNING"
+        and not task.has_ended
+        and site.has_begun(task)
+        and len(task.runs) == 1
     ] + [
         "an arm that has won and whose task does not know of it"
         for task in tasks.values()
         if not task.has_ended
-        for execution in task.executions.values()
+        for execution in open_executions(task)
         if states.get(execution_arn_of(execution)) == "SUCCEEDED"
     ]
 

@@ -188,7 +188,7 @@ def wrongs(site: Site) -> list[str]:
         execution_arn_of(execution): one
         for one in live.values()
         if not (one.has_ended or one.awaits_confirmation or waits_for_attempt(one, now))
-        for execution in one.running_at(now).values()
+        for execution in map(one.execution_of, one.due_runs(now))
     }
     running = {arn for arn, status in states.items() if status == "RUNNING"}
     known = {task.task_id for task in site.all_tasks()}
@@ -203,12 +203,12 @@ def wrongs(site: Site) -> list[str]:
 
 def waits_for_attempt(task: Task, now: datetime) -> bool:
     """Tell whether the next attempt of a task begins later."""
-    return task.attempt is not None and task.attempt.begins_at is not None and task.attempt.begins_at > now
+    return len(task.runs) == 1 and not task.due_runs(now)
 
 
 def _begin_attempts(site: Site) -> None:
     """Let the next attempts of all tasks begin: in time, or by the sweep where nothing wakes them."""
-    if all(task.has_ended or (site.has_begun(task) and not task.race) for task in site.tasks().values()):
+    if all(task.has_ended or (site.has_begun(task) and len(task.runs) == 1) for task in site.tasks().values()):
         return
     site.clock.time += DELAY
     site.wake()
@@ -221,7 +221,7 @@ def _begin_attempts(site: Site) -> None:
 def settle(site: Site, *, client_returns: bool) -> tuple[str, ...]:
     """End all work, check that nothing was lost, and return whether a slot was left over."""
     ended = {arn: task for arn, task in site.tasks().items() if task.has_ended}
-    if any(task.is_retried or task.race for task in site.tasks().values()):
+    if any(task.is_retried or len(task.runs) > 1 for task in site.tasks().values()):
         _begin_attempts(site)
     site.succeed(OUTPUT)
     _tell(site, client_returns=client_returns)
@@ -239,7 +239,10 @@ def settle(site: Site, *, client_returns: bool) -> tuple[str, ...]:
 
 def _settled(tasks: dict[str, Task]) -> dict[str, Task]:
     """Return the tasks without the mark of races whose arms are yet to be stopped: a late event makes up for that."""
-    return {arn: replace(task, may_begin=False, version=0) if task.race else task for arn, task in tasks.items()}
+    return {
+        arn: replace(task, runs=tuple(replace(run, pending=None) for run in task.runs), version=0)
+        for arn, task in tasks.items()
+    }
 
 
 def _tell(site: Site, *, client_returns: bool) -> None:
@@ -257,7 +260,7 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
     if arn not in site.executions():
         assert isinstance(task.status, Failed)  # a cancelled task has no execution
         return
-    if not (site.has_begun(task) or task.race):
+    if not (site.has_begun(task) or len(task.runs) > 1):
         # Between two attempts, or an operator's redrive that Step Functions refused.
         assert isinstance(task.status, Cancelled) or (task.follows is not None and task.has_ended)
         return

@@ -23,7 +23,7 @@ from local.account.engine import shared_account
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.publishing.outbox import StatusChangesHandler
-from stepwire.aws.publishing.wake_ups import SqsWakeUps, arm_to_wake, task_to_wake
+from stepwire.aws.publishing.wake_ups import SqsWakeUps, run_to_wake, task_to_wake
 from stepwire.aws.s3 import Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.items import USAGE, item_key, task_of
@@ -46,7 +46,7 @@ from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.outcomes import ExecutionState
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 from tests.buckets import delete_objects_in, new_bucket
@@ -274,11 +274,11 @@ class Site:
 
     def has_begun(self, task: Task) -> bool:
         """Tell whether the attempt of a task has begun: its execution is there, and redriven as often as it must be."""
-        if task.race is not None:
-            due = task.running_at(self.clock.now()).values()
+        if len(task.runs) > 1:
+            due = map(task.execution_of, task.due_runs(self.clock.now()))
             return all(execution_arn_of(one) in self.step_functions.executions for one in due)
         known = self.step_functions.executions.get(execution_arn_of(task.execution))
-        return known is not None and (task.attempt is None or len(known.tokens) >= task.attempt.redrives)
+        return known is not None and all(len(known.tokens) >= run.attempt.redrives for run in task.runs)
 
     def is_quiet(self) -> bool:
         """Tell whether no execution runs."""
@@ -304,7 +304,7 @@ class Site:
         """Deliver the messages whose time has come; one that fails is delivered again later."""
         due = [one for one in self.messages if one[0] <= self.clock.time]
         for one in due:
-            self.process.events.engine.attempts.wake(task_to_wake(one[1]), arm_to_wake(one[1]))
+            self.process.events.engine.runs.wake(task_to_wake(one[1]), run_to_wake(one[1]))
             self.messages.remove(one)
 
     def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:

@@ -25,8 +25,7 @@ LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask"
 
 def waits(task: Task) -> bool:
     """Tell whether the next attempt of a task, or of an arm of its race, has perhaps not begun."""
-    is_retried = task.is_retried or (task.race is not None and any(arm.attempt.number > 1 for arm in task.race.arms))
-    return is_retried and not task.has_ended
+    return task.is_retried and not task.has_ended
 
 
 def arms_running(run: Run) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from tests.model.ends import arm_of
 from tests.model.reference import OPEN, Operation, Reference
 from tests.model.seen import modern_details
 from tests.model.stack import Stack, arns_of
+from tests.races import open_executions
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.simulated.step_functions import RUNNING
 
@@ -34,7 +35,7 @@ class Rest:
             is_open = as_of(task, self.reference.now).awaits_confirmation
             assert not (is_open and known and known.decided), "a confirmation is lost"
             if not task.has_ended and not task.awaits_confirmation:
-                for one in task.running_at(self.reference.now).values():
+                for one in map(task.execution_of, task.due_runs(self.reference.now)):
                     arn = execution_arn_of(one)
                     assert arn in executions, "a task has no execution"
                     assert executions[arn].status == RUNNING, "an end is lost"
@@ -47,7 +48,7 @@ class Rest:
             working = [task for task in served if not task.has_ended]
             assert working, "the execution of an ended task is still running"
             letter = arm_of(arn)
-            assert not letter or arn in map(execution_arn_of, working[0].executions.values()), "an arm runs on"
+            assert not letter or arn in map(execution_arn_of, open_executions(working[0])), "an arm runs on"
             label = self.reference.tasks[working[0].task_id].label
             is_given_up = label in self.reference.surely_given_up
             assert working[0].follows or not is_given_up, "the execution of a cancelled request is still running"
@@ -66,9 +67,7 @@ class Rest:
             if state.waits:
                 assert all(one.taken is None for one in question.given), "an answer is lost"
                 asked = [one.destination for one in tasks[TaskId(question.task_id)].input_requests]
-                assert Callback(question.token, arm_of(state.arn)) in asked, (
-                    "a state waits, but its question is not shown"
-                )
+                assert Callback(question.token) in asked, "a state waits, but its question is not shown"
 
     def check_slots(self, *, anyone_died: bool) -> None:
         """Check that no ended task holds a slot, except after a death or a confirmation that came too late.

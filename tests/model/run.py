@@ -188,8 +188,8 @@ class Run:
         elif is_followed:
             self.reference.followed.add(arn)
 
-    def _wake(self, key: TaskKey, arm: str) -> None:
-        self.news.append(News(f"wake-up {arm}".strip(), lambda: self.stack.events.engine.attempts.wake(key, arm)))
+    def _wake(self, key: TaskKey, run: int) -> None:
+        self.news.append(News(f"wake-up {run}", lambda: self.stack.events.engine.runs.wake(key, run)))
 
 
 def is_retried(label: str) -> bool:

@@ -28,7 +28,7 @@ from stepwire.principal import Principal
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import FixedClock, counting
@@ -71,13 +71,13 @@ class WorldClock(FixedClock):
 class Messages:
     """The queue that wakes tasks; each message is an event on its way."""
 
-    sent: list[tuple[TaskKey, str]] = field(default_factory=list[tuple[TaskKey, str]])
-    """Whom they wake: a task, and the letter of an arm."""
+    sent: list[tuple[TaskKey, int]] = field(default_factory=list[tuple[TaskKey, int]])
+    """Whom they wake: a task, and the index of a run."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         """Send a message: a step of a handler."""
         pause("SendMessage")
-        self.sent.append((key, arm))
+        self.sent.append((key, run))
 
 
 @dataclass
@@ -185,7 +185,9 @@ class Stack:
         return {
             item["sk"]["S"].removeprefix(TASK_PREFIX)
             for item in self._heads()
-            if "open" not in item and item["status"]["S"] not in _OPEN and "followed_by_redrive" not in item
+            if "open" not in item
+            and item["status"]["S"] not in _OPEN
+            and "redrive" not in item.get("follow_ups", {"S": ""})["S"]
         }
 
     def follow_ups(self) -> Iterator[Task]:
@@ -216,8 +218,7 @@ class Stack:
 
 def arns_of(task: Task) -> set[str]:
     """Return the ARNs of the executions that work for a task, or have worked for it: of each arm, the last one."""
-    executions = [task.execution] if task.race is None else [task.execution_of(arm) for arm in task.race.arms]
-    return set(map(execution_arn_of, executions))
+    return {execution_arn_of(task.execution_of(index)) for index in range(len(task.runs))}
 
 
 def label_of(input_text: str) -> str:

@@ -13,13 +13,12 @@ import pytest
 from stepwire.aws.storage import task_store
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
-from stepwire.background import sweep
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.runs import Runs
 from stepwire.tasks import lifecycle
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
-from stepwire.tasks.races import Race
-from stepwire.tasks.retries import Attempt
+from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Execution, Task
 from tests.kits import ALICE, BOB
 from tests.model.machine import Machine
@@ -55,8 +54,8 @@ def _of_any_attempt(_attempt: Attempt, run: int, redrives: int) -> bool:
     return True
 
 
-def _never_stopped(_run: object, _task: Task) -> None:
-    return None
+def _never_stopped(_runs: object, task: Task, **_how: object) -> Task:
+    return task
 
 
 def _fail_an_attempt(machine: Machine) -> None:
@@ -229,13 +228,13 @@ DEFECTS = {
     ),
     "the look at an attempt that was cancelled before it began": Defect(
         _STILL_RUNNING,
-        [(vars(sweep)["_Run"], "_stop_late_execution", _never_stopped)],
+        [(Runs, "stop_pending", _never_stopped)],
         _cancel_while_an_attempt_begins,
         is_too_rare=True,
     ),
     "the mark of a decided race, under which its losers are stopped": Defect(
         _STILL_RUNNING,
-        [(Race, "left_running", _no_arm_is_left)],
+        [(lifecycle, "left_running", _no_arm_is_left)],
         _die_before_the_loser_is_stopped,
     ),
     "the condition that a task is as it was read": Defect(

@@ -8,7 +8,7 @@ from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.outcomes import Running
-from stepwire.tasks.races import META_RACE
+from stepwire.tasks.runs import META_RACE, Pending
 from stepwire.tasks.task import Task
 from tests.kits import ALICE, ARGUMENTS, OUTPUT, TOOLS, World, catalog_of
 from tests.races import BROKEN, WON, racing
@@ -60,7 +60,7 @@ def test_the_expiry_of_a_race_stops_every_arm_and_starts_none(world: World) -> N
     world.clock.time += task.ttl
 
     world.expirations.record(world.stored(task))
-    world.engine.attempts.wake(task.key, "c")
+    world.engine.runs.wake(task.key, 2)
 
     assert world.workflows.running() == ()
     assert len(world.workflows.starts) == 2
@@ -96,7 +96,7 @@ def test_the_tool_that_cancels_stops_every_arm(world: World, client: Client) -> 
     client.call("task_cancel", {"task_id": task.task_id})
 
     assert world.workflows.running() == ()
-    assert not world.stored(task).may_begin
+    assert not world.stored(task).runs_pending(Pending.STOP)
 
 
 # R15
@@ -114,9 +114,8 @@ def test_an_operator_cannot_continue_a_race(world: World, means: str) -> None:
 
 def test_a_redrive_of_an_arm_in_the_console_changes_nothing(world: World) -> None:
     task = lost(world, world.call(TOOL))
-    assert task.race is not None
 
-    world.events.record(ExecutionStatusChange(task.execution_of(task.race.arm("a")), Running(redrives=1)))
+    world.events.record(ExecutionStatusChange(task.execution_of(0), Running(redrives=1)))
 
     assert world.store.tasks == {task.key: task}
 

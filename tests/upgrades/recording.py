@@ -29,8 +29,7 @@ from stepwire.catalog.tools import Additions, Context
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
-from stepwire.tasks.races import Race
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import Plan, Retry
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
     ALICE,
@@ -93,8 +92,8 @@ ELSEWHERE: Final = replace(
 )
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
-RACING: Final = replace(TOOL, name="racing", race=Race(arms(3, (0, 0, 60))))
-WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", race=Race(arms(3), slots=3))
+RACING: Final = replace(TOOL, name="racing", race=Plan(arms(3, (0, 0, 60))))
+WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", race=Plan(arms(3), slots=3))
 CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, WITH_SLOTS)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded

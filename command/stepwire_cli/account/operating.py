@@ -205,7 +205,7 @@ def _again(task: Task, where: Where, *flags: str) -> str:
 
 def _stop(task: Task, run: Run, where: Where, *, is_over: bool) -> Step:
     effect = "nobody waits for it any more" if is_over else "the task becomes cancelled, as its caller sees at a poll"
-    who = ", with credentials of its account" if task.work.role else ""
+    who = ", with credentials of its account" if task.runs[0].role else ""
     command = ("stepfunctions", "stop-execution", "--execution-arn", run.arn, "--error", "Operator")
     cause = ("--cause", "Stopped by an operator.")
     return Step(f"Stop its execution{who}; {effect}:", where.aws(*command, *cause, region=run.arn.split(":")[_REGION]))

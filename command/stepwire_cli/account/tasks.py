@@ -219,9 +219,8 @@ class Executions:
         )
 
     def _calls_for(self, task: Task) -> Calls:
-        if not task.work.role:
-            return self.calls
-        return self.calls.elsewhere(task.work.state_machine_arn.split(":")[_REGION], task.work.role)
+        run = task.runs[0]
+        return self.calls.elsewhere(run.state_machine_arn.split(":")[_REGION], run.role) if run.role else self.calls
 
     def _described(self, calls: Calls, arn: str, *, with_output: bool) -> Any:
         wanted = "ALL_DATA" if with_output else "METADATA_ONLY"

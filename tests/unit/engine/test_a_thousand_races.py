@@ -18,12 +18,14 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.engine.upkeep import Intervals
 from stepwire.json_text import write
+from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Completed, Execution, Task
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, World
-from tests.races import racing
+from tests.races import execution_of, racing
 
 RACES: Final = 1_000
 _A_CALL: Final = 6
@@ -91,8 +93,8 @@ class OneRace:
         """Let all arms end within a millisecond, and return the task after the sweep."""
         count, random = self.random.randint(2, 5), self.random
         task = self.world.call(racing(max(count, self.quorum), quorum=self.quorum))
-        letters = random.sample(list(task.executions), k=random.randint(max(2, self.quorum), len(task.executions)))
-        changes = [self.end_of(task.executions[letter], letter) for letter in letters]
+        letters = random.sample(LETTERS[: len(task.runs)], k=random.randint(max(2, self.quorum), len(task.runs)))
+        changes = [self.end_of(execution_of(task, letter), letter) for letter in letters]
         news = [change for change in changes for _ in range(random.choice((0, 1, 1, 1, 2)))]
         random.shuffle(news)
         self.workflows.undelivered.clear()
@@ -141,14 +143,13 @@ def test_a_thousand_races_have_a_thousand_winners_and_no_arm_runs_on(quorum: int
 
         told = f"seed {seed}"
         assert isinstance(task.status, Completed), told
-        assert task.race is not None, told
-        assert task.race.winner is not None, told
+        assert task.winner is not None, told
         result: Any = race.world.operations.result_of(task)
-        assert result.value()["structuredContent"] == {"letter": task.race.winner.letter}, told
-        assert sum(arm.place == quorum for arm in task.race.arms) == 1, told
+        assert result.value()["structuredContent"] == {"letter": LETTERS[task.runs.index(task.winner)]}, told
+        assert sum(run.place == quorum for run in task.runs) == 1, told
         assert [one.action for one in race.world.audit].count(AuditAction.ENDED) == 1, told
         assert race.workflows.running() == (), told
-        assert not task.may_begin, told
+        assert not task.runs_pending(Pending.STOP), told
         assert race.world.store.usage[ALICE].active == frozenset(), told
         winners += 1
 

@@ -15,7 +15,7 @@ from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, Workflows
 from stepwire.rendering import link_meta, status_message
 from stepwire.tasks.links import result_location_of
 from stepwire.tasks.outcomes import ExecutionFailed, ExecutionState, Missing, Running, Succeeded, TimedOut
-from stepwire.tasks.retries import Attempt, Retry
+from stepwire.tasks.runs import Attempt, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import Redrive, Start
@@ -182,7 +182,7 @@ def test_a_redrive_goes_on_with_the_execution_and_its_end_is_the_new_tasks() -> 
     new = command(world, task, "redrive").task
     world.succeed(task.task_id, OUTPUT)
 
-    assert world.workflows.redrives == [Redrive(task.execution, f"{new.task_id}-1-1")]
+    assert world.workflows.redrives == [Redrive(task.execution, f"{new.task_id}-0-1-1")]
     assert len(world.workflows.starts) == 1
     assert isinstance(world.stored(new).status, Completed)
     assert world.stored(new).execution == task.execution
@@ -514,11 +514,12 @@ def test_a_cancelled_task_can_be_redriven_and_no_sweep_stops_it() -> None:
     world.fail(task.task_id, "OutOfStock")
     world.wake()
     world.operations.cancel(ALICE, task.task_id)
-    assert world.stored(task).may_begin
+    ended = world.stored(task)
+    world.store.tasks[task.key] = replace(ended, runs=(replace(ended.runs[0], pending=Pending.STOP),))
 
     new = command(world, task, "redrive").task
 
-    assert not world.stored(task).may_begin
+    assert not world.stored(task).runs_pending(Pending.STOP)
     assert world.workflows.running() == (new.execution,)
 
 
@@ -531,7 +532,7 @@ def test_a_follow_up_has_what_its_tool_promised() -> None:
     world.fail(again.task_id, "Broken")
     on = command(world, again, "redrive").task
 
-    assert again.attempt == Attempt(RETRY)
+    assert (again.retry, again.runs[0].attempt) == (RETRY, Attempt())
     for one in (again, on):
         assert (one.ttl, one.keep_result, one.poll_interval) == (task.ttl, task.keep_result, task.poll_interval)
         place = result_location_of(one)

@@ -28,11 +28,11 @@ from stepwire.errors import (
     WorkflowsUnavailable,
 )
 from stepwire.tasks.outcomes import Running
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, Task, Working
 from tests.fakes import START_OF_TIME, nothing
 from tests.kits import ALICE, OPTIONAL, OUTPUT, TELLING, World
-from tests.races import racing
+from tests.races import open_executions, racing
 
 INTERVALS = Intervals()
 
@@ -168,9 +168,9 @@ def test_a_start_that_was_throttled_is_made_by_the_next_poll_without_a_look(faul
 
     after = world.operations.get(ALICE, task.task_id)
 
-    assert all(world.workflows.states[one] == Running() for one in task.executions.values())
+    assert all(world.workflows.states[one] == Running() for one in open_executions(task))
     assert world.workflows.described == []
-    assert not after.is_unbegun
+    assert not after.runs_pending(Pending.START)
     world.workflows.starts.clear()
     world.operations.get(ALICE, task.task_id)
     assert world.workflows.starts == []
@@ -185,7 +185,7 @@ def test_an_arm_that_was_refused_for_now_is_started_by_the_next_poll() -> None:
 
     world.operations.get(ALICE, task.task_id)
 
-    assert set(world.workflows.running()) == set(task.executions.values())
+    assert set(world.workflows.running()) == set(open_executions(task))
 
 
 def test_an_attempt_that_was_throttled_and_has_no_wake_up_begins_with_the_next_poll() -> None:

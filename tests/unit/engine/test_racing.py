@@ -23,13 +23,12 @@ from stepwire.errors import (
 )
 from stepwire.json_text import load_json
 from stepwire.tasks.outcomes import Aborted, Succeeded, TimedOut
-from stepwire.tasks.races import META_RACE
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import META_RACE, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Progress, Task, ToolResult, Working
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import Stop
 from tests.kits import ALICE, ARGUMENTS, CONFIRMED, FORM, OUTPUT, World
-from tests.races import BROKEN, WON, racing, with_constants
+from tests.races import BROKEN, WON, execution_of, racing, with_constants
 
 RETRY: Final = Retry(3, ("Busy",), delay=timedelta(seconds=10))
 
@@ -85,10 +84,10 @@ class TestTheStart:
         world.wake_ups.scheduled.clear()
         world.clock.advance(seconds=2)
 
-        world.engine.attempts.wake(task.key, "b")
+        world.engine.runs.wake(task.key, 1)
 
         assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=3))]
-        assert world.wake_ups.arms[-1] == "b"
+        assert world.wake_ups.runs[-1] == 1
 
     def test_a_race_counts_as_one_active_task(self) -> None:
         world = World(limits=Limits(active=1))
@@ -141,7 +140,7 @@ class TestTheStart:
         world.operations.get(ALICE, task.task_id)
 
         assert running(world) == "ab"
-        assert len(world.workflows.starts) == 4  # both again: a start is idempotent
+        assert len(world.workflows.starts) == 3  # the one that may not have begun
 
     def test_a_race_that_is_won_while_its_arms_start_is_stopped_there(self) -> None:
         world = World()
@@ -151,7 +150,7 @@ class TestTheStart:
 
         assert isinstance(task.status, Completed)
         assert world.workflows.running() == ()
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
 
 
 def refuse(world: World, number: int, fault: Any) -> None:
@@ -185,7 +184,7 @@ class TestTheEnd:
         assert world.workflows.running() == ()
         assert [one.execution.name[-2:] for one in world.workflows.stops] == ["-a", "-c"]
         assert world.store.calls[1:] == ["load", "save", "release", "save"]
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
         answer = result(world, task)
         assert answer["structuredContent"] == OUTPUT
         assert answer["_meta"][META_RACE] == {
@@ -205,7 +204,7 @@ class TestTheEnd:
 
         assert world.workflows.stops == []
         assert len(world.workflows.starts) == 1
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
         assert result(world, task)["_meta"][META_RACE]["arms"][1] == {"name": "slow", "outcome": "not_started"}
 
     # R20
@@ -301,8 +300,8 @@ class TestLateAndDoubledEvents:
     # R19
     def test_of_two_successes_at_once_one_wins_and_each_stop_is_made_once(self) -> None:
         world, task = begun(racing(3))
-        world.workflows.succeed(task.executions["a"], OUTPUT)
-        world.workflows.succeed(task.executions["b"], {"answer": 2})
+        world.workflows.succeed(execution_of(task, "a"), OUTPUT)
+        world.workflows.succeed(execution_of(task, "b"), {"answer": 2})
         first, second = world.workflows.undelivered
         world.workflows.undelivered.clear()
         world.store.before_save = lambda: world.events.record(second)
@@ -316,7 +315,7 @@ class TestLateAndDoubledEvents:
 
     def test_a_doubled_failure_counts_once(self) -> None:
         world, task = begun(racing(3, quorum=2))
-        change = ExecutionStatusChange(task.executions["a"], BROKEN)
+        change = ExecutionStatusChange(execution_of(task, "a"), BROKEN)
         world.end_arm(task, "a", BROKEN)
         after = world.stored(task)
 
@@ -328,7 +327,7 @@ class TestLateAndDoubledEvents:
         world, task = begun(racing(3, quorum=2))
         world.end_arm(task, "a", WON)
 
-        world.events.record(ExecutionStatusChange(task.executions["a"], WON))
+        world.events.record(ExecutionStatusChange(execution_of(task, "a"), WON))
 
         assert isinstance(world.stored(task).status, Working)
 
@@ -338,7 +337,7 @@ class TestLateAndDoubledEvents:
         ended = world.stored(task)
 
         for end in (Aborted(), BROKEN, WON):
-            world.events.record(ExecutionStatusChange(task.executions["b"], end))
+            world.events.record(ExecutionStatusChange(execution_of(task, "b"), end))
 
         assert world.stored(task) == ended
         assert len(world.workflows.stops) == 1
@@ -351,10 +350,10 @@ class TestLateAndDoubledEvents:
         assert running(world) == "bc"
         world.workflows.stop_fault = None
 
-        world.events.record(ExecutionStatusChange(task.executions["a"], WON))
+        world.events.record(ExecutionStatusChange(execution_of(task, "a"), WON))
 
         assert running(world) == ""
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
 
 
 class TestRepair:
@@ -376,7 +375,7 @@ class TestRepair:
         world.operations.get(ALICE, task.task_id)
 
         assert running(world) == ""
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
 
     def test_a_reader_gets_the_result_where_nothing_can_be_stopped(self) -> None:
         world, task = self.crashed()
@@ -386,7 +385,7 @@ class TestRepair:
         read = world.operations.get(ALICE, task.task_id)
 
         assert isinstance(read.status, Completed)
-        assert world.stored(task).may_begin
+        assert world.stored(task).runs_pending(Pending.STOP)
         assert len(world.troubles) == 1
 
     def test_an_arm_that_starts_after_the_end_is_stopped_by_who_started_it(self) -> None:
@@ -394,14 +393,14 @@ class TestRepair:
         world.clock.advance(seconds=5)
         world.workflows.on_start = lambda: win(world, task)
 
-        world.engine.attempts.wake(task.key, "b")
+        world.engine.runs.wake(task.key, 1)
 
         assert running(world) == ""
-        assert world.stored(task).may_begin  # and if that process dies, a reader or the sweep stops it
+        assert not world.stored(task).runs_pending(Pending.STOP)
 
     def test_a_reader_records_an_end_whose_event_was_lost(self) -> None:
         world, task = begun(racing(3))
-        world.workflows.succeed(task.executions["b"], OUTPUT)
+        world.workflows.succeed(execution_of(task, "b"), OUTPUT)
         world.workflows.undelivered.clear()
         world.clock.time += world.intervals.repair
 
@@ -432,7 +431,7 @@ class TestRepair:
 def start_and_refuse(world: World, task: Task) -> None:
     """Let another request start the arm, and refuse the first one's start."""
     world.workflows.on_start = lambda: None
-    world.engine.attempts.wake(task.key, "b")
+    world.engine.runs.wake(task.key, 1)
     world.workflows.start_fault = StartRefused("not allowed")
 
 
@@ -446,7 +445,7 @@ def expire(world: World, task: Task) -> None:
 
 def win(world: World, task: Task) -> None:
     world.workflows.on_start = lambda: None
-    world.workflows.succeed(task.executions["a"], OUTPUT)
+    world.workflows.succeed(execution_of(task, "a"), OUTPUT)
     world.deliver()
 
 
@@ -461,10 +460,10 @@ class TestCancelling:
 
         assert isinstance(cancelled.status, Cancelled)
         assert world.workflows.stops == [
-            Stop(task.executions[letter], "Cancelled by the caller.") for letter in ("a", "b")
+            Stop(execution_of(task, letter), "Cancelled by the caller.") for letter in ("a", "b")
         ]
         assert running(world) == ""
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
 
     # R21
     def test_an_arm_that_begins_while_the_task_is_cancelled_is_stopped(self) -> None:
@@ -482,7 +481,7 @@ class TestCancelling:
 
         world.operations.cancel(ALICE, task.task_id)
 
-        assert world.stored(task).may_begin
+        assert world.stored(task).runs_pending(Pending.STOP)
 
     @pytest.mark.parametrize("ends", [win, cancel, expire])
     def test_an_arm_is_stopped_that_one_request_started_and_another_was_refused(
@@ -491,7 +490,7 @@ class TestCancelling:
         world, task = begun(racing(2, 0, 5))
         world.clock.advance(seconds=5)
         world.workflows.on_start = lambda: start_and_refuse(world, task)
-        world.engine.attempts.wake(task.key, "b")
+        world.engine.runs.wake(task.key, 1)
         world.workflows.start_fault = None
         assert running(world) == "ab"
         assert world.stored(task).status == Working("slow could not be started; left: fast.")
@@ -532,10 +531,10 @@ class TestRetriesOfArms:
         world.wake()
 
         assert running(world) == "ab"
-        assert [one.token for one in world.workflows.redrives] == [f"{task.task_id}-b1-1"]
+        assert [one.token for one in world.workflows.redrives] == [f"{task.task_id}-1-1-1"]
         world.end_arm(task, "a", WON)
         assert running(world) == ""
-        assert world.stored(task).may_begin  # somebody may redrive it at this moment
+        assert world.stored(task).runs_pending(Pending.STOP)  # somebody may redrive it at this moment
 
     def test_a_race_is_lost_after_the_last_attempt_of_each_arm(self) -> None:
         world, task = begun(racing(retry=replace(RETRY, attempts=2)))
@@ -553,7 +552,7 @@ class TestRetriesOfArms:
 class TestQuestionsAndProgress:
     def ask(self, world: World, task: Task, letter: str, key: str) -> None:
         world.workflows.waiting.add(f"token of {key}")
-        world.requests.record(Question(task.executions[letter], f"token of {key}", key, FORM))
+        world.requests.record(Question(execution_of(task, letter), f"token of {key}", key, FORM))
 
     # R22
     def test_the_question_of_any_arm_shows_and_a_losers_disappears(self) -> None:
@@ -586,7 +585,7 @@ class TestQuestionsAndProgress:
             ("b", Progress(1, 2), "half"),
             ("a", Progress(20, 50), "twenty rows"),
         ):
-            world.events.record_progress(ExecutionProgress(task.executions[letter], progress, message))
+            world.events.record_progress(ExecutionProgress(execution_of(task, letter), progress, message))
 
         assert world.stored(task).progress == Progress(50, 100)
         assert world.stored(task).status == Working("slow: half")

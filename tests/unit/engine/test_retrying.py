@@ -18,7 +18,7 @@ from stepwire.errors import (
     WorkflowsUnavailable,
 )
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Missing, Running, Succeeded, TimedOut
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
 from tests.fake_workflows import Redrive, Start
 from tests.kits import ALICE, OPTIONAL, OUTPUT, World
@@ -76,7 +76,7 @@ class TestTheNextAttempt:
 
         task = retried(world, REDRIVEN)
 
-        assert world.workflows.redrives == [Redrive(task.execution, f"{task.task_id}-1-1")]
+        assert world.workflows.redrives == [Redrive(task.execution, f"{task.task_id}-0-1-1")]
         assert len(world.workflows.starts) == 1
         assert world.workflows.running() == (task.execution,)
 
@@ -88,7 +88,7 @@ class TestTheNextAttempt:
         world.succeed(task.task_id, OUTPUT)
 
         assert isinstance(world.stored(task).status, Completed)
-        assert not world.stored(task).may_begin
+        assert not world.stored(task).runs_pending(Pending.STOP)
         assert [one.action for one in world.audit if one.action is AuditAction.ENDED] == [AuditAction.ENDED]
 
     # R5
@@ -223,11 +223,11 @@ class TestLateAndDoubledEvents:
         world = World()
         task = retried(world, tool)
 
-        world.engine.attempts.wake(task.key)
+        world.engine.runs.wake(task.key)
         assert len(world.workflows.running()) == 1
         world.succeed(task.task_id, OUTPUT)
         ended = world.stored(task)
-        world.engine.attempts.wake(task.key)
+        world.engine.runs.wake(task.key)
 
         assert world.workflows.running() == ()
         assert world.stored(task) == ended
@@ -238,7 +238,7 @@ class TestLateAndDoubledEvents:
         world.wake_ups.scheduled.clear()
         world.clock.advance(seconds=4)
 
-        world.engine.attempts.wake(task.key)
+        world.engine.runs.wake(task.key)
 
         assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=6))]
         assert len(world.workflows.starts) == 1
@@ -247,7 +247,7 @@ class TestLateAndDoubledEvents:
         world = World()
         task = world.call()
 
-        world.engine.attempts.wake(task.key)
+        world.engine.runs.wake(task.key)
 
         assert len(world.workflows.starts) == 1
 
@@ -348,8 +348,7 @@ class TestRefusedRedrives:
         after = world.stored(task)
         assert after.execution.name == f"{task.execution.name}-r2"
         assert world.workflows.running() == (after.execution,)
-        assert after.attempt is not None
-        assert after.attempt.number == 2
+        assert after.runs[0].attempt.number == 2
 
     # R4
     def test_it_ends_the_task_where_the_manifest_says_so(self) -> None:
@@ -360,7 +359,7 @@ class TestRefusedRedrives:
         after = world.stored(task)
         assert isinstance(after.status, Completed)
         assert after.status.message == "The workflow failed with OutOfStock: it broke"
-        assert not after.may_begin
+        assert not after.runs_pending(Pending.STOP)
 
     def test_it_ends_the_task_whose_execution_is_gone(self) -> None:
         world, task = self.refused(NEVER_RESTARTED)
@@ -409,12 +408,13 @@ class TestCancelling:
     def test_an_attempt_that_begins_while_its_task_is_cancelled_is_stopped(self, tool: Any) -> None:
         world = World(intervals=Intervals())
         task = fail(world, world.call(tool))
+        world.clock.advance(seconds=10)
         world.operations.cancel(ALICE, task.task_id)
+        assert world.stored(task).runs_pending(Pending.STOP), "if the next process dies, the sweep stops it"
 
-        world.engine.attempts.begin(task)  # by a process that read the task before
+        world.engine.runs.start(task, [0])  # by a process that read the task before
 
         assert world.workflows.running() == ()
-        assert world.stored(task).may_begin  # and if that process dies, the sweep stops it
 
     @BOTH
     def test_a_cancellation_stops_the_second_attempt(self, tool: Any) -> None:
@@ -437,8 +437,9 @@ class TestCancelling:
         cancelled = world.operations.cancel(ALICE, task.task_id)
 
         assert isinstance(cancelled.status, Cancelled)
-        assert cancelled.may_begin
         assert isinstance(world.stored(task).status, Cancelled)
+        world.wake()
+        assert world.workflows.running() == ()
 
 
 def test_a_question_of_the_second_attempt_is_asked_and_answered() -> None:
@@ -456,5 +457,5 @@ def test_a_tool_without_a_policy_has_one_attempt() -> None:
 
     task = fail(world, world.call())
 
-    assert task.attempt is None
+    assert not task.is_retried
     assert isinstance(task.status, Completed)

@@ -173,8 +173,7 @@ def test_an_earlier_version_that_frees_one_slot_leaves_the_others_to_be_reclaime
     """Versions that know races and not this field drop it with their next save."""
     world = with_most(3)
     task = world.call(EACH)
-    assert task.race is not None
-    world.store.tasks[task.key] = replace(world.stored(task), race=replace(task.race, slots=1))
+    world.store.tasks[task.key] = replace(world.stored(task), slots=1)
     world.end_arm(task, "a", WON)
     assert taken(world) == 2
 

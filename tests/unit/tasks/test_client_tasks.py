@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from stepwire.tasks.client_tasks import LONGEST_INTERVAL, ClientTask, Standing, client_task_of, standing_of
 from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
 from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest
-from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.task import InputRequired, Inputs, Task
 from tests.kits import World
+from tests.unit.tasks.advancing import advanced
 
 MADE = ClientTask(1, "a session", "a-task")
 json_values = st.recursive(
@@ -126,8 +126,8 @@ def test_a_task_of_a_client_is_no_news_of_ours() -> None:
     task = asking(1)
     later = task.last_updated_at + timedelta(minutes=1)
 
-    noted = advance(task, ClientTaskNoted(MADE), later)
-    closed = advance(noted, ClientTaskClosed(MADE), later)
+    noted = advanced(task, ClientTaskNoted(MADE), later)
+    closed = advanced(noted, ClientTaskClosed(MADE), later)
 
     assert noted.client_tasks == (MADE,)
     assert closed.client_tasks == ()
@@ -140,4 +140,4 @@ def test_a_task_that_has_ended_is_forgotten_once_its_question_is_closed() -> Non
     task = replace(asking(2), client_tasks=(ended, unwanted))
     made = ClientTask(2, "a session", "a-task")
 
-    assert advance(task, ClientTaskNoted(made), task.created_at).client_tasks == (unwanted, made)
+    assert advanced(task, ClientTaskNoted(made), task.created_at).client_tasks == (unwanted, made)

@@ -12,14 +12,18 @@ from stepwire.tasks.events import (
     ClientTaskClosed,
     ClientTaskNoted,
     InputRefused,
+    RunEnded,
+    RunNotRedriven,
+    StartPostponed,
     TaskEvent,
+    WorkBegun,
     WorkChecked,
     WorkCompleted,
     WorkConfirmed,
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -35,6 +39,7 @@ from stepwire.tasks.task import (
 )
 from tests.kits import World
 from tests.strategies import asking, ending_events, ends, events, moments, statuses, tasks, working
+from tests.unit.tasks.advancing import advanced
 
 RESULT = ToolResult('{"content":[]}', is_error=False)
 ERROR = TaskError(-32603, "it broke")
@@ -53,9 +58,12 @@ def test_a_working_task_reaches_the_status_of_the_event(event: TaskEvent, status
     """T10, X30."""
     task = World().call()
 
-    after = advance(task, event, task.created_at)
+    after = advanced(task, event, task.created_at)
 
     assert after.status == status
+
+
+_OF_RUNS = (RunEnded, RunNotRedriven, StartPostponed, WorkBegun)
 
 
 def stays_the_same_task(task: Task, event: TaskEvent, after: Task) -> None:
@@ -69,9 +77,9 @@ def stays_the_same_task(task: Task, event: TaskEvent, after: Task) -> None:
         progress=task.progress,
         client_tasks=task.client_tasks,
         states=task.states,
-        may_begin=task.may_begin,
+        runs=task.runs,
     )
-    assert after.may_begin == task.may_begin or isinstance(event, WorkStopped)
+    assert after.runs == task.runs or task.awaits_confirmation or after.has_ended or isinstance(event, _OF_RUNS)
     assert replace(unchanged, work=replace(after.work, terms=task.work.terms)) == task
 
 
@@ -115,7 +123,7 @@ STEP_RULES = (
 
 @given(tasks(statuses), events, moments)
 def test_every_step_keeps_every_rule(task: Task, event: TaskEvent, at: datetime) -> None:
-    after = advance(task, event, at)
+    after = advanced(task, event, at)
 
     for rule in STEP_RULES:
         rule(task, event, after)
@@ -124,9 +132,9 @@ def test_every_step_keeps_every_rule(task: Task, event: TaskEvent, at: datetime)
 @given(tasks(statuses), events, moments)
 def test_a_repeated_event_leaves_the_status_unchanged(task: Task, event: TaskEvent, at: datetime) -> None:
     """X30: except for a question that is asked again, which counts each time."""
-    first = advance(task, event, at)
+    first = advanced(task, event, at)
 
-    second = advance(first, event, at)
+    second = advanced(first, event, at)
 
     assert second.status == first.status or isinstance(event, InputRefused)
 
@@ -134,12 +142,12 @@ def test_a_repeated_event_leaves_the_status_unchanged(task: Task, event: TaskEve
 @given(tasks(ends), events, moments)
 def test_an_ended_task_ignores_any_event(task: Task, event: TaskEvent, at: datetime) -> None:
     """T10, X30."""
-    assert advance(task, event, at) is task
+    assert advanced(task, event, at) is task
 
 
 @given(tasks(working | ends), moments)
 def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: datetime) -> None:
-    after = advance(task, WorkChecked(), at)
+    after = advanced(task, WorkChecked(), at)
 
     assert (after.status, after.last_updated_at) == (task.status, task.last_updated_at)
 
@@ -147,7 +155,7 @@ def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: 
 @given(tasks(working | asking), ending_events, moments)
 def test_an_end_has_the_time_of_its_event_and_clears_all_questions(task: Task, event: TaskEvent, at: datetime) -> None:
     """No state waits for an answer any more, and tokens are secrets."""
-    after = advance(task, event, at)
+    after = advanced(task, event, at)
 
     assert after.has_ended
     assert (after.inputs, after.input_requests) == (Inputs(), ())
@@ -163,11 +171,11 @@ def test_the_first_end_wins_over_all_later_events(
     task: Task, history: list[tuple[TaskEvent, datetime]], first: TaskEvent, at: datetime
 ) -> None:
     """T10, T23: repeated, reordered and contradicting events."""
-    ended = advance(task, first, at)
+    ended = advanced(task, first, at)
 
     after = ended
     for event, later in history:
-        after = advance(after, event, later)
+        after = advanced(after, event, later)
 
     assert ended.has_ended
     assert after is ended
@@ -178,6 +186,6 @@ def test_the_message_of_an_error_is_cut_in_the_status_but_complete_in_the_error(
     task = World().call()
     error = TaskError(-32603, "x" * (LONGEST_MESSAGE + 1))
 
-    after = advance(task, WorkFailed(error), task.created_at)
+    after = advanced(task, WorkFailed(error), task.created_at)
 
     assert after.status == Failed(error, "x" * LONGEST_MESSAGE)

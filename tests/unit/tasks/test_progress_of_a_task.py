@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.tasks.events import ProgressReported, StateEntered, TaskEvent
-from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.task import LONGEST_MESSAGE, ItemCount, Progress, Task, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import World
 from tests.strategies import amounts, asking, ends, events, moments, progress_events, tasks, working
+from tests.unit.tasks.advancing import advanced
 
 
 def after(reports: Iterable[TaskEvent]) -> Task:
     """Return a task after some events at the same time."""
-    return reduce(lambda task, event: advance(task, event, START_OF_TIME), reports, World().call())
+    return reduce(lambda task, event: advanced(task, event, START_OF_TIME), reports, World().call())
 
 
 def reported(done: float, message: str | None = None) -> ProgressReported:
@@ -27,7 +27,7 @@ def reported(done: float, message: str | None = None) -> ProgressReported:
 @given(tasks(working | asking), events, moments)
 def test_progress_never_decreases(task: Task, event: TaskEvent, at: datetime) -> None:
     """T33."""
-    then = advance(task, event, at)
+    then = advanced(task, event, at)
 
     if task.progress is not None:
         assert then.progress is not None
@@ -37,7 +37,7 @@ def test_progress_never_decreases(task: Task, event: TaskEvent, at: datetime) ->
 @given(tasks(ends), progress_events, moments)
 def test_an_ended_task_makes_no_progress(task: Task, event: TaskEvent, at: datetime) -> None:
     """T33."""
-    assert advance(task, event, at) is task
+    assert advanced(task, event, at) is task
 
 
 @given(st.lists(amounts, min_size=1))
@@ -73,8 +73,8 @@ def test_a_report_without_a_message_keeps_the_last_message() -> None:
 def test_a_report_without_higher_progress_is_ignored() -> None:
     once = after([reported(40, "reading")])
 
-    assert advance(once, reported(40, "still reading"), START_OF_TIME) is once
-    assert advance(once, reported(39.9, "back again"), START_OF_TIME) is once
+    assert advanced(once, reported(40, "still reading"), START_OF_TIME) is once
+    assert advanced(once, reported(39.9, "back again"), START_OF_TIME) is once
 
 
 def test_a_long_message_is_cut() -> None:
@@ -92,13 +92,13 @@ def test_the_name_of_the_state_is_shown_while_the_workflow_reports_nothing() -> 
 def test_the_name_of_the_state_never_replaces_a_report() -> None:
     told = after([reported(40, "reading")])
 
-    assert advance(told, StateEntered("Reading"), START_OF_TIME) is told
+    assert advanced(told, StateEntered("Reading"), START_OF_TIME) is told
 
 
 def test_the_same_state_again_is_no_change() -> None:
     once = after([StateEntered("Reading")])
 
-    assert advance(once, StateEntered("Reading"), START_OF_TIME) is once
+    assert advanced(once, StateEntered("Reading"), START_OF_TIME) is once
 
 
 def counted(done: int, total: int = 1_000, failed: int = 0, state: str = "Convert") -> StateEntered:
@@ -117,7 +117,7 @@ def test_the_items_of_a_distributed_map_are_progress_with_words() -> None:
 def test_an_older_count_of_the_same_items_is_ignored() -> None:
     task = after([counted(400)])
 
-    assert advance(task, counted(399), START_OF_TIME) is task
+    assert advanced(task, counted(399), START_OF_TIME) is task
 
 
 def test_a_second_distributed_map_begins_anew_and_a_plain_state_has_no_count() -> None:
@@ -129,4 +129,4 @@ def test_a_report_of_the_workflow_replaces_a_count_and_is_never_replaced_by_one(
     told = after([counted(400), reported(40, "converting")])
 
     assert told.progress == Progress(40, 100)
-    assert advance(told, counted(500), START_OF_TIME) is told
+    assert advanced(told, counted(500), START_OF_TIME) is told

@@ -30,7 +30,7 @@ from stepwire.tasks.inputs import (
     UndeliveredAnswer,
     WorkflowInput,
 )
-from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import LONGEST_MESSAGE, Completed, InputRequired, Inputs, Task, Terms, ToolResult, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import World
@@ -44,6 +44,7 @@ from tests.strategies import (
     tasks,
     working,
 )
+from tests.unit.tasks.advancing import advanced
 
 FORM = FormElicitation("May it go on?", '{"type":"object","properties":{}}')
 YES = InputResponse(Action.ACCEPT, "{}")
@@ -63,7 +64,7 @@ def asked(key: str = "approval", token: str = "token", expires_at: datetime | No
 
 def lived(history: Iterable[tuple[TaskEvent, datetime]]) -> list[Task]:
     """Return a new task, and the task after each event."""
-    return list(accumulate(history, lambda task, step: advance(task, *step), initial=World().call()))
+    return list(accumulate(history, lambda task, step: advanced(task, *step), initial=World().call()))
 
 
 def after(*history: TaskEvent) -> Task:
@@ -144,7 +145,7 @@ def test_answers_to_unknown_keys_change_nothing(task: Task, at: datetime) -> Non
     """X16."""
     task = as_of(task, at)
 
-    assert advance(task, InputAnswered({"of another": YES}), at) is task
+    assert advanced(task, InputAnswered({"of another": YES}), at) is task
 
 
 # --------------------------------------------------------------------------------------------------------------- asking
@@ -153,7 +154,7 @@ def test_answers_to_unknown_keys_change_nothing(task: Task, at: datetime) -> Non
 def test_a_question_makes_the_task_require_input_and_says_when_it_was_asked() -> None:
     task = World().call()
 
-    then = advance(task, asked("approval", "token", START_OF_TIME + SECOND), START_OF_TIME + SECOND / 2)
+    then = advanced(task, asked("approval", "token", START_OF_TIME + SECOND), START_OF_TIME + SECOND / 2)
 
     question = InputRequest("approval", 1, FORM, Callback("token"), START_OF_TIME + SECOND)
     assert then.status == InputRequired((question,))
@@ -181,14 +182,14 @@ def test_a_key_with_a_suffix_does_not_collide_with_an_authors_key() -> None:
 def test_the_same_token_asked_twice_is_one_question() -> None:
     once = after(asked("a", "1"))
 
-    assert advance(once, asked("a", "1"), START_OF_TIME) is once
+    assert advanced(once, asked("a", "1"), START_OF_TIME) is once
 
 
 def test_a_duplicate_request_after_the_answer_is_ignored() -> None:
     """The answer is recorded, so it is not asked again."""
     answered = after(asked("a", "1"), InputAnswered({"a": YES}))
 
-    assert advance(answered, asked("a", "1"), START_OF_TIME) is answered
+    assert advanced(answered, asked("a", "1"), START_OF_TIME) is answered
 
 
 def test_the_status_message_is_kept_while_a_question_is_open() -> None:
@@ -233,13 +234,13 @@ def test_a_duplicate_answer_is_ignored() -> None:
     """X16."""
     once = after(asked("a", "1"), InputAnswered({"a": YES}))
 
-    assert advance(once, InputAnswered({"a": NO}), START_OF_TIME) is once
+    assert advanced(once, InputAnswered({"a": NO}), START_OF_TIME) is once
 
 
 def test_an_answer_after_the_expiry_is_ignored() -> None:
     task = after(asked("a", "1", START_OF_TIME + SECOND))
 
-    then = advance(task, InputAnswered({"a": YES}), START_OF_TIME + SECOND)
+    then = advanced(task, InputAnswered({"a": YES}), START_OF_TIME + SECOND)
 
     assert then.status == Working()
     assert then.inputs.undelivered == ()
@@ -248,7 +249,7 @@ def test_an_answer_after_the_expiry_is_ignored() -> None:
 def test_a_delivered_answer_is_removed() -> None:
     task = after(asked("a", "1"), asked("b", "2"), InputAnswered({"a": YES, "b": NO}))
 
-    then = advance(task, AnswersDelivered(frozenset({"1", "of nobody"})), START_OF_TIME)
+    then = advanced(task, AnswersDelivered(frozenset({"1", "of nobody"})), START_OF_TIME)
 
     assert then.inputs.undelivered == (UndeliveredAnswer("2", NO),)
     assert then.inputs.used_keys == ("a", "b")
@@ -257,7 +258,7 @@ def test_a_delivered_answer_is_removed() -> None:
 def test_a_delivery_is_invisible_to_the_client() -> None:
     task = after(asked("a", "1"), InputAnswered({"a": YES}))
 
-    then = advance(task, AnswersDelivered(frozenset({"1"})), START_OF_TIME + SECOND)
+    then = advanced(task, AnswersDelivered(frozenset({"1"})), START_OF_TIME + SECOND)
 
     assert (then.status, then.last_updated_at) == (task.status, task.last_updated_at)
 
@@ -269,7 +270,7 @@ def test_a_repeated_question_has_another_key_and_number_and_the_reason() -> None
     """X14: clients answer each key once."""
     task = after(asked("a", "1"), asked("b", "2"))
 
-    then = advance(task, InputRefused({"a": "amount must be a number"}), START_OF_TIME)
+    then = advanced(task, InputRefused({"a": "amount must be a number"}), START_OF_TIME)
 
     first, second = then.input_requests
     assert (first.key, first.number, first.refusal) == ("a#3", 3, "amount must be a number")
@@ -298,13 +299,13 @@ def test_no_author_can_use_the_key_of_a_repeated_question() -> None:
 def test_an_unknown_question_is_not_asked_again() -> None:
     task = after(asked("a", "1"))
 
-    assert advance(task, InputRefused({"b": "wrong"}), START_OF_TIME) is task
+    assert advanced(task, InputRefused({"b": "wrong"}), START_OF_TIME) is task
 
 
 def test_an_answered_question_is_not_asked_again() -> None:
     task = after(asked("a", "1"), InputAnswered({"a": YES}))
 
-    assert advance(task, InputRefused({"a": "wrong"}), START_OF_TIME) is task
+    assert advanced(task, InputRefused({"a": "wrong"}), START_OF_TIME) is task
 
 
 def test_the_refusal_of_an_answer_has_a_bounded_length() -> None:
@@ -334,7 +335,7 @@ def unconfirmed() -> Task:
 
 
 def test_a_confirmed_task_has_the_confirmed_input() -> None:
-    then = advance(unconfirmed(), WorkConfirmed(Terms('{"a":1}')), START_OF_TIME)
+    then = advanced(unconfirmed(), WorkConfirmed(Terms('{"a":1}')), START_OF_TIME)
 
     assert then.status == Working()
     assert then.work.terms == Terms('{"a":1}')
@@ -344,30 +345,30 @@ def test_a_confirmed_task_has_the_confirmed_input() -> None:
 def test_a_confirmed_task_ignores_a_second_confirmation() -> None:
     task = after(asked())
 
-    assert advance(task, WorkConfirmed(Terms('{"a":1}')), START_OF_TIME) is task
+    assert advanced(task, WorkConfirmed(Terms('{"a":1}')), START_OF_TIME) is task
 
 
 def test_a_declined_task_is_completed_with_the_decline() -> None:
-    then = advance(unconfirmed(), WorkDeclined(DECLINED), START_OF_TIME)
+    then = advanced(unconfirmed(), WorkDeclined(DECLINED), START_OF_TIME)
 
     assert then.status == Completed(DECLINED)
 
 
 def test_a_running_task_cannot_be_declined() -> None:
     """What was answered first counts."""
-    begun = advance(unconfirmed(), WorkConfirmed(Terms("{}")), START_OF_TIME)
+    begun = advanced(unconfirmed(), WorkConfirmed(Terms("{}")), START_OF_TIME)
 
-    assert advance(begun, WorkDeclined(DECLINED), START_OF_TIME) is begun
+    assert advanced(begun, WorkDeclined(DECLINED), START_OF_TIME) is begun
 
 
 def test_an_answer_for_a_state_does_not_answer_a_confirmation() -> None:
     task = unconfirmed()
 
-    assert advance(task, InputAnswered({"confirm": YES}), START_OF_TIME) is task
+    assert advanced(task, InputAnswered({"confirm": YES}), START_OF_TIME) is task
 
 
 def test_a_task_cancelled_before_its_confirmation_cannot_be_confirmed() -> None:
     """T23."""
-    cancelled = advance(unconfirmed(), WorkStopped("cancelled"), START_OF_TIME)
+    cancelled = advanced(unconfirmed(), WorkStopped("cancelled"), START_OF_TIME)
 
-    assert advance(cancelled, WorkConfirmed(Terms("{}")), START_OF_TIME) is cancelled
+    assert advanced(cancelled, WorkConfirmed(Terms("{}")), START_OF_TIME) is cancelled

@@ -1,4 +1,4 @@
-"""Races: which ends count, which arm starts when, and what callers read of it."""
+"""Several runs of a task: which ends count, which run starts when, and what callers read of it."""
 
 from datetime import timedelta
 from typing import Final
@@ -7,97 +7,119 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepwire.tasks.ids import task_key_from_execution
-from stepwire.tasks.races import LONGEST_ERROR, META_RACE, ArmEnd, Race, Standing, after_end
-from stepwire.tasks.retries import Attempt, Retry
+from stepwire.tasks.events import RunEnded, WorkCompleted
+from stepwire.tasks.ids import LETTERS, task_key_from_execution
+from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.runs import (
+    LONGEST_ERROR,
+    META_RACE,
+    Pending,
+    Retry,
+    RunEnd,
+    RunState,
+    begun,
+    result_meta,
+    successes,
+)
+from stepwire.tasks.task import Task, ToolResult
 from tests.fakes import START_OF_TIME
 from tests.kits import World
 from tests.races import arms, racing
 
 NOW: Final = START_OF_TIME
-LATER: Final = NOW + timedelta(days=1)
-ENDS: Final = st.sampled_from([one for one in Standing if one is not Standing.OPEN])
+ENDS: Final = st.sampled_from([one for one in RunState if one is not RunState.OPEN])
 RETRY: Final = Retry(2, ("States.ALL",), delay=timedelta(minutes=1))
+THEN: Final = WorkCompleted(ToolResult('{"content":[]}', is_error=False))
 
 
-def end(letter: str, standing: Standing = Standing.FAILED, run: int = 1, error: str | None = None) -> ArmEnd:
-    return ArmEnd(letter, run, 0 if error else 10, standing, error, "Busy", "it broke")
+def a_race(count: int = 2, *delays: float, quorum: int = 1, retry: Retry | None = None) -> Task:
+    task = World().call(racing(count, *delays, quorum=quorum, retry=retry))
+    return replace(task, runs=begun(arms(count, delays), NOW), ttl=timedelta(days=1), created_at=NOW)
 
 
-def ended(race: Race, *ends: ArmEnd) -> Race:
+def end(
+    letter: str, state: RunState = RunState.FAILED, execution: int = 1, error: str | None = None, text: str = "it broke"
+) -> RunEnd:
+    return RunEnd(LETTERS.index(letter), execution, 0 if error else 10, state, error, "Busy", text)
+
+
+def ended(task: Task, *ends: RunEnd) -> Task:
     for one in ends:
-        race = after_end(race, one, "a task", NOW, LATER)
-    return race
+        task = advance(task, RunEnded(one, THEN), NOW).task
+    return task
+
+
+def due(task: Task) -> str:
+    """Return the letters of the runs that are due."""
+    return "".join(LETTERS[index] for index in task.due_runs(NOW))
+
+
+def to_be_stopped(task: Task) -> str:
+    return "".join(LETTERS[index] for index in task.runs_pending(Pending.STOP))
 
 
 @given(st.integers(2, 5).flatmap(lambda count: st.tuples(st.just(count), st.integers(1, count))), st.data())
-def test_in_any_order_of_ends_there_is_a_winner_or_the_race_is_lost_and_both_stay(
+def test_in_any_order_of_ends_the_task_ends_once_as_soon_as_the_quorum_is_reached_or_cannot_be(
     size: tuple[int, int], data: st.DataObject
 ) -> None:
     count, quorum = size
-    race, decided = Race(arms(count), quorum), False
+    task, good, bad, final = a_race(count, quorum=quorum), 0, 0, None
     order = data.draw(st.permutations("abcde"[:count]))
     for letter in [*order, *order]:  # each twice
-        race = ended(race, end(letter, data.draw(ENDS)))
-        is_decided = race.winner is not None or race.is_lost
-        assert is_decided or not decided
-        decided = is_decided
+        how = data.draw(ENDS)
+        if task.runs[LETTERS.index(letter)].is_open and not task.has_ended:
+            good, bad = good + (how is RunState.SUCCEEDED), bad + (how is not RunState.SUCCEEDED)
+        task = ended(task, end(letter, how))
+        assert task.has_ended is (good >= quorum or bad > count - quorum)
+        assert final is None or task is final
+        final = task if task.has_ended else None
 
-    assert (race.winner is None) is race.is_lost
-    assert sorted(arm.place for arm in race.arms if arm.place) == list(range(1, race.successes + 1))
+    assert (task.winner is not None) is (good >= quorum)
+    assert sorted(run.place for run in task.runs if run.place) == list(range(1, successes(task.runs) + 1))
 
 
-def test_an_arm_that_has_ended_never_changes() -> None:
-    race = ended(Race(arms()), end("a"))
+def test_a_run_that_has_ended_never_changes() -> None:
+    task = ended(a_race(3), end("a"))
 
-    assert ended(race, end("a", Standing.SUCCEEDED)) is race
+    assert ended(task, end("a", RunState.SUCCEEDED)) is task
 
 
 def test_an_end_of_an_earlier_attempt_changes_nothing() -> None:
-    race = Race(tuple(replace(arm, attempt=Attempt(RETRY)) for arm in arms()))
-    second = ended(race, end("a", error="Busy"))
+    second = ended(a_race(3, retry=RETRY), end("a", error="Busy"))
 
-    assert second.arm("a").attempt.begins_at == NOW + timedelta(minutes=1)
+    assert second.runs[0].attempt.begins_at == NOW + timedelta(minutes=1)
     assert ended(second, end("a", error="Busy")) is second
-    assert ended(second, end("a", run=2, error="Busy")).arm("a").standing is Standing.FAILED
+    assert ended(second, end("a", execution=2, error="Busy")).runs[0].state is RunState.FAILED
 
 
-def test_no_attempt_of_an_arm_begins_after_the_expiry() -> None:
-    race = Race(tuple(replace(arm, attempt=Attempt(RETRY)) for arm in arms()))
+def test_no_attempt_of_a_run_begins_after_the_expiry() -> None:
+    task = replace(a_race(3, retry=RETRY), ttl=timedelta(minutes=1))
 
-    after = after_end(race, end("a", error="Busy"), "a task", NOW, NOW + timedelta(minutes=1))
-
-    assert after.arm("a").standing is Standing.FAILED
+    assert ended(task, end("a", error="Busy")).runs[0].state is RunState.FAILED
 
 
-def test_a_failure_starts_as_many_waiting_arms_as_the_quorum_lacks() -> None:
-    race = Race(arms(5, (0, 0, 30, 20, 10)), quorum=2).begun(NOW)
-
-    one = ended(race, end("a"))
+def test_a_failure_starts_as_many_waiting_runs_as_the_quorum_lacks() -> None:
+    one = ended(a_race(5, 0, 0, 30, 20, 10, quorum=2), end("a"))
     two = ended(one, end("b"))
 
-    assert [arm.letter for arm in one.due(NOW)] == ["b", "e"]
-    assert [arm.letter for arm in two.due(NOW)] == ["d", "e"]
+    assert due(one) == "be"
+    assert due(two) == "de"
 
 
-def test_a_failure_starts_no_arm_while_enough_others_run() -> None:
-    race = Race(arms(3, (0, 0, 30))).begun(NOW)
-
-    assert [arm.letter for arm in ended(race, end("a")).due(NOW)] == ["b"]
+def test_a_failure_starts_no_run_while_enough_others_run() -> None:
+    assert due(ended(a_race(3, 0, 0, 30), end("a"))) == "b"
 
 
-def test_arms_that_become_due_before_an_end_is_saved_may_run() -> None:
-    race = Race(arms(3, (0, 30, 3600))).begun(NOW)
+def test_runs_that_become_due_before_an_end_is_saved_are_to_be_stopped() -> None:
+    task = ended(a_race(4, 0, 0, 30, 3600), end("a", RunState.SUCCEEDED))
 
-    assert [arm.letter for arm in race.left_running(NOW)] == ["a", "b"]
-    assert [arm.letter for arm in race.left_running(NOW, NOW)] == ["a"]
-    assert [arm.letter for arm in race.left_running(NOW, NOW + timedelta(hours=2))] == ["a", "b"]
+    assert to_be_stopped(task) == "bc"
 
 
-def test_the_result_says_what_became_of_each_arm() -> None:
-    race = ended(Race(arms(4, (0, 0, 0, 3600))).begun(NOW), end("a"), end("b", Standing.SUCCEEDED))
+def test_the_result_says_what_became_of_each_run() -> None:
+    task = ended(a_race(4, 0, 0, 0, 3600), end("a"), end("b", RunState.SUCCEEDED))
 
-    assert race.result_meta(NOW) == {
+    assert result_meta(task.runs, task.quorum, NOW) == {
         META_RACE: {
             "winner": "slow",
             "arms": [
@@ -110,19 +132,20 @@ def test_the_result_says_what_became_of_each_arm() -> None:
     }
 
 
-def test_the_errors_of_arms_are_short_enough_for_the_head_of_a_task() -> None:
-    race = ended(Race(arms()), replace(end("a"), text="x" * 1_000))
+def test_the_errors_of_runs_are_short_enough_for_the_head_of_a_task() -> None:
+    task = ended(a_race(3), end("a", text="x" * 1_000))
 
-    assert len(race.arm("a").error) == LONGEST_ERROR
+    assert len(task.runs[0].error) == LONGEST_ERROR
 
 
 def test_the_names_of_all_executions_lead_to_their_task() -> None:
     task = World().call(racing(5, retry=Retry(10, ("States.ALL",))))
-    assert task.race is not None
 
-    for arm in task.race.arms:
-        for run in (1, 2, 10):
-            name = task.execution_of(replace(arm, attempt=replace(arm.attempt, run=run))).name
+    for index, run in enumerate(task.runs):
+        for number in (1, 2, 10):
+            changed = replace(run, attempt=replace(run.attempt, execution=number))
+            runs = (*task.runs[:index], changed, *task.runs[index + 1 :])
+            name = replace(task, runs=runs).execution_of(index).name
             assert task_key_from_execution(name) == task.key
             assert len(name) <= 80 - len("stepwire-pref") + len("sw-") + 10
     assert task_key_from_execution(f"{task.execution.name[:-1]}f") is None

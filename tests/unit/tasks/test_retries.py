@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwire.tasks.retries import Attempt, Retry, begun_text, delay_before, matches, next_attempt, retry_text
+from stepwire.tasks.runs import Attempt, Retry, begun_text, delay_before, matches, next_attempt, retry_text
 from tests.fakes import START_OF_TIME
 
 ALL = Retry(3, ("States.ALL",))
@@ -75,28 +75,28 @@ def test_jitter_is_a_part_of_the_delay(seed: str, number: int) -> None:
 
 
 def test_a_restart_has_an_execution_of_its_own() -> None:
-    second = next_attempt(Attempt(ALL), "Busy", "a task", NOW)
+    second = next_attempt(Attempt(), ALL, "Busy", "a task", NOW)
     assert second is not None
-    third = next_attempt(second, "Busy", "a task", NOW)
+    third = next_attempt(second, ALL, "Busy", "a task", NOW)
     assert third is not None
 
-    assert (second.suffix, third.suffix) == ("-r2", "-r3")
+    assert (second.execution, third.execution) == (2, 3)
     assert not third.is_redriven
     assert second.begins_at == NOW + timedelta(seconds=1)
-    assert next_attempt(third, "Busy", "a task", NOW) is None
+    assert next_attempt(third, ALL, "Busy", "a task", NOW) is None
 
 
 def test_a_redrive_keeps_the_execution() -> None:
-    second = next_attempt(Attempt(Retry(3, ("States.ALL",), redrives=True)), "Busy", "a task", NOW)
+    second = next_attempt(Attempt(), Retry(3, ("States.ALL",), redrives=True), "Busy", "a task", NOW)
 
     assert second is not None
-    assert (second.run, second.redrives, second.suffix) == (1, 1, "")
+    assert (second.execution, second.redrives) == (1, 1)
     assert second.is_of(1, 1)
     assert not second.is_of(1, 0)
 
 
 def test_an_error_that_the_policy_does_not_name_has_no_next_attempt() -> None:
-    assert next_attempt(Attempt(Retry(3, ("OutOfStock",))), "Busy", "a task", NOW) is None
+    assert next_attempt(Attempt(), Retry(3, ("OutOfStock",)), "Busy", "a task", NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_an_error_that_the_policy_does_not_name_has_no_next_attempt() -> None:
     ],
 )
 def test_a_task_says_which_attempt_is_next(after: str, delay: timedelta, text: str) -> None:
-    attempt = Attempt(ALL, number=2, begins_at=NOW + delay, after=after)
+    attempt = Attempt(number=2, begins_at=NOW + delay, after=after)
 
-    assert retry_text(attempt, NOW) == text
-    assert begun_text(text, attempt, NOW + delay) == text.partition(", next at")[0].removesuffix(".") + "."
-    assert begun_text("Half of it is done.", attempt, NOW + delay) == "Half of it is done."
+    assert retry_text(attempt, ALL, NOW) == text
+    assert begun_text(text, attempt, ALL, NOW + delay) == text.partition(", next at")[0].removesuffix(".") + "."
+    assert begun_text("Half of it is done.", attempt, ALL, NOW + delay) == "Half of it is done."

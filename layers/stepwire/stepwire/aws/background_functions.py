@@ -21,7 +21,7 @@ from stepwire.aws.clients import (
     patient_step_functions_client,
     step_functions_client,
 )
-from stepwire.aws.publishing.wake_ups import arm_to_wake, task_to_wake
+from stepwire.aws.publishing.wake_ups import run_to_wake, task_to_wake
 from stepwire.aws.settings import read_table_name, read_usage_limits
 from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.table_stream import expired_task_of
@@ -67,7 +67,7 @@ class ExecutionEventsHandler:
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
         """Begin the attempt of a task; yield what makes the queue deliver the message again."""
         try:
-            self._events.engine.attempts.wake(task_to_wake(message), arm_to_wake(message))
+            self._events.engine.runs.wake(task_to_wake(message), run_to_wake(message))
         except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}

@@ -40,10 +40,10 @@ from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.published import LiveCatalog
 from stepwire.catalog.tools import Catalog, read_catalog
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.attempts import NoWakeUps
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.ports import Clock, WakeUps
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.runs import NoWakeUps
 from stepwire.errors import AccessDenied, AtQuota, NeedsOperator, NotSignedIn
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal

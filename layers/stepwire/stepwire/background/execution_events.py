@@ -11,7 +11,7 @@ from stepwire.audit import EndSource
 from stepwire.engine.assembly import Engine
 from stepwire.engine.follow_ups import was_redriven
 from stepwire.errors import WorkflowsUnavailable
-from stepwire.tasks.events import ProgressReported, progress_of_arm
+from stepwire.tasks.events import ProgressReported, progress_of
 from stepwire.tasks.outcomes import (
     ExecutionFailed,
     ExecutionState,
@@ -55,32 +55,29 @@ class ExecutionEvents(Struct, frozen=True):
         if task is None:
             return
         if task.has_ended:
-            self.engine.attempts.finish(task, change.execution)
+            self.engine.runs.finish(task, change.execution)
             return
-        letter = task.letter_of(change.execution)
-        if letter is None:
-            return
-        execution = task.executions[letter]
-        state = self._with_output(change, execution)
+        run = task.open_run_of(change.execution)
+        if run is None:
+            return  # of an attempt that is over
+        state = self._with_output(change, task.execution_of(run))
         if isinstance(state, (Running, Missing)):
             return
-        self.engine.attempts.record_end(task, execution, state, EndSource.EVENT)
+        self.engine.runs.record_end(task, run, state, EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""
         task = self.engine.recorder.load_for(made.execution)
-        letter = None if task is None or task.has_ended else task.letter_of(made.execution)
-        if task is None or letter is None:
+        run = None if task is None or task.has_ended else task.open_run_of(made.execution)
+        if task is None or run is None:
             return
         reported = ProgressReported(made.progress, made.message)
-        self.engine.recorder.record(
-            task, reported if task.race is None else progress_of_arm(reported, task.race.arm(letter))
-        )
+        self.engine.recorder.record(task, progress_of(reported, task.runs[run]))
 
     def _task_after_redrive(self, change: ExecutionStatusChange) -> Task | None:
-        """Return the task that an execution works for, or worked for in a race; None if there is none."""
+        """Return the task that an execution works for, or worked for beside others; None if there is none."""
         task, state = self.engine.recorder.load_for(change.execution), change.state
-        if task is None or not task.has_ended or task.race is not None:
+        if task is None or not task.has_ended or len(task.runs) > 1:
             return task
         if isinstance(state, Missing | Unreadable) or not was_redriven(task, state):
             return None

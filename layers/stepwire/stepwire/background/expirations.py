@@ -4,11 +4,14 @@ No reader can see such a task any more, so its execution is stopped and its slot
 duplicate and late records are harmless.
 """
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.assembly import Ports
 from stepwire.tasks.ids import slot_names
+from stepwire.tasks.runs import Pending, RunState
 from stepwire.tasks.task import Task
 
 
@@ -23,15 +26,15 @@ class Expirations(Struct, frozen=True):
         Raises:
             Exception: Step Functions or the store did not answer; the record must be delivered again.
         """
-        if task.may_begin:
-            self._stop(task, "The task had ended before its execution began.")
         if task.has_ended:
+            self._stop(task, task.runs_pending(Pending.STOP), "The task had ended before its execution began.")
             return
         if not task.awaits_confirmation:
-            self._stop(task, "The task expired.")
+            runs = [index for index, run in enumerate(task.runs) if run.state in {RunState.OPEN, RunState.REFUSED}]
+            self._stop(task, runs, "The task expired.")
         self.ports.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         self.ports.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
 
-    def _stop(self, task: Task, cause: str) -> None:
-        for execution in task.to_be_stopped:
-            self.ports.workflows.stop(execution, cause)
+    def _stop(self, task: Task, runs: Iterable[int], cause: str) -> None:
+        for run in runs:
+            self.ports.workflows.stop(task.execution_of(run), cause)

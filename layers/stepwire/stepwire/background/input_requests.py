@@ -66,14 +66,14 @@ class Question(Struct, frozen=True):
 
 
 class _Asker(Struct, frozen=True):
-    """A task, and the arm whose workflow asks; without a race, the empty letter."""
+    """A task, and the index of the run whose workflow asks."""
 
     task: Task
-    letter: str
+    run: int
 
     @property
     def execution(self) -> Execution:
-        return self.task.executions[self.letter]
+        return self.task.execution_of(self.run)
 
 
 class InputRequests(Struct, frozen=True):
@@ -111,7 +111,7 @@ class InputRequests(Struct, frozen=True):
             self.engine.ports.workflows.fail_callback(question.token, INVALID, exceeded)
             return
         expires_at = None if timeout is None else self.engine.recorder.now() + timeout
-        destination = Callback(question.token, asking.letter, _asking_of(question, self.engine.recorder.now()))
+        destination = Callback(question.token, asking.run, _asking_of(question, self.engine.recorder.now()))
         requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
         after = self.engine.recorder.record(task, requested)
         if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
@@ -144,8 +144,8 @@ class InputRequests(Struct, frozen=True):
                 return None
             if task_key_from_execution(asking.name) is not None:
                 task = self.engine.recorder.load_for(asking)
-                letter = None if task is None else task.letter_of(asking)
-                return None if task is None or letter is None else _Asker(task, letter)
+                run = None if task is None else task.open_run_of(asking)
+                return None if task is None or run is None else _Asker(task, run)
             asking = self._starter_of(asking)
         return None
 

@@ -8,17 +8,15 @@ costs one read: what is read or called for each task by itself bounds how many t
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from stepwire.background.expirations import Expirations
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.assembly import Engine, Ports
-from stepwire.errors import SaveConflict, WorkflowsUnavailable
+from stepwire.errors import WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Execution, Task
@@ -131,7 +129,7 @@ class _Run(Struct, dict=True):
             return False
         if now - task.checked_at < self.sweep.interval:
             return True  # the index knows the time of the last check in steps
-        if not all(map(self._running.contains, task.running_at(now).values())):
+        if not all(map(self._running.contains, map(task.execution_of, task.due_runs(now)))):
             return False
         self._deliver(task)
         return True
@@ -144,7 +142,7 @@ class _Run(Struct, dict=True):
             return  # the index is eventually consistent
         if task.has_ended:
             self._await_check()
-            self._stop_late_execution(task)
+            self.engine.runs.stop_pending(task, is_late=True)  # whoever may have started a run is done by now
         elif task.expires_at <= now:
             self._await_check()
             Expirations(self.engine.ports).record(task)
@@ -154,15 +152,6 @@ class _Run(Struct, dict=True):
         else:
             self._await_check()
             self.engine.upkeep.after_upkeep(as_of(task, now))
-
-    def _stop_late_execution(self, task: Task) -> None:
-        """Stop an execution that was started although its task has ended; the starting request has finished by now."""
-        if task.race is not None:
-            self.engine.attempts.races.stop_losers(task, is_late=True)
-            return
-        self.engine.ports.workflows.stop(task.execution, "The task had ended before its execution began.")
-        with suppress(SaveConflict):
-            self.engine.recorder.store.save(replace(task, may_begin=False))
 
     def _deliver(self, task: Task) -> None:
         """Skip a running task, except for delivering its pending answers."""

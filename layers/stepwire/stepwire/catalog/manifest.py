@@ -304,13 +304,13 @@ class Manifest(Fields):
     def tool(self) -> Tool:
         """Return the tool, with its state machines as they are named here."""
         retry = self.retry and self.retry.policy()
-        race = self.race and self.race.race(self.state_machine, self.role, retry)
+        race = self.race and self.race.plan(self.state_machine, self.role)
         return Tool(
             name=self.name,
             title=self.title,
             description=self.description,
             # A race is also known by its first arm, wherever one machine stands for a tool.
-            state_machine_arn=race.arms[0].state_machine_arn if race else self.state_machine or "",
+            state_machine_arn=race.runs[0].state_machine_arn if race else self.state_machine or "",
             role="" if race else self.role or "",
             input_schema=write(self.input_schema),
             output_schema=None if self.output_schema is None else write(self.output_schema),

@@ -15,10 +15,8 @@ from stepwire.catalog import tools
 from stepwire.catalog.manifest_faults import invisible_faults
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.expressions import InvalidExpression, expression_of
-from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
-from stepwire.tasks.races import LARGEST_CONSTANTS, MOST_ARMS, NO_RETRY, Arm, Race
-from stepwire.tasks.retries import ALL, MOST_ATTEMPTS, Attempt, Retry
+from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
 from stepwire.tasks.shaping import template_of
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved
@@ -246,9 +244,9 @@ class ArmFields(Fields):
 class RaceFields(Fields):
     """State machines that work on one call at the same time: enough successes decide it."""
 
-    arms: list[ArmFields] = Field(min_length=2, max_length=MOST_ARMS)
+    arms: list[ArmFields] = Field(min_length=2, max_length=MOST_RUNS)
     """The state machines that race, two to five: a list of these fields."""
-    quorum: int = Field(default=1, ge=1, le=MOST_ARMS, strict=True)
+    quorum: int = Field(default=1, ge=1, le=MOST_RUNS, strict=True)
     """How many arms must succeed. The result is that of the arm with which there are enough."""
     slots: Literal["one", "each"] = "one"
     """How many of its caller's `MostActiveTasks` a call takes: `one`, or one for `each` arm."""
@@ -271,27 +269,24 @@ class RaceFields(Fields):
             raise ValueError(f"at arms: the constants of all arms together are larger than {LARGEST_CONSTANTS} bytes")
         return self
 
-    def race(self, state_machine: str | None, role: str | None, retry: Retry | None) -> Race:
-        """Return the race of the tool.
+    def plan(self, state_machine: str | None, role: str | None) -> Plan:
+        """Return the runs of the tool.
 
         Args:
             state_machine: the machine of arms that name none.
             role: its role.
-            retry: the policy of each arm.
         """
-        arms = tuple(
-            Arm(
-                arm.name,
-                letter,
+        runs = tuple(
+            Run(
                 arm.state_machine or state_machine or "",
+                arm.name,
                 (arm.role if arm.state_machine else role) or "",
                 write(arm.constants) if arm.constants else "",
                 arm.delay,
-                Attempt(retry or NO_RETRY),
             )
-            for letter, arm in zip(LETTERS, self.arms, strict=False)
+            for arm in self.arms
         )
-        return Race(arms, self.quorum, len(arms) if self.slots == "each" else 1)
+        return Plan(runs, self.quorum, len(runs) if self.slots == "each" else 1)
 
 
 class RetryFields(Fields):

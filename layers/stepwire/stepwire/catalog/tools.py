@@ -26,8 +26,7 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
-from stepwire.tasks.races import Race
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.runs import Plan, Retry, Run
 from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
 
@@ -188,10 +187,15 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     retry: Retry | None = None
     """Which failures of its workflow, or of an arm of its race, are retried; None: none."""
-    race: Race | None = None
+    race: Plan | None = None
     """The state machines that race for the result of each call; None: there is one."""
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
+
+    @property
+    def plan(self) -> Plan:
+        """The runs of each of its tasks."""
+        return self.race or Plan((Run(self.state_machine_arn, role=self.role),))
 
     @property
     def has_card(self) -> bool:
@@ -200,15 +204,14 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
 
     @property
     def machines(self) -> tuple[Machine, ...]:
-        """The state machines that its calls start: one, or those of the arms in their order."""
-        started = (self,) if self.race is None else self.race.arms
-        return tuple(Machine(one.state_machine_arn, one.role) for one in started)
+        """The state machines that its calls start: one, or those of a race in their order."""
+        return tuple(Machine(run.state_machine_arn, run.role) for run in self.plan.runs)
 
     def with_machines(self, arn_of: Callable[[str], str]) -> "Tool":
         """Return the tool with the ARNs of its state machines in place of their names."""
         race = self.race and replace(
             self.race,
-            arms=tuple(replace(arm, state_machine_arn=arn_of(arm.state_machine_arn)) for arm in self.race.arms),
+            runs=tuple(replace(run, state_machine_arn=arn_of(run.state_machine_arn)) for run in self.race.runs),
         )
         return replace(self, state_machine_arn=arn_of(self.state_machine_arn), race=race)
 

@@ -62,7 +62,7 @@ def room_for_arguments(tool: Tool, caller: Caller) -> int:
     """Return how many bytes of JSON arguments may have beside what the server adds to them."""
     if not tool.additions.reserved:
         return LARGEST_INPUT
-    of_arms = tool.race.largest_constants if tool.race else 0
+    of_arms = tool.plan.largest_constants
     return LARGEST_INPUT - of_arms - len(write(tool.additions.workflow_input({}, caller, _SOME_ID, tool.name)).encode())
 
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from stepwire.audit import Audit, no_audit
 from stepwire.engine.admission import Admission
-from stepwire.engine.attempts import Attempts, NoWakeUps
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
@@ -27,6 +26,7 @@ from stepwire.engine.ports import (
     Workflows,
 )
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.engine.waiting import EXPRESS, Waiting, WaitLimiter, WaitLimits
 from stepwire.tasks.links import Sign
@@ -86,9 +86,9 @@ class Engine(Struct, frozen=True):
     dialogue: Dialogue
 
     @property
-    def attempts(self) -> Attempts:
-        """What begins the attempts of tasks, and records their ends."""
-        return self.upkeep.attempts
+    def runs(self) -> Runs:
+        """What begins the runs of tasks, records their ends and stops them."""
+        return self.upkeep.runs
 
     @property
     def follow_ups(self) -> "FollowUps":
@@ -96,7 +96,7 @@ class Engine(Struct, frozen=True):
         from stepwire.engine.follow_ups import FollowUps  # noqa: PLC0415 - function mcp makes none
 
         admission = Admission(self.recorder, self.settings.limits)
-        return FollowUps(self.recorder, self.attempts, self.ports.randomness, admission)
+        return FollowUps(self.recorder, self.runs, self.ports.randomness, admission)
 
     def limiter_of(self, kind: str, limits: WaitLimits) -> WaitLimiter:
         """Return what limits waits of another kind, in pools of their own."""

@@ -16,7 +16,6 @@ from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
-from stepwire.errors import StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, load_json, write
 from stepwire.principal import Principal
 from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
@@ -119,13 +118,8 @@ class Dialogue(Struct, frozen=True):
         if isinstance(input_text, WrongAnswer):
             return self.ask_again(task, {confirmation.key: input_text})
         confirmed = WorkConfirmed(replace(terms, input=input_text), self.recorder.now() - task.created_at)
-        begun = self.recorder.record(task, confirmed) or task
-        if begun.has_ended or begun.awaits_confirmation:
-            return begun
-        try:
-            return self.upkeep.after_start(begun)
-        except (StartUnclear, StartRefusedForNow) as error:
-            return self.upkeep.attempts.postpone(begun, error)  # the next reader starts the execution
+        begun = self.recorder.advanced(task, confirmed)
+        return task if begun is None else self.upkeep.runs.perform(begun)
 
 
 def read_answer(request: InputRequest, value: Json) -> InputResponse | WrongAnswer:

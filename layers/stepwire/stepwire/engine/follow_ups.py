@@ -17,23 +17,21 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.engine.admission import Admission
-from stepwire.engine.attempts import Attempts
 from stepwire.engine.ports import Randomness
 from stepwire.engine.recorder import MOST_TRIES, Recorder, outcome_of
+from stepwire.engine.runs import Runs
 from stepwire.errors import (
     InternalError,
     LimitReached,
     NotFollowedUp,
     PartMissing,
     SaveConflict,
-    StartRefusedForNow,
-    StartUnclear,
     TaskExists,
-    WorkflowsUnavailable,
 )
 from stepwire.tasks.follow_ups import Means, follow_up_of, redriven, restarted, with_follow_up
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
+from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Task, Terms
 
 _WRITTEN_WITHIN: Final = timedelta(minutes=1)
@@ -54,7 +52,7 @@ class FollowUps(Struct, frozen=True):
     """Makes follow-up tasks."""
 
     recorder: Recorder
-    attempts: Attempts
+    runs: Runs
     randomness: Randomness
     admission: Admission
 
@@ -74,7 +72,7 @@ class FollowUps(Struct, frozen=True):
         if existing is not None:
             return self._begun(existing)
         self._check_idle(task, Means.REDRIVE)
-        redrives = _redrives_to_be(task, self.attempts.workflows.describe(task.execution))
+        redrives = _redrives_to_be(task, self.runs.workflows.describe(task.execution))
         return self._begun(self._made(task, Means.REDRIVE, redrives, operator=operator))
 
     def restart(self, key: TaskKey, operator: str | None = None) -> FollowUp:
@@ -89,7 +87,7 @@ class FollowUps(Struct, frozen=True):
         if existing is not None:
             return self._begun(existing)
         self._check_idle(task, Means.RESTART)
-        _check_has_run(task, self.attempts.workflows.describe(task.execution))
+        _check_has_run(task, self.runs.workflows.describe(task.execution))
         return self._begun(self._made(task, Means.RESTART, operator=operator))
 
     def after_redrive(self, task: Task, redrives: int) -> Task | None:
@@ -111,7 +109,7 @@ class FollowUps(Struct, frozen=True):
             raise NotFollowedUp("There is no such task, or it has expired: its caller must call the tool again.")
         if not task.has_ended:
             raise NotFollowedUp("The task has not ended: wait for its end, or let its caller cancel it.")
-        if task.race is not None:
+        if len(task.runs) > 1:
             raise NotFollowedUp(
                 "Its state machines raced, and the others were stopped: its caller calls the tool again."
             )
@@ -190,11 +188,8 @@ class FollowUps(Struct, frozen=True):
     def _begun(self, follow_up: FollowUp) -> FollowUp:
         if follow_up.task.has_ended:
             return follow_up
-        try:
-            return FollowUp(self.attempts.begin(follow_up.task), follow_up.is_new)
-        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as fault:
-            self.attempts.report(fault)
-            return FollowUp(follow_up.task, follow_up.is_new, has_begun=False)
+        begun = self.runs.start(follow_up.task, follow_up.task.due_runs(self.recorder.now()))
+        return FollowUp(begun, follow_up.is_new, has_begun=not begun.runs_pending(Pending.START))
 
     def _audit(self, task: Task, follow_up: Task, means: Means, source: EndSource | None, operator: str | None) -> None:
         tool = task.work.tool
@@ -216,7 +211,7 @@ class FollowUps(Struct, frozen=True):
 
 def was_redriven(task: Task, state: ExecutionState) -> bool:
     """Tell whether the execution of an ended task has been redriven more often than for this task."""
-    known = 0 if task.attempt is None else task.attempt.redrives
+    known = task.runs[0].attempt.redrives
     return not isinstance(state, Missing | Unreadable) and state.redrives > known
 
 

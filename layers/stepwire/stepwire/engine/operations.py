@@ -24,7 +24,6 @@ from stepwire.engine.waiting import Waiting
 from stepwire.errors import (
     InternalError,
     StartRefused,
-    StartUnclear,
     StopRefused,
     TaskAlreadyEnded,
     TaskExists,
@@ -40,7 +39,7 @@ from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable
-from stepwire.tasks.retries import Attempt
+from stepwire.tasks.runs import ONCE, Pending, begun, result_meta
 from stepwire.tasks.task import (
     LONGEST_TTL,
     Cancelled,
@@ -123,26 +122,22 @@ class Operations(Struct, frozen=True):
             return task
         began = self.recorder.now()
         try:
-            if task.race is None:
-                self.workflows.start(task.execution, self.recorder.store.terms_of(new).input, call.trace_header)
-            else:
-                task = self.upkeep.attempts.races.begin(task, call.trace_header)
+            task = self.upkeep.runs.begin(task, self.recorder.store.terms_of(new).input, call.trace_header)
         except StartRefused as refusal:
             if self._undo(task):
                 raise WorkflowNotStarted(
                     f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
                 ) from None
             self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
-        except StartUnclear as error:
-            task = self.upkeep.attempts.postpone(task, error)  # it is durable: the next reader starts the execution
         self._audit(AuditAction.CREATED, task)
-        if self.recorder.now() - began > _SLOW_START and task.race is None:
-            return self._stop_if_cancelled_meanwhile(task)  # only after a slow start, because it costs a read
+        if self.recorder.now() - began > _SLOW_START or len(task.runs) > 1:  # only if it took time: it costs a read
+            return self._stop_if_ended_meanwhile(task)
         return task
 
-    def _stop_if_cancelled_meanwhile(self, task: Task) -> Task:
+    def _stop_if_ended_meanwhile(self, task: Task) -> Task:
+        """Return the current task after its start; if it has ended meanwhile, stop its executions."""
         try:
-            return self.upkeep.stop_if_ended(task)
+            return self.upkeep.runs.stop_if_ended(task, task.due_runs(self.recorder.now()))
         except Exception as fault:  # noqa: BLE001 - the caller must get the handle; the sweep repeats the check
             self.report(fault)
             return task
@@ -229,26 +224,27 @@ class Operations(Struct, frozen=True):
                 return self.cancel(owner, task_id)
             self._audit(AuditAction.CANCELLED, cancelled_first)
             return cancelled_first
-        running = task.running_at(self.recorder.now())
+        running = [task.execution_of(run) for run in task.due_runs(self.recorder.now())]
         try:
-            there = {letter for letter, one in running.items() if self.workflows.stop(one, "Cancelled by the caller.")}
+            there = frozenset(one.name for one in running if self.workflows.stop(one, "Cancelled by the caller."))
         except StopRefused as refusal:
             self.report(refusal)
             raise WorkflowNotStopped(f"The task goes on: {refusal.reason}.") from None
-        may_begin = task.race is None and not there
-        cancelled = self.recorder.record(task, replace(stopped, may_begin=may_begin, stopped=frozenset(there)))
+        cancelled = self.recorder.record(task, replace(stopped, stopped=there))
         if cancelled is None:
             raise UnknownTask
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
-        if cancelled.race is not None:
-            cancelled = self._stop_arms_begun_meanwhile(cancelled, frozenset(there))
+        cancelled = self._stop_what_began_meanwhile(cancelled, frozenset(one.name for one in running))
         self._audit(AuditAction.CANCELLED, cancelled)
         return cancelled
 
-    def _stop_arms_begun_meanwhile(self, task: Task, stopped: frozenset[str]) -> Task:
+    def _stop_what_began_meanwhile(self, task: Task, stopped: frozenset[str]) -> Task:
+        """Stop the executions that began between the read of the task and its end."""
+        if not any(task.execution_of(run).name not in stopped for run in task.runs_pending(Pending.STOP)):
+            return task
         try:
-            return self.upkeep.attempts.races.stop_losers(task, but=stopped)
+            return self.upkeep.runs.stop_pending(task, but=stopped)
         except Exception as fault:  # noqa: BLE001 - the task is cancelled; the sweep repeats this
             self.report(fault)
             return task
@@ -263,7 +259,7 @@ class Operations(Struct, frozen=True):
         match task.status:
             case Completed(result):
                 whole = with_presigned_links(self._whole(task, result), result_location_of(task), self.sign)
-                return whole if task.race is None else _with_meta(whole, task.race.result_meta(task.last_updated_at))
+                return _with_meta(whole, result_meta(task.runs, task.quorum, task.last_updated_at))
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
@@ -329,7 +325,6 @@ class Operations(Struct, frozen=True):
             task_id=task_id,
             work=Work(
                 tool.name,
-                tool.state_machine_arn,
                 Terms(
                     input_text(tool, call.arguments, Caller(call.owner, call.claims), task_id),
                     tool.output_schema,
@@ -340,7 +335,6 @@ class Operations(Struct, frozen=True):
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
-                tool.role,
             ),
             status=status,
             created_at=now,
@@ -349,10 +343,12 @@ class Operations(Struct, frozen=True):
             poll_interval=tool.poll_interval,
             longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
+            runs=begun(tool.plan.runs, now),
+            quorum=tool.plan.quorum,
+            retry=tool.retry or ONCE,
+            slots=tool.plan.slots,
             origin=call.origin,
             keep_result=tool.keep_result,
-            attempt=None if tool.retry is None or tool.race is not None else Attempt(tool.retry),
-            race=None if tool.race is None else tool.race.begun(now),
             states=() if call.has_card and tool.shows_state else None,
         )
 
@@ -387,6 +383,8 @@ def _granted_ttl(tool: Tool, asked_ms: int | None, longest: timedelta) -> timede
 
 
 def _with_meta(result: ToolResult, added: JsonObject) -> ToolResult:
+    if not added:
+        return result
     value = result.value()
     return replace(result, text=write({**value, "_meta": {**as_object(value.get("_meta")), **added}}))
 

@@ -363,10 +363,10 @@ class Workflows(Protocol):
 
 
 class WakeUps(Protocol):
-    """Calls `Attempts.wake` for a task at a time, so that nobody waits for its next attempt."""
+    """Calls `Runs.wake` for a task at a time, so that nobody waits for its next attempt."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
-        """Wake a task, or an arm of its race, after this delay or earlier. At least once, and perhaps never.
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+        """Wake a run of a task after this delay or earlier. At least once, and perhaps never.
 
         Raises:
             WakeUpsUnavailable: it may or may not be woken.

@@ -14,7 +14,8 @@ from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
-from stepwire.tasks.events import ArmEnded, AttemptEnded, TaskEvent, WorkCompleted, WorkEnded
+from stepwire.tasks.effects import Advanced
+from stepwire.tasks.events import RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
@@ -89,7 +90,12 @@ class Recorder(Struct, frozen=True):
         return {task_id: task for task_id, task in found.items() if task.owner == owner}
 
     def record(self, task: Task, event: TaskEvent, source: EndSource | None = None) -> Task | None:
-        """Advance a task, save it and return it; None if it no longer exists.
+        """Record an event that has no effects, and return the task (`advanced`)."""
+        after = self.advanced(task, event, source)
+        return None if after is None else after.task
+
+    def advanced(self, task: Task, event: TaskEvent, source: EndSource | None = None) -> Advanced | None:
+        """Advance a task, save it and return it with what follows; None if it no longer exists.
 
         Args:
             task: the task as loaded; it is loaded again only after a lost race.
@@ -104,15 +110,15 @@ class Recorder(Struct, frozen=True):
             if current is None:
                 return None
             after = advance(current, event, self.now())
-            if after is current:
-                return current
+            if after.task is current:
+                return after
             try:
-                saved = self._save(after, source)
+                saved = self._save(after.task, source)
             except SaveConflict:
                 current = self.load(task.key)
             else:
                 self.note_shaping(saved, event)
-                return saved
+                return replace(after, task=saved)
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
 
     def event_of_end(self, task: Task, end: ExecutionEnd) -> WorkEnded:
@@ -132,14 +138,20 @@ class Recorder(Struct, frozen=True):
 
     def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:
         """Advance a task, save it and return it; None, without a retry, if another writer saved first."""
+        after = self.advanced_if_unchanged(task, event)
+        return None if after is None else after.task
+
+    def advanced_if_unchanged(self, task: Task, event: TaskEvent) -> Advanced | None:
+        """Advance a task, save it and return it with what follows; None, without a retry, if another saved first."""
+        after = advance(task, event, self.now())
         try:
-            return self._save(advance(task, event, self.now()))
+            return replace(after, task=self._save(after.task))
         except SaveConflict:
             return None
 
     def note_shaping(self, task: Task, event: TaskEvent) -> None:
         """Tell the operator that an output could not be shaped, once for each task."""
-        end = event.end if isinstance(event, AttemptEnded | ArmEnded) else event
+        end = event.then if isinstance(event, RunEnded) else event
         if isinstance(end, WorkCompleted) and end.shaping_fault is not None:
             fault = end.shaping_fault
             self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
@@ -155,7 +167,6 @@ class Recorder(Struct, frozen=True):
         with suppress(StoreBusy):
             self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         duration = task.last_updated_at - task.created_at
-        winner = task.race.winner if task.race else None
         self.audit(
             AuditEntry(
                 AuditAction.ENDED,
@@ -165,7 +176,7 @@ class Recorder(Struct, frozen=True):
                 outcome_of(task.status),
                 duration,
                 source,
-                winner=winner.name if winner else None,
+                winner=(task.winner.name or None) if task.winner else None,
             )
         )
 

@@ -15,19 +15,18 @@ from msgspec import Struct, field
 
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.attempts import Attempts, NoWakeUps
 from stepwire.engine.deliveries import delivered
 from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.errors import (
     KeyDenied,
-    StartRefusedForNow,
-    StartUnclear,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.tasks.events import StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
+from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
 
 HISTORIES_PER_SECOND: Final = 0.5
@@ -74,10 +73,11 @@ class Upkeep(Struct, frozen=True):
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
-        if task.has_ended and task.may_begin and task.race is not None:
-            return self._without_losers(task)
-        if self._may_start(task):
-            return self._after_postponed_start(task)
+        if task.has_ended:
+            return self._after_stops(task)
+        postponed = self._to_start(task)
+        if postponed:
+            return self._after_postponed_start(task, postponed)
         task = self.after_delivery(task)
         shows_state = self._may_look_at_state(task)
         if not (shows_state or self._may_describe(task)):
@@ -93,15 +93,9 @@ class Upkeep(Struct, frozen=True):
                 self.describe_calls.pause(self.recorder.now())
             return task
 
-    def _after_postponed_start(self, task: Task) -> Task:
+    def _after_postponed_start(self, task: Task, runs: Sequence[int]) -> Task:
         """Return the task after starting its work, without a look first: a start is idempotent."""
-        if not self._is_wanted(task):
-            return self._cancel_unstarted(task)
-        try:
-            return self.attempts.begin_work(task)
-        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
-            self.report(error)
-            return task
+        return self.runs.start(task, runs) if self._is_wanted(task) else self._cancel_unstarted(task, runs)
 
     def passed_states(self, task: Task) -> tuple[str, ...]:
         """Return the names of the states that a task's workflow has passed; of one that has ended, read anew.
@@ -135,30 +129,28 @@ class Upkeep(Struct, frozen=True):
             repaired = self._repair(task)
         except WorkflowsUnavailable as error:
             self.report(error)
-            return self.recorder.save_if_unchanged(task, StartPostponed()) or task
+            due = frozenset(task.due_runs(self.recorder.now()))
+            return self.recorder.save_if_unchanged(task, StartPostponed(due)) or task
         is_saved = repaired.version > task.version
         return repaired if is_saved else self.recorder.save_if_unchanged(task, WorkChecked()) or task
 
-    def after_start(self, task: Task) -> Task:
-        """Return the task after starting its execution; a refused start ends the task with an error."""
-        return self.attempts.begin_work(task)
-
     @property
-    def attempts(self) -> Attempts:
-        """What begins the attempts of tasks, and records their ends."""
-        return Attempts(self.recorder, self.workflows, self.wake_ups, self.report)
+    def runs(self) -> Runs:
+        """What begins the runs of tasks, records their ends and stops them."""
+        return Runs(self.recorder, self.workflows, self.wake_ups, self.report)
 
-    def _may_start(self, task: Task) -> bool:
-        """Tell whether to start work that may not have begun: only what is due, and within this instance's budget."""
-        is_wanted = task.is_unbegun and not task.has_ended and self.attempts.is_due(task)
-        return is_wanted and self.starts.take(self.recorder.now())
+    def _to_start(self, task: Task) -> Sequence[int]:
+        """Return the runs that may not have begun: only those that are due, and within this instance's budget."""
+        now = self.recorder.now()
+        runs = [index for index in task.runs_pending(Pending.START) if task.runs[index].is_due(now)]
+        return runs if runs and self.starts.take(now) else ()
 
     def _may_look_at_state(self, task: Task) -> bool:
         """Tell whether to refresh the current state: only if shown, due, and within this instance's budget."""
         # Progress that the workflow reports itself says more than the name of a state.
         if not task.work.shows_state or reports_progress(task) or self.intervals.state <= timedelta():
             return False
-        if task.race is not None:  # of one arm, it would say nothing of the others
+        if len(task.runs) > 1:  # of one run, it would say nothing of the others
             return False
         return self._is_due(task, shows_state=True) and self.history_calls.take(self.recorder.now())
 
@@ -195,24 +187,24 @@ class Upkeep(Struct, frozen=True):
 
     def _repair(self, task: Task) -> Task:
         """Return the task after its executions were described: an end is recorded, what was never begun is begun."""
-        now, missing, is_recorded = self.recorder.now(), list[str](), False
-        for letter, execution in task.running_at(now).items():
-            if letter and self.describe_calls is not None:
-                self.describe_calls.take(now)  # one was taken before; a race makes one call for each arm
-            match self._described(execution):
+        now, missing = self.recorder.now(), list[int]()
+        for number, run in enumerate(task.due_runs(now)):
+            if number and self.describe_calls is not None:
+                self.describe_calls.take(now)  # one was taken before; each further run is a call
+            match self._described(task.execution_of(run)):
                 case Running():
                     pass
                 case Missing():
-                    missing.append(letter)
-                case end if self.attempts.has_begun(task, execution, end):
-                    task, is_recorded = self.attempts.record_end(task, execution, end, EndSource.CHECK), True
+                    missing.append(run)
+                case end if self.runs.has_begun(task, run, end):
+                    task = self.runs.record_end(task, run, end, EndSource.CHECK)
                 case _:  # it has failed, and is to be redriven
-                    missing.append(letter)
+                    missing.append(run)
             if task.has_ended:
                 return task
         if missing:
             return self._begun(task, missing)
-        return task if is_recorded and task.race is None else self._checked(task)
+        return task if task.checked_at >= now else self._checked(task)
 
     def _described(self, execution: Execution) -> ExecutionState:
         state = self.workflows.describe(execution)
@@ -220,46 +212,38 @@ class Upkeep(Struct, frozen=True):
             self.describe_calls.resume()
         return state
 
-    def _begun(self, task: Task, letters: Sequence[str]) -> Task:
+    def _begun(self, task: Task, runs: Sequence[int]) -> Task:
         """Return the task after starting or redriving what was never begun. Of several readers, one does so."""
         checked = self.recorder.save_if_unchanged(task, WorkChecked())
         if checked is None:
             return task
         if not self._is_wanted(checked):
-            return self._cancel_unstarted(checked)
-        for letter in letters:
-            try:
-                if letter in checked.executions:
-                    checked = self.attempts.begin(checked, letter)
-            except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
-                self.report(error)
-            if checked.has_ended:
-                break
-        return checked
+            return self._cancel_unstarted(checked, runs)
+        return self.runs.start(checked, [run for run in runs if checked.runs[run].is_open])
 
     def _is_wanted(self, task: Task) -> bool:
         """Tell whether the client has not cancelled the request; the call itself may have died before this check."""
         request, until = task.origin.request, self.recorder.now() + REQUEST_RETENTION
         return request is None or self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
-    def _cancel_unstarted(self, task: Task) -> Task:
-        if task.race is not None:  # another arm may run
-            for execution in task.running_at(self.recorder.now()).values():
-                self.workflows.stop(execution, "The request was cancelled.")
-        stopped = WorkStopped("The request was cancelled before its work began.", may_begin=True)
-        return self.recorder.record(task, stopped) or task
+    def _cancel_unstarted(self, task: Task, unstarted: Sequence[int]) -> Task:
+        stopped = set[str]()
+        for run in task.due_runs(self.recorder.now()):
+            execution = task.execution_of(run)
+            if run not in unstarted and self.workflows.stop(execution, "The request was cancelled."):
+                stopped.add(execution.name)
+        event = WorkStopped("The request was cancelled before its work began.", frozenset(stopped))
+        return self.recorder.record(task, event) or task
 
-    def _without_losers(self, task: Task) -> Task:
-        """Return an ended task after stopping what is left of its race, an interval after its end."""
+    def _after_stops(self, task: Task) -> Task:
+        """Return an ended task after stopping what may run on, an interval after its end."""
         now = self.recorder.now()
+        if not task.runs_pending(Pending.STOP):
+            return task
         if now - task.checked_at < self.intervals.of(task, now, shows_state=False):
             return task
         try:
-            return self.attempts.races.stop_losers(task, is_late=True)
+            return self.runs.stop_pending(task, is_late=True)
         except Exception as fault:  # noqa: BLE001 - the caller gets the result; the sweep tries again
             self.report(fault)
             return task
-
-    def stop_if_ended(self, task: Task) -> Task:
-        """Return the current task after a start; if it has ended meanwhile, stop its execution."""
-        return self.attempts.stop_if_ended(task)

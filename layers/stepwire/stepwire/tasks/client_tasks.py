@@ -22,7 +22,7 @@ _DEFAULT_INTERVAL: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class ClientTask(Struct, frozen=True):
+class ClientTask(Struct, frozen=True, omit_defaults=True):
     """A task that a client has made of a question."""
 
     number: int

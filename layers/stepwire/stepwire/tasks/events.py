@@ -6,17 +6,15 @@ Stepwire publishes) and `aws.workflows.status_events` (EventBridge's JSON).
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
+from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Terms, ToolResult
-
-if TYPE_CHECKING:
-    from stepwire.tasks.races import Arm, ArmEnd
 
 
 class StateEntered(Struct, frozen=True):
@@ -43,12 +41,14 @@ class ProgressReported(Struct, frozen=True):
     message: str | None = None
 
 
-def progress_of_arm(reported: ProgressReported, arm: "Arm") -> ProgressReported:
-    """Return the progress of an arm as that of its task: that of the furthest arm is shown, so it is a percentage."""
+def progress_of(reported: ProgressReported, run: Run) -> ProgressReported:
+    """Return the progress of a run as that of its task. Of several, the furthest is shown, so it is a percentage."""
+    if not run.name:
+        return reported
     progress, message = reported.progress, reported.message
     if progress.total:
         progress = replace(progress, done=round(100 * progress.done / progress.total, 2), total=100)
-    return ProgressReported(progress, None if message is None else f"{arm.name}: {message}")
+    return ProgressReported(progress, None if message is None else f"{run.name}: {message}")
 
 
 class InputRequested(Struct, frozen=True):
@@ -85,11 +85,15 @@ class AnswersDelivered(Struct, frozen=True):
 
 
 class StartPostponed(Struct, frozen=True):
-    """The work may not have begun: a start was throttled, or got no answer."""
+    """Runs may not have begun: their start was throttled, or got no answer."""
+
+    runs: frozenset[int]
 
 
 class WorkBegun(Struct, frozen=True):
-    """The work has begun after its start was postponed."""
+    """Runs have begun after their start was postponed."""
+
+    runs: frozenset[int]
 
 
 class ClientTaskNoted(Struct, frozen=True):
@@ -132,54 +136,33 @@ class WorkFailed(Struct, frozen=True):
     """The workflow ended with a JSON-RPC error, or could not be started."""
 
     error: TaskError
-    may_begin: bool = False
-    """Whether its start was refused, so that a concurrent request may have started it all the same."""
 
 
 class WorkStopped(Struct, frozen=True):
-    """The execution was stopped, by the caller or by an operator."""
+    """The work was stopped, by the caller or by an operator."""
 
     message: str
-    may_begin: bool = False
-    """Whether no execution was found, so that a concurrent request may still start it."""
     stopped: frozenset[str] = frozenset()
-    """Of a race: the letters of the arms whose executions were found and stopped."""
+    """Names of the executions that were found and stopped; another request may start any other one."""
 
 
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped
 
 
-class AttemptEnded(Struct, frozen=True):
-    """An attempt of a task with a retry policy ended; the policy decides whether the task does."""
+class RunEnded(Struct, frozen=True):
+    """An attempt of a run ended; the retry policy and the quorum decide whether the task does."""
 
-    run: int
-    """Number of the execution among those of the task."""
-    redrives: int
-    """How often it had been redriven."""
-    error: str | None
-    """Name of the error that a policy may match; None: the attempt succeeded, or was stopped."""
-    shown: str
-    """The name as the caller may read it."""
-    end: WorkEnded
-    """The end of the task, if no further attempt follows."""
+    end: RunEnd
+    then: WorkEnded
+    """The end of the task, if this one decides it."""
 
 
-class ArmEnded(Struct, frozen=True):
-    """An attempt of an arm of a race ended; the race decides whether the task does."""
+class RunNotRedriven(Struct, frozen=True):
+    """Step Functions does not redrive the execution of a run: the attempt begins in a new one, or the run has ended."""
 
-    arm: "ArmEnd"
-    end: WorkEnded
-    """The end of the task, if the arm succeeded and completes the quorum."""
-
-
-class RedriveRefused(Struct, frozen=True):
-    """Step Functions does not redrive the execution of the attempt."""
-
-    run: int
-    end: "WorkEnded | ArmEnded"
-    """The end of the task or of the arm, if the attempt may not begin in a new execution."""
-    arm: str = ""
-    """Letter of the arm whose attempt it is; empty: the task is no race."""
+    end: RunEnd
+    then: WorkEnded
+    """The end of the task, if the attempt may not begin in a new execution, and this decides it."""
 
 
 TaskEvent: TypeAlias = (
@@ -197,7 +180,6 @@ TaskEvent: TypeAlias = (
     | WorkConfirmed
     | WorkDeclined
     | WorkEnded
-    | AttemptEnded
-    | ArmEnded
-    | RedriveRefused
+    | RunEnded
+    | RunNotRedriven
 )

@@ -6,16 +6,12 @@ its name; after a restart it has an execution of its own.
 """
 
 from enum import Enum
-from typing import Final
 
 from msgspec.structs import replace
 
 from stepwire.tasks.ids import TaskId, created_at_of
-from stepwire.tasks.retries import Attempt, Retry
+from stepwire.tasks.runs import Attempt, Run, RunState
 from stepwire.tasks.task import LONGEST_TTL, Follows, Origin, Task, Terms, Working
-
-_ONCE: Final = Retry(1, (), redrives=True, may_restart=False)
-"""The policy of a redriven execution whose tool has none: it ends the task."""
 
 
 class Means(Enum):
@@ -41,7 +37,8 @@ def with_follow_up(task: Task, means: Means, follow_up: TaskId) -> Task:
     match means:
         case Means.REDRIVE:
             # Its execution is the follow-up's now: nobody stops it any more because of this task.
-            return replace(task, follow_ups=replace(task.follow_ups, redrive=follow_up), may_begin=False)
+            runs = tuple(replace(run, pending=None) for run in task.runs)
+            return replace(task, follow_ups=replace(task.follow_ups, redrive=follow_up), runs=runs)
         case Means.RESTART:
             return replace(task, follow_ups=replace(task.follow_ups, restart=follow_up))
 
@@ -55,19 +52,28 @@ def redriven(task: Task, terms: Terms, follow_up: TaskId, redrives: int) -> Task
         follow_up: the id of the new task.
         redrives: how often the execution has been redriven then, this time included.
     """
-    before = task.attempt or Attempt(_ONCE)
-    first_task = before.first_task or task.task_id
-    attempt = replace(before, redrives=redrives, begins_at=None, after="", first_task=first_task)
-    return replace(_new_task(task, terms, follow_up), attempt=attempt)
+    before = task.runs[0].attempt
+    run = _anew(task.runs[0], replace(before, redrives=redrives, begins_at=None, after=""))
+    first = task.follows.execution_of if task.follows else None
+    new = _new_task(task, terms, follow_up, run)
+    follows = Follows(task.task_id, _first_of(task), first or task.task_id)
+    return replace(new, follows=follows)
 
 
 def restarted(task: Task, terms: Terms, follow_up: TaskId) -> Task:
     """Return the task that does the work of an ended task again, with all attempts that its tool allows."""
-    policy = None if task.attempt is None or task.attempt.policy == _ONCE else task.attempt.policy
-    return replace(_new_task(task, terms, follow_up), attempt=None if policy is None else Attempt(policy))
+    return _new_task(task, terms, follow_up, _anew(task.runs[0], Attempt()))
 
 
-def _new_task(task: Task, terms: Terms, follow_up: TaskId) -> Task:
+def _anew(run: Run, attempt: Attempt) -> Run:
+    return replace(run, attempt=attempt, state=RunState.OPEN, place=0, error="", pending=None)
+
+
+def _first_of(task: Task) -> TaskId:
+    return task.follows.first if task.follows else task.task_id
+
+
+def _new_task(task: Task, terms: Terms, follow_up: TaskId, run: Run) -> Task:
     begun = created_at_of(follow_up)
     return Task(
         owner=task.owner,
@@ -81,10 +87,12 @@ def _new_task(task: Task, terms: Terms, follow_up: TaskId) -> Task:
         poll_interval=task.poll_interval,
         longest_poll_interval=task.longest_poll_interval,
         checked_at=begun,
+        runs=(run,),
+        retry=task.retry,
         # The client may be asked as before; nobody waits for the response of a request.
         origin=Origin(task.origin.modes),
         keep_result=task.keep_result,
-        follows=Follows(task.task_id, task.follows.first if task.follows else task.task_id),
+        follows=Follows(task.task_id, _first_of(task)),
     )
 
 

@@ -8,7 +8,7 @@ input.
 import re
 from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ class InvalidResponse(ValueError):
     """An answer does not conform to its question; the message says what would be right."""
 
 
-class Mode(Enum):
+class Mode(StrEnum):
     """What a client can be asked: its user with a form or a web page, its model, or for its roots."""
 
     FORM = "form"
@@ -60,7 +60,7 @@ class Action(Enum):
     CANCEL = "cancel"
 
 
-class FormElicitation(Struct, frozen=True):
+class FormElicitation(Struct, frozen=True, tag="form", omit_defaults=True):
     """A question that asks for the fields of a form."""
 
     message: str
@@ -68,21 +68,21 @@ class FormElicitation(Struct, frozen=True):
     """JSON text: an object of strings, numbers, booleans and choices."""
 
 
-class UrlElicitation(Struct, frozen=True):
+class UrlElicitation(Struct, frozen=True, tag="url", omit_defaults=True):
     """A question that asks the user to open a web page, whose content the client does not see."""
 
     message: str
     url: str
 
 
-class Sampling(Struct, frozen=True):
+class Sampling(Struct, frozen=True, tag="sampling", omit_defaults=True):
     """A question to the client's model."""
 
     params: str
     """JSON text: the checked params of a `sampling/createMessage`."""
 
 
-class Roots(Struct, frozen=True):
+class Roots(Struct, frozen=True, tag="roots", omit_defaults=True):
     """The question which folders the client works in."""
 
 
@@ -90,7 +90,7 @@ Elicitation: TypeAlias = FormElicitation | UrlElicitation
 Asked: TypeAlias = Elicitation | Sampling | Roots
 
 
-class Asking(Struct, frozen=True):
+class Asking(Struct, frozen=True, omit_defaults=True):
     """What tells whether a state that asks is one that has asked before, and was retried."""
 
     digest: str
@@ -107,13 +107,13 @@ class Asking(Struct, frozen=True):
         return self.has_entry or other.at - self.at <= LONGEST_RETRYING
 
 
-class Callback(Keyed, frozen=True):
+class Callback(Keyed, frozen=True, tag="callback", omit_defaults=True):
     """The answer goes to the workflow state that waits for it."""
 
     token: str
     """Step Functions' task token. Secret: it authorizes the answer, and is stored only in the task's item."""
-    arm: str = ""
-    """Letter of the arm of a race whose workflow asks; empty: the task is no race."""
+    run: int = 0
+    """Index of the run whose workflow asks."""
     asking: "Asking | None" = None
     """What the state asks; None where only the token matters."""
 
@@ -121,14 +121,14 @@ class Callback(Keyed, frozen=True):
         return self.token  # it belongs to one state
 
 
-class WorkflowInput(Struct, frozen=True):
+class WorkflowInput(Struct, frozen=True, tag="workflow_input", omit_defaults=True):
     """The answer decides whether the workflow starts, and may become part of its input."""
 
     member: str | None
     """The member of the input that receives the content; None: the content is not passed on."""
 
 
-class InputRequest(Struct, frozen=True):
+class InputRequest(Struct, frozen=True, omit_defaults=True):
     """An open question."""
 
     key: str
@@ -148,7 +148,7 @@ class InputRequest(Struct, frozen=True):
         return _RETRY_MARK in self.key
 
 
-class InputResponse(Struct, frozen=True):
+class InputResponse(Struct, frozen=True, tag="response", omit_defaults=True):
     """The client's answer."""
 
     action: Action | None
@@ -164,14 +164,14 @@ class InputResponse(Struct, frozen=True):
         return write(answer if self.content is None else {**answer, "content": load_json(self.content)})
 
 
-class Unanswerable(Struct, frozen=True):
+class Unanswerable(Struct, frozen=True, tag="unanswerable", omit_defaults=True):
     """The client cannot ask its user, although it declared that it can."""
 
 
 Answer: TypeAlias = InputResponse | Unanswerable
 
 
-class UndeliveredAnswer(Struct, frozen=True):
+class UndeliveredAnswer(Struct, frozen=True, omit_defaults=True):
     """A recorded answer whose delivery to the workflow is not confirmed."""
 
     token: str
@@ -180,6 +180,8 @@ class UndeliveredAnswer(Struct, frozen=True):
     """What was asked."""
     is_unclaimed: bool = False
     """Whether nobody waited for it: it is kept for the retry of the state that asked."""
+    run: int = 0
+    """Index of the run whose workflow asked."""
 
 
 def retry_key(key: str, number: int) -> str:

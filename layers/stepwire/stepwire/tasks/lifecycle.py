@@ -1,58 +1,38 @@
-"""The lifecycle of a task: a pure function from a task and an event to the next task.
+"""The lifecycle of a task: a pure function from a task and an event to the next task, and to what follows.
 
 Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and an ended
-task ignores every event, so events may arrive late, more than once and in any order. The state after each event:
+task ignores every event, so events may arrive late, more than once and in any order. `TABLE` has the states that each
+event leads to. An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call.
+From completed, failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last
+question expires, an input_required task becomes working, and an unconfirmed one completed.
 
-    event             from working      from input_required       from unconfirmed
-    ----------------  ----------------  ------------------------  ----------------
-    StateEntered      working           input_required            unconfirmed
-    ProgressReported  working           input_required            unconfirmed
-    InputRequested    input_required    input_required            unconfirmed
-    InputAnswered     working           working, input_required   unconfirmed
-    InputRefused      working           input_required            unconfirmed
-    WorkConfirmed     working           input_required            working
-    WorkDeclined      working           input_required            completed
-    WorkCompleted     completed         completed                 completed
-    WorkFailed        failed            failed                    failed
-    WorkStopped       cancelled         cancelled                 cancelled
-    WorkChecked       working           input_required            unconfirmed
-    AnswersDelivered  working           input_required            unconfirmed
-    StartPostponed    working           input_required            unconfirmed
-    WorkBegun         working           input_required            unconfirmed
-    ClientTaskNoted   working           input_required            unconfirmed
-    ClientTaskClosed  working           input_required            unconfirmed
-    AttemptEnded      working, any end  working, any end          unconfirmed
-    ArmEnded          working, done     working, input_required, done  unconfirmed
-    RedriveRefused    working, any end  working, any end          unconfirmed
-
-Done is completed or cancelled. An unconfirmed task is input_required on the wire: its workflow starts when its user
-confirms the call. From completed, failed and cancelled there is no way on (T10, X30). Time changes a state too
-(`as_of`): when its last question expires, an input_required task becomes working, and an unconfirmed one completed.
-What a retry policy decides (`retries`) is decided here too: a failed attempt leaves the task working where another one
-follows, and its open questions are gone. So is what a race decides (`races`): an arm that ends leaves the task as it is
-while others can fill the quorum, and its open questions are gone.
+The end of a run is followed by another attempt, as the retry policy says, or by the end of the task, as the quorum says
+(`runs`), or by nothing while other runs can fill the quorum. What follows is returned as effects (`effects`); what must
+happen although the process may die is also in the task (`Run.pending`, `Inputs.undelivered`) until it is known to be
+done.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from enum import Enum
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from stepwire.json_text import write
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
+from stepwire.tasks.effects import Advanced, Effect, Start, Stop, Wake
 from stepwire.tasks.events import (
     AnswersDelivered,
-    ArmEnded,
-    AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
-    RedriveRefused,
+    RunEnded,
+    RunNotRedriven,
     StartPostponed,
     StateEntered,
     TaskEvent,
@@ -61,9 +41,11 @@ from stepwire.tasks.events import (
     WorkCompleted,
     WorkConfirmed,
     WorkDeclined,
+    WorkEnded,
     WorkFailed,
     WorkStopped,
 )
+from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import (
     MOST_QUESTIONS,
     MOST_UNCLAIMED,
@@ -74,7 +56,27 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
     retry_key,
 )
-from stepwire.tasks.retries import Attempt, begun_text, in_new_execution, next_attempt, retry_text
+from stepwire.tasks.runs import (
+    LONGEST_ERROR,
+    Attempt,
+    Pending,
+    Run,
+    RunEnd,
+    RunState,
+    begun,
+    begun_text,
+    end_text,
+    in_new_execution,
+    is_lost,
+    left_running,
+    lost_text,
+    needed_now,
+    next_attempt,
+    retry_text,
+    starting,
+    successes,
+    with_run,
+)
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -92,9 +94,7 @@ from stepwire.tasks.task import (
     reports_progress,
 )
 
-if TYPE_CHECKING:
-    from stepwire.tasks.races import Race
-
+_ALL_STOPPED: Final = "The executions were stopped."
 _UNCONFIRMED: Final = ToolResult(
     write(
         {
@@ -106,15 +106,19 @@ _UNCONFIRMED: Final = ToolResult(
 )
 
 
-def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
-    """Return the task after the event; the same object if nothing changes."""
+def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
+    """Return the task after the event, and what follows; the same task if nothing changes."""
     task = as_of(task, at)
     if task.has_ended:  # T10, X30: a terminal status never changes
-        return task
-    changed = _transition_of(task, event)(task, event, at)
-    if changed is task or type(event) in _WITHOUT_UPDATE:
-        return changed
-    return _with_result_retention(_with_update_time(changed, at))
+        return Advanced(task)
+    row = TABLE[type(event)]
+    if not row.targets[state_of(task)]:
+        return Advanced(task)
+    changed = row.act(task, event, at)
+    after = changed if isinstance(changed, Advanced) else Advanced(changed)
+    if after.task is task or type(event) in _WITHOUT_UPDATE:
+        return after
+    return Advanced(_with_result_retention(_with_update_time(after.task, at)), after.effects)
 
 
 def as_of(task: Task, at: datetime) -> Task:
@@ -136,15 +140,11 @@ def as_of(task: Task, at: datetime) -> Task:
 
 
 def _with_begun_attempt(task: Task, at: datetime) -> Task:
-    """Return the task without the time of its next attempt, if that has come."""
-    attempt = task.attempt
-    if attempt is None or attempt.begins_at is None or attempt.begins_at > at or task.has_ended:
+    """Return the task without the time of its next attempt, if that has come. Only one of a sole run is in messages."""
+    attempt = task.runs[0].attempt
+    if attempt.begins_at is None or attempt.begins_at > at or task.has_ended:
         return task
-    return _with_message(task, begun_text(task.status.message, attempt, at))
-
-
-def _ignore(task: Task, _event: object, _at: datetime) -> Task:
-    return task
+    return _with_message(task, begun_text(task.status.message, attempt, task.retry, at))
 
 
 def _show_state(task: Task, event: StateEntered, at: datetime) -> Task:
@@ -221,7 +221,9 @@ def _is_retry(before: Asking | None, now: Asking | None) -> bool:
 
 def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     answered = tuple(
-        UndeliveredAnswer(one.destination.token, event.answers[one.key], one.destination.asking)
+        UndeliveredAnswer(
+            one.destination.token, event.answers[one.key], one.destination.asking, run=one.destination.run
+        )
         for one in task.input_requests
         if one.key in event.answers and isinstance(one.destination, Callback)
     )
@@ -250,94 +252,111 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
     return _with_requests(replace(task, inputs=replace(task.inputs, asked=number)), tuple(requests))
 
 
-def _confirm(task: Task, event: WorkConfirmed, at: datetime) -> Task:
+def _confirm(task: Task, event: WorkConfirmed, at: datetime) -> Advanced:
     left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    race = task.race and task.race.begun(at)
-    confirmed = replace(task, work=replace(task.work, terms=event.terms), ttl=task.ttl + event.waited, race=race)
-    return _with_requests(confirmed, left)
+    work = replace(task.work, terms=event.terms)
+    confirmed = replace(task, work=work, ttl=task.ttl + event.waited, runs=begun(task.runs, at))
+    return Advanced(_with_requests(confirmed, left), tuple(_beginning(confirmed, range(len(task.runs)), at)))
 
 
 def _decline(task: Task, event: WorkDeclined, _at: datetime) -> Task:
     return replace(task, status=Completed(event.result), inputs=Inputs())
 
 
-def _complete(task: Task, event: WorkCompleted, _at: datetime) -> Task:
-    return replace(task, status=Completed(event.result, event.message), inputs=Inputs(), may_begin=False)
+def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
+    """End the task. The runs that may run on are to be stopped, although the process may die before that."""
+    match event:
+        case WorkCompleted(result, message):
+            status: Status = Completed(result, message)
+        case WorkFailed(error):
+            status = Failed(error, error.message[:LONGEST_MESSAGE])
+        case WorkStopped(message):
+            status = Cancelled(message)
+    stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
+    left = [index for index in left_running(task.runs, at) if not _is_stopped(task, index, stopped)]
+    runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
+    return Advanced(replace(task, status=status, inputs=Inputs(), runs=runs), tuple(Stop(index) for index in left))
 
 
-def _fail(task: Task, event: WorkFailed, _at: datetime) -> Task:
-    failed = Failed(event.error, event.error.message[:LONGEST_MESSAGE])
-    return replace(task, status=failed, inputs=Inputs(), may_begin=event.may_begin)
+def _is_stopped(task: Task, index: int, stopped: frozenset[str]) -> bool:
+    # Whoever redrives a stopped execution at this moment brings it back, as one who starts it now.
+    return task.execution_of(index).name in stopped and not task.runs[index].attempt.is_redriven
 
 
-def _stop(task: Task, event: WorkStopped, at: datetime) -> Task:
-    # Who stops one attempt may meet another process that begins the next one.
-    may_begin = event.may_begin or task.is_retried or (task.race is not None and not _is_settled(task.race, event, at))
-    return replace(task, status=Cancelled(event.message), inputs=Inputs(), may_begin=may_begin)
-
-
-def _end_attempt(task: Task, event: AttemptEnded, at: datetime) -> Task:
-    if task.attempt is None:
-        return advance(task, event.end, at)
-    if not task.attempt.is_of(event.run, event.redrives):
+def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
+    end, run = event.end, task.runs[event.end.run]
+    if not run.is_open or not run.attempt.is_of(end.execution, end.redrives):
         return task  # of an attempt that is over
-    following = None if event.error is None else next_attempt(task.attempt, event.error, task.task_id, at)
-    if following is None or (following.begins_at or at) >= task.expires_at:
-        return replace(advance(task, event.end, at), may_begin=False)
-    return _with_attempt(task, replace(following, after=event.shown), at)
+    seed = task.task_id if len(task.runs) == 1 else f"{task.task_id}.{LETTERS[end.run]}"
+    following = None if end.error is None else next_attempt(run.attempt, task.retry, end.error, seed, at)
+    if following is not None and (following.begins_at or at) < task.expires_at:
+        return _with_attempt(task, end, replace(following, after=end.shown), at)
+    if end.state is RunState.SUCCEEDED:
+        return _after_run(task, event, replace(run, state=end.state, place=successes(task.runs) + 1, pending=None), at)
+    failed = replace(run, state=end.state, error=end.text[:LONGEST_ERROR], pending=None)
+    return _after_run(task, event, failed, at)
 
 
-def _restart(task: Task, event: RedriveRefused, at: datetime) -> Task:
-    attempt = task.attempt_of(event.arm)
-    if attempt is None or attempt.run != event.run or not attempt.is_redriven:
-        return task  # it has begun otherwise meanwhile
-    if not attempt.policy.may_restart:
-        ended = advance(task, event.end, at)
-        return ended if task.race else replace(ended, may_begin=False)
-    anew = in_new_execution(attempt)
-    if task.race is None:
-        return _with_attempt(task, anew, at)
-    return replace(task, race=task.race.with_attempt(event.arm, anew))
+def _after_run(task: Task, event: RunEnded | RunNotRedriven, ended: Run, at: datetime) -> Advanced:
+    """Return the task after the last attempt of a run: decided, or with the runs that start because of this end."""
+    index = event.end.run
+    runs = with_run(task.runs, index, ended)
+    starts = [] if ended.state is RunState.SUCCEEDED else needed_now(runs, task.quorum, at)
+    for other in starts:
+        runs = with_run(runs, other, starting(runs[other], at))
+    after = _without_questions_of(replace(task, runs=runs), index)
+    if successes(runs) < task.quorum and not is_lost(runs, task.quorum):
+        told = _with_message(after, end_text(runs, task.quorum, task.retry, event.end))
+        return Advanced(told, tuple(_beginning(told, starts, at)))
+    return _end(after, _deciding_end(after, event.then), at)
 
 
-def _is_settled(race: "Race", event: WorkStopped, at: datetime) -> bool:
-    """Tell whether no arm runs any more, and none can: a redrive may bring back one that was stopped."""
-    left = race.left_running(at)
-    return all(arm.letter in event.stopped and not arm.attempt.is_redriven for arm in left)
-
-
-def _end_arm(task: Task, event: ArmEnded, at: datetime) -> Task:
-    if task.race is None:
-        return advance(task, event.end, at)
-    from stepwire.tasks.races import ALL_STOPPED, after_end, lost_text, message_after  # noqa: PLC0415 - few are races
-
-    race = after_end(task.race, event.arm, task.task_id, at, task.expires_at)
-    if race is task.race:
-        return task  # of an attempt that is over
-    left = tuple(one for one in task.input_requests if _arm_of(one) != event.arm.letter)
-    after = replace(task, race=race, status=_unfinished(left, task.status.message))
-    if race.winner is None and not race.is_lost:
-        return _with_message(after, message_after(race, event.arm))
-    end = event.end if race.winner else WorkStopped(ALL_STOPPED) if race.was_stopped else _lost(lost_text(race))
-    return replace(advance(after, end, at), may_begin=bool(race.left_running(at)))
-
-
-def _lost(text: str) -> WorkCompleted:
+def _deciding_end(task: Task, last: WorkEnded) -> WorkEnded:
+    """Return the end of a task whose last needed run has ended so."""
+    states = {run.state for run in task.runs}
+    if task.winner or len(task.runs) == 1 or states == {RunState.REFUSED}:
+        return last
+    if states <= {RunState.OPEN, RunState.STOPPED}:
+        return WorkStopped(_ALL_STOPPED)
+    text = lost_text(task.runs, task.quorum)
     content = write({"content": [{"type": "text", "text": text}], "isError": True})
     return WorkCompleted(ToolResult(content, is_error=True), text[:LONGEST_MESSAGE])
 
 
-def _arm_of(request: InputRequest) -> str | None:
-    return request.destination.arm if isinstance(request.destination, Callback) else None
+def _begin_anew(task: Task, event: RunNotRedriven, at: datetime) -> Task | Advanced:
+    end, run = event.end, task.runs[event.end.run]
+    if not run.is_open or run.attempt.execution != end.execution or not run.attempt.is_redriven:
+        return task  # it has begun otherwise meanwhile
+    if task.retry.may_restart:
+        return _with_attempt(task, end, in_new_execution(run.attempt), at)
+    return _after_run(task, event, replace(run, state=end.state, error=end.text[:LONGEST_ERROR], pending=None), at)
 
 
-def _with_attempt(task: Task, attempt: Attempt, at: datetime) -> Task:
-    """Return the task with its next attempt. No state of the attempt before waits for an answer any more."""
-    begun = replace(
-        task, attempt=attempt, status=Working(retry_text(attempt, at)), inputs=replace(task.inputs, undelivered=())
-    )
-    # Nobody looks for the execution before it may be there.
-    return replace(begun, checked_at=max(at, attempt.begins_at or at, task.checked_at))
+def _with_attempt(task: Task, end: RunEnd, attempt: Attempt, at: datetime) -> Advanced:
+    """Return the task with the next attempt of a run. No state of the attempt before waits for an answer any more."""
+    run = replace(task.runs[end.run], attempt=attempt, pending=None)
+    begun = _without_questions_of(replace(task, runs=with_run(task.runs, end.run, run)), end.run)
+    is_sole = len(task.runs) == 1
+    message = retry_text(attempt, task.retry, at) if is_sole else end_text(begun.runs, task.quorum, task.retry, end)
+    begun = _with_message(begun, message)
+    if begun.due_runs(at) in {(), (end.run,)}:  # skip checks until it may be there
+        begun = replace(begun, checked_at=max(at, attempt.begins_at or at, task.checked_at))
+    return Advanced(begun, tuple(_beginning(begun, [end.run], at)))
+
+
+def _beginning(task: Task, runs: Iterable[int], at: datetime) -> Iterator[Effect]:
+    for index in runs:
+        if task.runs[index].is_open:
+            begins_at = task.runs[index].attempt.begins_at
+            yield Start(index) if begins_at is None or begins_at <= at else Wake(index, begins_at)
+
+
+def _without_questions_of(task: Task, index: int) -> Task:
+    """Return the task without what a run has asked, and without the answers to that."""
+    asked_by = [one.destination.run if isinstance(one.destination, Callback) else None for one in task.input_requests]
+    left = tuple(one for one, run in zip(task.input_requests, asked_by, strict=True) if run != index)
+    undelivered = tuple(one for one in task.inputs.undelivered if one.run != index)
+    return _with_requests(replace(task, inputs=replace(task.inputs, undelivered=undelivered)), left)
 
 
 def _note_check(task: Task, event: WorkChecked, at: datetime) -> Task:
@@ -361,12 +380,20 @@ def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
     return replace(task, inputs=replace(task.inputs, undelivered=undelivered))
 
 
-def _postpone(task: Task, _event: StartPostponed, _at: datetime) -> Task:
-    return task if task.is_unbegun else replace(task, is_unbegun=True)
+def _postpone(task: Task, event: StartPostponed, _at: datetime) -> Task:
+    return _with_pending(task, event.runs, Pending.START)
 
 
-def _begin(task: Task, _event: WorkBegun, _at: datetime) -> Task:
-    return replace(task, is_unbegun=False) if task.is_unbegun else task
+def _begin(task: Task, event: WorkBegun, _at: datetime) -> Task:
+    return _with_pending(task, event.runs, None)
+
+
+def _with_pending(task: Task, indices: frozenset[int], pending: Pending | None) -> Task:
+    runs = task.runs
+    for index in indices:
+        if runs[index].is_open:
+            runs = with_run(runs, index, replace(runs[index], pending=pending))
+    return task if runs == task.runs else replace(task, runs=runs)
 
 
 def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:
@@ -388,56 +415,89 @@ def _others(task: Task, one: ClientTask) -> list[ClientTask]:
     return [other for other in task.client_tasks if other.key != one.key]
 
 
-_Transition: TypeAlias = Callable[[Task, Any, datetime], Task]
+_Transition: TypeAlias = Callable[[Task, Any, datetime], Task | Advanced]
 
 
-class _Row(NamedTuple):
-    """What an event does, by the state of the task; an ended task ignores every event."""
+class State(Enum):
+    """The states of the lifecycle."""
 
-    working: _Transition
-    input_required: _Transition
-    unconfirmed: _Transition
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    UNCONFIRMED = "unconfirmed"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
-_TRANSITIONS: Final[Mapping[type[TaskEvent], _Row]] = {
-    StateEntered: _Row(_show_state, _show_state, _show_state),
-    ProgressReported: _Row(_show_progress, _show_progress, _show_progress),
-    InputRequested: _Row(_ask, _ask, _ask),
-    InputAnswered: _Row(_ignore, _accept_answers, _accept_answers),
-    InputRefused: _Row(_ignore, _ask_again, _ask_again),
-    WorkConfirmed: _Row(_ignore, _ignore, _confirm),  # of two decisions, the first counts
-    WorkDeclined: _Row(_ignore, _ignore, _decline),
-    WorkCompleted: _Row(_complete, _complete, _complete),
-    WorkFailed: _Row(_fail, _fail, _fail),
-    WorkStopped: _Row(_stop, _stop, _stop),
-    AttemptEnded: _Row(_end_attempt, _end_attempt, _ignore),
-    ArmEnded: _Row(_end_arm, _end_arm, _ignore),
-    RedriveRefused: _Row(_restart, _restart, _ignore),
-    WorkChecked: _Row(_note_check, _note_check, _note_check),
-    AnswersDelivered: _Row(_drop_delivered, _drop_delivered, _drop_delivered),
-    StartPostponed: _Row(_postpone, _postpone, _ignore),
-    WorkBegun: _Row(_begin, _begin, _ignore),
-    ClientTaskNoted: _Row(_note_client_task, _note_client_task, _note_client_task),
-    ClientTaskClosed: _Row(_close_client_task, _close_client_task, _close_client_task),
-}
+_ENDS: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+
+
+class Row(NamedTuple):
+    """What an event does, and the states that it leads to."""
+
+    act: _Transition
+    targets: Mapping[State, frozenset[State]]
+    """By the state before; without one, the event is ignored in it."""
+
+
+def _row(
+    act: _Transition, working: Iterable[State], input_required: Iterable[State], unconfirmed: Iterable[State]
+) -> Row:
+    targets = {State.WORKING: working, State.INPUT_REQUIRED: input_required, State.UNCONFIRMED: unconfirmed}
+    return Row(act, {state: frozenset(one) for state, one in targets.items()})
+
+
+_W, _I, _U = State.WORKING, State.INPUT_REQUIRED, State.UNCONFIRMED
+TABLE: Final[Mapping[type[TaskEvent], Row]] = {
+    #                       from          working      input_required   unconfirmed
+    StateEntered: _row(_show_state,       [_W],        [_I],            [_U]),
+    ProgressReported: _row(_show_progress, [_W],       [_I],            [_U]),
+    InputRequested: _row(_ask,            [_I],        [_I],            [_U]),
+    InputAnswered: _row(_accept_answers,  [],          [_W, _I],        [_U]),
+    InputRefused: _row(_ask_again,        [],          [_I],            [_U]),
+    WorkConfirmed: _row(_confirm,         [],          [],              [_W]),  # of two decisions, the first counts
+    WorkDeclined: _row(_decline,          [],          [],              [State.COMPLETED]),
+    WorkCompleted: _row(_end,             [State.COMPLETED], [State.COMPLETED], [State.COMPLETED]),
+    WorkFailed: _row(_end,                [State.FAILED], [State.FAILED], [State.FAILED]),
+    WorkStopped: _row(_end,               [State.CANCELLED], [State.CANCELLED], [State.CANCELLED]),
+    RunEnded: _row(_end_run,              [_W, *_ENDS], [_W, _I, *_ENDS], []),
+    RunNotRedriven: _row(_begin_anew,     [_W, *_ENDS], [_W, _I, *_ENDS], []),
+    WorkChecked: _row(_note_check,        [_W],        [_I],            [_U]),
+    AnswersDelivered: _row(_drop_delivered, [_W],      [_I],            [_U]),
+    StartPostponed: _row(_postpone,       [_W],        [_I],            []),
+    WorkBegun: _row(_begin,               [_W],        [_I],            []),
+    ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U]),
+    ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U]),
+}  # fmt: skip
+"""Every event, with the function that says what it does and the states that it leads to."""
 _WITHOUT_UPDATE: Final = frozenset(
     {WorkChecked, AnswersDelivered, StartPostponed, WorkBegun, InputRefused, ClientTaskNoted, ClientTaskClosed}
 )
 """The events that leave `last_updated_at` as it is."""
 
 
-def _transition_of(task: Task, event: TaskEvent) -> _Transition:
-    row = _TRANSITIONS[type(event)]
+def state_of(task: Task) -> State:
+    """Return the state of a task."""
     if task.awaits_confirmation:
-        return row.unconfirmed
-    return row.input_required if isinstance(task.status, InputRequired) else row.working
+        return State.UNCONFIRMED
+    return _STATES[type(task.status)]
+
+
+_STATES: Final[Mapping[type[Status], State]] = {
+    Working: State.WORKING,
+    InputRequired: State.INPUT_REQUIRED,
+    Completed: State.COMPLETED,
+    Failed: State.FAILED,
+    Cancelled: State.CANCELLED,
+}
 
 
 def _with_update_time(task: Task, at: datetime) -> Task:
     # The clocks of two function instances differ: a later state never gets an earlier time.
     updated = replace(task, last_updated_at=max(at, task.last_updated_at))
-    # A concurrent request has until the next check to start the execution.
-    return replace(updated, checked_at=max(at, task.checked_at)) if updated.may_begin else updated
+    # A concurrent request has until the next check to start an execution that is to be stopped.
+    is_pending = bool(updated.runs_pending(Pending.STOP))
+    return replace(updated, checked_at=max(at, task.checked_at)) if is_pending else updated
 
 
 def _with_result_retention(task: Task) -> Task:

@@ -10,19 +10,16 @@ that JSON readers might understand differently is passed on as text, digit for d
 
 import re
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
 from stepwire.keyed import Keyed
 from stepwire.schemas.validation import violations_of
-from stepwire.tasks.events import ArmEnded, AttemptEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
-from stepwire.tasks.retries import TIMEOUT
+from stepwire.tasks.events import RunEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
+from stepwire.tasks.runs import TIMEOUT, RunEnd, RunState
 from stepwire.tasks.shaping import Unshapable, shaped
 from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_reserved, is_tool_result
-
-if TYPE_CHECKING:
-    from stepwire.tasks.races import Standing
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
 LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as stored
@@ -130,52 +127,42 @@ def object_unread(reason: str) -> WorkCompleted:
     return WorkCompleted(result, message[:LONGEST_MESSAGE], reason[:LONGEST_MESSAGE])
 
 
-def attempt_ended(task: Task, letter: str, end: ExecutionEnd, event: WorkEnded) -> AttemptEnded | ArmEnded | WorkEnded:
-    """Return the event for the end of a task's execution.
+def run_ended(task: Task, run: int, end: ExecutionEnd, event: WorkEnded) -> RunEnded:
+    """Return the event for the end of the execution of a run.
 
     Args:
         task: the task.
-        letter: that of the arm, under which `executions` has it.
-        end: how it ended.
-        event: what that means if neither another attempt nor another arm follows.
+        run: index of the run.
+        end: how the execution ended.
+        event: what that means if it decides the task.
     """
-    attempt = task.attempt_of(letter)
-    if attempt is None:
-        return event
     error = _error_of(end)
     shown = _redacted(error or "", task.work.causes)
-    if task.race is None:
-        return AttemptEnded(attempt.run, redrives_of(end), error, shown, event)
-    from stepwire.tasks.races import ArmEnd  # noqa: PLC0415 - few tasks are races
-
-    return ArmEnded(
-        ArmEnd(letter, attempt.run, redrives_of(end), _standing_of(end), error, shown, _text_of(event)), event
+    execution = task.runs[run].attempt.execution
+    return RunEnded(
+        RunEnd(run, execution, redrives_of(end), _state_of(end), error, shown, _text_of(task, event)), event
     )
 
 
-def arm_ended_for_good(task: Task, letter: str, event: WorkEnded) -> ArmEnded:
-    """Return the event for an arm that cannot be started, or not be redriven: no attempt follows."""
-    from stepwire.tasks.races import ArmEnd, Standing  # noqa: PLC0415 - few tasks are races
-
-    attempt = task.attempt_of(letter)
-    run = 1 if attempt is None else attempt.run
-    return ArmEnded(ArmEnd(letter, run, _MOST_REDRIVES, Standing.REFUSED, None, "", _text_of(event)), event)
+def end_without_execution(task: Task, run: int, state: RunState, event: WorkEnded) -> RunEnd:
+    """Return the end of a run that cannot be started, or whose execution is not redriven: no attempt follows."""
+    return RunEnd(run, task.runs[run].attempt.execution, _MOST_REDRIVES, state, text=_text_of(task, event))
 
 
-def _standing_of(end: ExecutionEnd) -> "Standing":
-    from stepwire.tasks.races import Standing  # noqa: PLC0415 - few tasks are races
-
+def _state_of(end: ExecutionEnd) -> RunState:
     match end:
         case Succeeded() | Unreadable():
-            return Standing.SUCCEEDED
+            return RunState.SUCCEEDED
         case Aborted():
-            return Standing.STOPPED
+            return RunState.STOPPED
         case ExecutionFailed() | TimedOut():
-            return Standing.FAILED
+            return RunState.FAILED
 
 
-def _text_of(event: WorkEnded) -> str:
-    """Return what the caller may read of a failure."""
+def _text_of(task: Task, event: WorkEnded) -> str:
+    """Return what the caller may read of a failure of one of several runs; that of a sole one is the task's result."""
+    if len(task.runs) == 1:
+        return ""
     return event.error.message if isinstance(event, WorkFailed) else event.message or ""
 
 

@@ -4,7 +4,7 @@ Each status carries exactly its payload, so a completed task without a result ca
 only `lifecycle.advance` derives a changed task.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
@@ -15,10 +15,9 @@ from stepwire.json_text import Json, JsonObject, load_json
 from stepwire.keyed import Keyed
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
-from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
+from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
-from stepwire.tasks.races import Arm, Race
-from stepwire.tasks.retries import Attempt
+from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -61,7 +60,7 @@ class ResultInExecution(Struct, frozen=True):
 StoredResult: TypeAlias = ToolResult | ResultElsewhere | ResultInExecution
 
 
-class TaskError(Struct, frozen=True):
+class TaskError(Struct, frozen=True, omit_defaults=True):
     """A JSON-RPC error that the work ended with."""
 
     code: int
@@ -140,8 +139,6 @@ class Work(Struct, frozen=True):
     """What the task runs, with everything that is needed to start it later and to interpret its end."""
 
     tool: str
-    state_machine_arn: str
-    """With the version or the alias, where the tool names one."""
     terms: Terms | TermsElsewhere
     execution_prefix: str
     """Start of its executions' names."""
@@ -152,11 +149,9 @@ class Work(Struct, frozen=True):
     result_prefix: str | None = None
     """Key prefix of those links, with variables (see `links`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
-    role: str = ""
-    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 
 
-class Origin(Struct, frozen=True):
+class Origin(Struct, frozen=True, omit_defaults=True):
     """The client, and the request that created the task."""
 
     modes: frozenset[Mode] = frozenset()
@@ -167,7 +162,7 @@ class Origin(Struct, frozen=True):
     """Digest of a legacy call without a task, by which the client can cancel it; None for all other calls."""
 
 
-class Inputs(Struct, frozen=True):
+class Inputs(Struct, frozen=True, omit_defaults=True):
     """The history of the task's questions."""
 
     asked: int = 0
@@ -176,7 +171,7 @@ class Inputs(Struct, frozen=True):
     undelivered: tuple[UndeliveredAnswer, ...] = ()
 
 
-class Progress(Struct, frozen=True):
+class Progress(Struct, frozen=True, omit_defaults=True):
     """How far the workflow is."""
 
     done: float
@@ -238,16 +233,18 @@ def unqualified(state_machine_arn: str) -> tuple[str, str]:
     return f"{arn}{name}{machine}", qualifier
 
 
-class Follows(Struct, frozen=True):
+class Follows(Struct, frozen=True, omit_defaults=True):
     """What a follow-up task continues: an operator has redriven or restarted a task that had ended."""
 
     task_id: TaskId
     """The task that had ended."""
     first: TaskId
     """The task that the caller's own call made: the input names it, if it names any."""
+    execution_of: TaskId | None = None
+    """The task whose execution goes on in this one, because an operator has redriven it; None: it has its own."""
 
 
-class FollowUpIds(Struct, frozen=True):
+class FollowUpIds(Struct, frozen=True, omit_defaults=True):
     """The tasks that follow one which has ended."""
 
     redrive: TaskId | None = None
@@ -270,29 +267,27 @@ class Task(Struct, frozen=True):
     longest_poll_interval: timedelta
     checked_at: datetime
     """Time of the last check of Step Functions for this task; initially its creation."""
+    runs: tuple[Run, ...]
+    """The state machines that work on it, in the order of the manifest; at least one."""
+    quorum: int = 1
+    """How many runs must succeed."""
+    retry: Retry = ONCE
+    """When another attempt of a run follows a failed one."""
+    slots: int = 1
+    """How many slots of its owner's limit of active tasks it holds: one, or one for each run."""
     origin: Origin = Origin()
     inputs: Inputs = Inputs()
     progress: Progress | None = None
-    may_begin: bool = False
-    """Whether work of an ended task may still start or run: a concurrent request may be starting the execution of a
-    cancelled task, or have started one that was refused to another, and the arms of a decided race are yet to be
-    stopped."""
     client_tasks: tuple[ClientTask, ...] = ()
     """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
     keep_result: timedelta = timedelta()
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
-    attempt: Attempt | None = None
-    """Of a tool with a retry policy: the attempt that runs, or the next one; None: there is one attempt, or a race."""
-    race: "Race | None" = None
-    """Of a tool whose machines race: the arms; None: there is one execution at a time."""
     follows: Follows | None = None
     """Of a follow-up task: what it continues."""
     follow_ups: FollowUpIds = FollowUpIds()
     """The tasks that continue this one; a terminal status stays as it is."""
     usage_shard: int = 0
     """Which part of its owner's usage counts it as active (see `usage`)."""
-    is_unbegun: bool = False
-    """Whether the work may not have begun, because its start was throttled: the next reader starts it."""
     states: tuple[str, ...] | None = None
     """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
     version: int = 0
@@ -310,73 +305,51 @@ class Task(Struct, frozen=True):
 
     @property
     def execution(self) -> Execution:
-        """The execution that does the work: of the attempt that runs, or of the next one.
+        """The execution that the result comes from: of the run that won or, before, of the first one."""
+        return self.execution_of(next((index for index, run in enumerate(self.runs) if run.place == self.quorum), 0))
 
-        Of a race: that of the winner, or of the first arm.
-        """
-        if self.race is not None:
-            return self.execution_of(self.race.winner or self.race.arms[0])
-        suffix = self.attempt.suffix if self.attempt else ""
-        return self._execution(self.work.state_machine_arn, suffix, self.work.role)
-
-    def execution_of(self, arm: "Arm") -> Execution:
-        """Return the execution of an arm: of its attempt that runs, or of its next one."""
-        return self._execution(arm.state_machine_arn, arm.suffix, arm.role)
-
-    def _execution(self, state_machine_arn: str, suffix: str, role: str) -> Execution:
-        arn, qualifier = unqualified(state_machine_arn)
-        name = execution_name_of(self.execution_key, self.work.execution_prefix, suffix)
-        return Execution(arn, name, qualifier, role)
+    def execution_of(self, index: int) -> Execution:
+        """Return the execution of a run: of its attempt that runs, or of its next one."""
+        run = self.runs[index]
+        letter = LETTERS[index] if len(self.runs) > 1 else ""
+        number = f"r{run.attempt.execution}" if run.attempt.execution > 1 else ""
+        suffix = f"-{letter}{number}" if letter or number else ""
+        arn, qualifier = unqualified(run.state_machine_arn)
+        name = execution_name_of(self.named_after, self.work.execution_prefix, suffix)
+        return Execution(arn, name, qualifier, run.role)
 
     @property
-    def executions(self) -> "Mapping[str, Execution]":
-        """The executions that may run or start, by the letter of their arm; without a race, by the empty letter."""
-        if self.race is None:
-            return {"": self.execution}
-        return {arm.letter: self.execution_of(arm) for arm in self.race.arms if arm.is_open}
+    def named_after(self) -> TaskKey:
+        """The key in the names of its executions: its own, unless it goes on with another task's execution."""
+        other = self.follows.execution_of if self.follows else None
+        return self.key if other is None else TaskKey(self.owner, other)
 
-    @property
-    def to_be_stopped(self) -> "tuple[Execution, ...]":
-        """The executions of which none may run on when nobody sees the task any more."""
-        if self.race is None:
-            return (self.execution,)
-        return tuple(self.execution_of(arm) for arm in self.race.arms if arm.may_run)
+    def due_runs(self, at: datetime) -> tuple[int, ...]:
+        """Return the indices of the runs whose executions must be there by this time."""
+        return tuple(index for index, run in enumerate(self.runs) if run.is_due(at))
 
-    def running_at(self, at: datetime) -> "Mapping[str, Execution]":
-        """Return those of `executions` that must be there by this time."""
-        if self.race is None:
-            return self.executions
-        return {arm.letter: self.execution_of(arm) for arm in self.race.due(at)}
-
-    def letter_of(self, execution: Execution) -> str | None:
-        """Return the letter under which `executions` has an execution; None if it has no such execution."""
-        return next((letter for letter, one in self.executions.items() if one == execution), None)
+    def open_run_of(self, execution: Execution) -> int | None:
+        """Return the index of the open run with this execution; None if there is none."""
+        found = (i for i, run in enumerate(self.runs) if run.is_open and self.execution_of(i) == execution)
+        return next(found, None)
 
     def works_in(self, execution: Execution) -> bool:
-        """Tell whether an execution is the task's, or that of an arm, which may have ended."""
-        if self.race is None:
-            return self.execution == execution
-        return any(self.execution_of(arm) == execution for arm in self.race.arms)
+        """Tell whether an execution is that of a run, which may have ended."""
+        return any(self.execution_of(index) == execution for index in range(len(self.runs)))
 
-    def attempt_of(self, letter: str) -> Attempt | None:
-        """Return the attempt of an arm; of the empty letter, that of a task without a race."""
-        return self.attempt if self.race is None else self.race.arm(letter).attempt
+    def runs_pending(self, pending: Pending) -> tuple[int, ...]:
+        """Return the indices of the runs for which this is left to do."""
+        return tuple(index for index, run in enumerate(self.runs) if run.pending is pending)
 
     @property
-    def execution_key(self) -> TaskKey:
-        """The key that the name of its execution contains: its own, unless it goes on with another task's execution."""
-        first = self.attempt.first_task if self.attempt else None
-        return self.key if first is None else TaskKey(self.owner, TaskId(first))
+    def winner(self) -> Run | None:
+        """The run whose success completed the quorum."""
+        return next((run for run in self.runs if run.place == self.quorum), None)
 
     @property
     def is_retried(self) -> bool:
         """Tell whether an attempt has failed, and another one runs or is about to begin."""
-        return self.attempt is not None and (self.attempt.number > 1 or self.attempt.is_redriven)
-
-    @property
-    def slots(self) -> int:
-        """How many slots of its owner's limit of active tasks it holds."""
-        return 1 if self.race is None else self.race.slots
+        return not all(run.attempt.is_first for run in self.runs)
 
     @property
     def expires_at(self) -> datetime:
@@ -390,8 +363,10 @@ class Task(Struct, frozen=True):
 
     @property
     def needs_checks(self) -> bool:
-        """Tell whether the task's execution may run or start, so that the sweep must check it."""
-        return self.may_begin or not (self.has_ended or self.awaits_confirmation)
+        """Tell whether an execution of the task may run or start, so that the sweep must check it."""
+        if self.has_ended:
+            return bool(self.runs_pending(Pending.STOP))
+        return not self.awaits_confirmation
 
     @property
     def input_requests(self) -> tuple[InputRequest, ...]:

@@ -30,12 +30,12 @@ class SqsWakeUps(Struct, frozen=True, dict=True):
     def _client(self) -> Any:
         return self.build_client()
 
-    def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         """Send a message with a delay in whole seconds, rounded up."""
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
         seconds = min(max(-(-delay // _SECOND), 0), _LONGEST_DELAY)
-        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **({"arm": arm} if arm else {})})
+        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **({"run": run} if run else {})})
         try:
             self._client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=seconds)
         except (ClientError, BotoCoreError) as error:
@@ -48,6 +48,6 @@ def task_to_wake(message: dict[str, Any]) -> TaskKey:
     return TaskKey(Principal(body["owner"]), TaskId(body["task_id"]))
 
 
-def arm_to_wake(message: dict[str, Any]) -> str:
-    """Return the letter of the arm that a message from the queue wakes; empty: the task is no race."""
-    return json.loads(message["body"]).get("arm", "")
+def run_to_wake(message: dict[str, Any]) -> int:
+    """Return the index of the run that a message from the queue wakes."""
+    return json.loads(message["body"]).get("run", 0)

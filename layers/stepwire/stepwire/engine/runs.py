@@ -1,0 +1,304 @@
+"""The runs of tasks: begin them, record their ends, and do what follows. All effects are performed here.
+
+What follows an event is decided by `lifecycle.advance` and saved; only then is it done. So whoever finds that it was
+not done may do it: a wake-up, a reader or the sweep. Starting is idempotent by the execution's name and redriving by a
+token, so an attempt begins once. The end of a task is saved before its other runs are stopped, and says which of them
+may run on (`Pending.STOP`) until they are known to be stopped.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.engine.ports import WakeUps, Workflows
+from stepwire.engine.recorder import Recorder
+from stepwire.errors import (
+    InternalError,
+    RedriveRefused,
+    SaveConflict,
+    StartRefused,
+    StartRefusedForNow,
+    StartUnclear,
+    WakeUpsUnavailable,
+    WorkflowsUnavailable,
+)
+from stepwire.tasks.effects import Advanced, Start, Stop, Wake
+from stepwire.tasks.events import RunEnded, RunNotRedriven, StartPostponed, WorkBegun, WorkEnded, WorkFailed
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running, end_without_execution, redrives_of, run_ended
+from stepwire.tasks.runs import Pending, RunState, has_started_by
+from stepwire.tasks.task import Execution, Task, TaskError
+
+_SECOND_TRY: Final = timedelta(seconds=10)
+"""When a run is begun again that could not begin now."""
+_PAUSES: Final = (0.2, 0.5, 0.0)  # seconds, after a mark that could not be written
+_TIME_TO_NOTE: Final = timedelta(seconds=2)
+_LONGEST_SAVE: Final = timedelta(seconds=60)
+"""More than passes from the decision about a task to its save."""
+_GONE: Final = "The workflow failed, and its execution is no longer there to be redriven."
+_LOST: Final = "The task had ended before its execution did."
+
+
+class NoWakeUps:
+    """Wakes nobody: the next reader or the sweep begins an attempt."""
+
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+        """Do nothing."""
+
+
+class _Starts(Struct, frozen=True):
+    """What came of starting runs; all others have begun."""
+
+    refusals: Mapping[int, StartRefused] = field(default_factory=dict[int, StartRefused])
+    """By the index of the run: it cannot be started."""
+    faults: Mapping[int, Exception] = field(default_factory=dict[int, Exception])
+    """By the index of the run: it may not have begun, and can begin later."""
+
+
+class Runs(Struct, frozen=True):
+    """Begins runs, records their ends, and stops those that nobody needs any more."""
+
+    recorder: Recorder
+    workflows: Workflows
+    wake_ups: WakeUps
+    report: Callable[[Exception], None]
+    """Receives faults that delay what follows."""
+
+    def begin(self, task: Task, common_input: str, trace_header: str | None = None) -> Task:
+        """Start the runs of a new task that are due, schedule the others, and return the task. Idempotent.
+
+        Args:
+            task: the task.
+            common_input: the input that all runs have in common, as JSON text.
+            trace_header: the trace of the request, as an AWS X-Ray header.
+
+        Raises:
+            StartRefused: Step Functions refused to start any of the runs; none runs.
+        """
+        at = self.recorder.now()
+        due = task.due_runs(at)
+        starts = self._start(task, due, common_input, trace_header)
+        refused = {**starts.refusals, **{i: one for i, one in starts.faults.items() if isinstance(one, StartRefused)}}
+        if due and len(refused) == len(due):
+            raise min(refused.values(), key=lambda one: not isinstance(one, StartRefusedForNow))
+        for index, run in enumerate(task.runs):
+            if run.is_open and index not in due:
+                self.schedule(task, run.attempt.time_left(at), index)
+        try:
+            return self._after_starts(task, starts)
+        except Exception as fault:  # noqa: BLE001 - runs have begun; readers and the sweep do the rest
+            self.report(fault)
+            return task
+
+    def start(self, task: Task, runs: Collection[int]) -> Task:
+        """Start or redrive runs of a stored task, and return it. Idempotent.
+
+        A refused start ends the run. One that may begin later is marked and scheduled. If the task has ended meanwhile,
+        what has begun is stopped.
+        """
+        starts = self._start(task, runs)
+        is_marked = any(task.runs[index].pending is Pending.START for index in runs)
+        after = self._after_starts(task, starts)
+        begun = frozenset(runs) - starts.refusals.keys() - starts.faults.keys()
+        if not begun or (after.version > task.version and not after.has_ended and not starts.refusals and is_marked):
+            return after  # a save has shown that the task goes on
+        return self.stop_if_ended(task, begun)
+
+    def stop_if_ended(self, task: Task, begun: Collection[int]) -> Task:
+        """Return the current task after the start of some of its runs; if it has ended meanwhile, stop these."""
+        current = self.recorder.load(task.key)
+        if current is not None and not current.has_ended:
+            return current
+        if current is not None and current.runs_pending(Pending.STOP):
+            return self.stop_pending(current)
+        for index in begun:
+            self.workflows.stop(task.execution_of(index), "The task had ended before its execution began.")
+        return current or task
+
+    def record_end(self, task: Task, run: int, end: ExecutionEnd, source: EndSource) -> Task:
+        """Record the end of the execution of a run, do what follows, and return the task."""
+        event = run_ended(task, run, end, self.recorder.event_of_end(task, end))
+        return self._recorded(task, event, source)
+
+    def perform(self, after: Advanced) -> Task:
+        """Do what follows an event, and return the task.
+
+        Raises:
+            StopRefused, Exception: a run could not be stopped; the others are.
+        """
+        task, starts = after.task, list[int]()
+        for effect in after.effects:
+            match effect:
+                case Start(run):
+                    starts.append(run)
+                case Wake(run, at):
+                    self.schedule(task, at - self.recorder.now(), run)
+                case Stop():
+                    pass
+        if task.has_ended:
+            return self.stop_pending(task)
+        return self.start(task, starts) if starts else task
+
+    def finish(self, task: Task, execution: Execution) -> None:
+        """Finish what a process that died after it had recorded the end of a run has left to be done."""
+        if task.runs_pending(Pending.STOP) and task.open_run_of(execution) is None:
+            self.stop_pending(task)
+
+    def wake(self, key: TaskKey, run: int = 0) -> None:
+        """Begin a run that is due. Does nothing for a task or a run that has ended, or that began with its task.
+
+        Raises:
+            WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
+        """
+        task = self.recorder.load(key)
+        if task is None or task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
+            return
+        one = task.runs[run]
+        left = one.attempt.time_left(self.recorder.now())
+        if left:
+            self.wake_ups.schedule(key, left, run)
+        elif one.pending is Pending.START or not one.attempt.is_first or one.attempt.begins_at is not None:
+            self.start(task, [run])
+
+    def postpone(self, task: Task, faults: Mapping[int, Exception]) -> Task:
+        """Return the task with a mark that runs may not have begun, so that the next reader begins them.
+
+        The faults are reported. If the mark cannot be written, the next check of Step Functions finds that too.
+        """
+        for fault in faults.values():
+            self.report(fault)
+        began = self.recorder.now()
+        for pause in _PAUSES:
+            try:
+                return self.recorder.record(task, StartPostponed(frozenset(faults))) or task
+            except Exception as unnoted:  # noqa: BLE001 - the next check of Step Functions finds it too
+                self.report(unnoted)
+            if self.recorder.now() - began > _TIME_TO_NOTE:
+                break
+            self.recorder.clock.sleep(pause)
+        return task
+
+    def has_begun(self, task: Task, run: int, end: ExecutionEnd) -> bool:
+        """Tell whether an execution that has ended did so in the run's attempt, and not before it was redriven."""
+        return redrives_of(end) >= task.runs[run].attempt.redrives
+
+    def stop_pending(self, task: Task, *, is_late: bool = False, but: frozenset[str] = frozenset()) -> Task:
+        """Stop the runs that may run although their task has ended, and return the task.
+
+        Args:
+            task: the task.
+            is_late: whether every request that may have started a run is over by now.
+            but: names of the executions that were stopped before.
+
+        Raises:
+            StopRefused, Exception: a run could not be stopped; the others are.
+        """
+        now = min(self.recorder.now(), task.last_updated_at + _LONGEST_SAVE)
+        left = [index for index in task.runs_pending(Pending.STOP) if has_started_by(task.runs[index], now)]
+        faults, stopped = list[Exception](), set(but)
+        for execution in map(task.execution_of, left):
+            try:
+                if execution.name not in but and self.workflows.stop(execution, _LOST):
+                    stopped.add(execution.name)
+            except Exception as fault:  # noqa: BLE001 - the other runs must be stopped too
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+        # Whoever redrives a stopped execution at this moment brings it back, as one who starts it now.
+        is_settled = is_late or all(
+            task.execution_of(index).name in stopped and not task.runs[index].attempt.is_redriven for index in left
+        )
+        if not is_settled or not task.runs_pending(Pending.STOP):
+            return task
+        with suppress(SaveConflict):
+            return self.recorder.store.save(replace(task, runs=tuple(replace(run, pending=None) for run in task.runs)))
+        return task
+
+    def schedule(self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0) -> None:
+        """Let a run be woken after a delay; a fault is reported, because readers and the sweep begin what is due."""
+        try:
+            self.wake_ups.schedule(task.key, delay, run)
+        except WakeUpsUnavailable as fault:
+            self.report(fault)
+
+    def _start(
+        self, task: Task, runs: Collection[int], common: str | None = None, trace_header: str | None = None
+    ) -> _Starts:
+        refusals, faults = dict[int, StartRefused](), dict[int, Exception]()
+        for index in runs:
+            run = task.runs[index]
+            try:
+                if run.attempt.is_redriven:
+                    self.workflows.redrive(task.execution_of(index), _redrive_token(task, index))
+                    continue
+                common = self.recorder.store.terms_of(task).input if common is None else common
+                self.workflows.start(task.execution_of(index), run.input_text(common), trace_header)
+            except (StartRefusedForNow, StartUnclear, WorkflowsUnavailable, RedriveRefused) as fault:
+                faults[index] = fault
+            except StartRefused as refusal:
+                refusals[index] = refusal
+        return _Starts(refusals, faults)
+
+    def _after_starts(self, task: Task, starts: _Starts) -> Task:
+        """Return the task after recording which runs have not begun, and why."""
+        redrives = [index for index, fault in starts.faults.items() if isinstance(fault, RedriveRefused)]
+        later = {index: fault for index, fault in starts.faults.items() if index not in redrives}
+        marked = frozenset(task.runs_pending(Pending.START)) - later.keys() - starts.refusals.keys()
+        if marked:
+            task = self.recorder.record(task, WorkBegun(marked)) or task
+        if later:
+            task = self.postpone(task, later)
+            for index in later:
+                self.schedule(task, run=index)
+        for index in redrives:
+            task = self._after_refused_redrive(task, index)
+        for index, refusal in starts.refusals.items():
+            task = self._refused(task, index, refusal)
+        return task
+
+    def _refused(self, task: Task, index: int, refusal: StartRefused) -> Task:
+        # Only if the task is unchanged: a concurrent request may have started the execution, because permissions do not
+        # change everywhere at once.
+        error = WorkFailed(TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}"))
+        end = RunEnded(end_without_execution(task, index, RunState.REFUSED, error), error)
+        after = self.recorder.advanced_if_unchanged(task, end)
+        return self.recorder.load(task.key) or task if after is None else self._followed(after)
+
+    def _after_refused_redrive(self, task: Task, index: int) -> Task:
+        """Find out why an execution is not redriven: because it runs again already, or because it cannot be."""
+        match self.workflows.describe(task.execution_of(index)):
+            case Running():
+                return task
+            case Missing():
+                then: WorkEnded = WorkFailed(TaskError(InternalError.code, _GONE))
+            case ended if self.has_begun(task, index, ended):
+                return self.record_end(task, index, ended, EndSource.CHECK)
+            case ended:
+                then = self.recorder.event_of_end(task, ended)
+        end = end_without_execution(task, index, RunState.FAILED, then)
+        return self._recorded(task, RunNotRedriven(end, then), EndSource.CHECK)
+
+    def _recorded(self, task: Task, event: RunEnded | RunNotRedriven, source: EndSource) -> Task:
+        after = self.recorder.advanced(task, event, source)
+        return task if after is None else self._followed(after)
+
+    def _followed(self, after: Advanced) -> Task:
+        for effect in after.effects:
+            if not isinstance(effect, Stop):
+                self._audit(after.task, effect.run)
+        return self.perform(after)
+
+    def _audit(self, task: Task, run: int) -> None:
+        outcome = f"attempt {task.runs[run].attempt.number} of {task.retry.attempts}"
+        with suppress(Exception):
+            self.recorder.audit(AuditEntry(AuditAction.RETRIED, task.owner, task.work.tool, task.task_id, outcome))
+
+
+def _redrive_token(task: Task, index: int) -> str:
+    attempt = task.runs[index].attempt
+    return f"{task.task_id}-{index}-{attempt.execution}-{attempt.redrives}"

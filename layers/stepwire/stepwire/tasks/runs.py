@@ -1,0 +1,360 @@
+"""The runs of a task: one to five state machines work on it, and as many successes as the quorum end it. Pure.
+
+A plain task has one run and the quorum one. A run has attempts: each begins in a new execution, whose name derives from
+the task's (`restart`), or in the failed execution, from its failed state (`redrive`). An attempt is known by the number
+of its execution and the number of its redrives. The rule: an end counts once, for its attempt and for no other, and a
+run that has ended never changes, so ends may arrive late and more than once.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stepwire.json_text import JsonObject, load_json, write
+from stepwire.tasks.ids import LETTERS
+
+MOST_RUNS: Final = len(LETTERS)
+MOST_ATTEMPTS: Final = 10
+LARGEST_CONSTANTS: Final = 1_024
+"""Bytes of JSON of the constants of all runs: they are in the head of each task."""
+LONGEST_ERROR: Final = 300  # characters of a run's error; the errors of all runs are in the head
+TIMEOUT: Final = "States.Timeout"
+ALL: Final = "States.ALL"
+TASK_FAILED: Final = "States.TaskFailed"
+META_RACE: Final = "stepwire/race"
+"""The server's own member of `_meta` on the result of several runs: which has won, and what became of the others."""
+_NEVER_BY_WILDCARD: Final = frozenset({"States.DataLimitExceeded", "States.Runtime", "Stepwire.ProtocolError"})
+"""Errors that repeat themselves, and the deliberate answer of a workflow: retried only where a policy names them."""
+_NEXT_AT: Final = ", next at "
+_LONGEST_NAME: Final = 80  # characters of an error's name in a message
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_SKEW: Final = timedelta(seconds=1)
+"""By how much the clocks of two function instances may differ: a run may have started so much too early."""
+_LONGEST_SAVE: Final = timedelta(seconds=60)
+"""More than passes from the decision about a task to its save: until then, others may start runs that become due."""
+_NOTHING: Final = timedelta()
+
+
+class Retry(Struct, frozen=True, omit_defaults=True):
+    """A policy: when another attempt follows a failed one."""
+
+    attempts: int
+    """The most attempts, the first included."""
+    errors: tuple[str, ...]
+    """Names of errors, or wildcards, as Amazon States Language matches them."""
+    redrives: bool = False
+    """Whether the failed execution goes on; else a new one starts."""
+    may_restart: bool = True
+    """Whether a new execution starts where Step Functions refuses to redrive."""
+    delay: timedelta = timedelta(seconds=1)
+    """The time between the first failure and the second attempt."""
+    backoff: float = 2.0
+    """The factor by which each further delay is longer."""
+    longest_delay: timedelta = timedelta(hours=1)
+    has_jitter: bool = False
+    """Whether a delay is a random part of its full length, as ASL's FULL; else it is the full length."""
+
+
+ONCE: Final = Retry(1, (), may_restart=False)
+"""The policy of a tool that has none: the first end is the last."""
+
+
+class Attempt(Struct, frozen=True, omit_defaults=True):
+    """The attempt that runs, or that waits until it begins."""
+
+    number: int = 1
+    execution: int = 1
+    """Number of its execution among those of the run, from 1."""
+    redrives: int = 0
+    """How often this execution has been, or is to be, redriven."""
+    begins_at: datetime | None = None
+    """None of a first attempt that begins with the task."""
+    after: str = ""
+    """Name of the error of the attempt before, as the caller may read it; it may be empty."""
+
+    @property
+    def is_redriven(self) -> bool:
+        """Tell whether it begins in an execution that has failed before."""
+        return self.redrives > 0
+
+    @property
+    def is_first(self) -> bool:
+        """Tell whether no attempt and no execution of the run was before it."""
+        return self.number == 1 and not self.is_redriven
+
+    def is_of(self, execution: int, redrives: int) -> bool:
+        """Tell whether an end is of this attempt; an end of an earlier one is old news."""
+        return execution == self.execution and redrives >= self.redrives
+
+    def time_left(self, at: datetime) -> timedelta:
+        """Return the time until it begins."""
+        return _NOTHING if self.begins_at is None else max(_NOTHING, self.begins_at - at)
+
+
+class RunState(Enum):
+    """How a run stands."""
+
+    OPEN = "open"
+    """It runs, or will start."""
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    """Its last attempt failed."""
+    REFUSED = "refused"
+    """Its attempt could not be started; perhaps another request has started it, as permissions change gradually."""
+    STOPPED = "stopped"
+    """An operator stopped it."""
+
+
+class Pending(Enum):
+    """What may be left to do for a run: whoever reads the task next does it."""
+
+    START = "start"
+    """Its execution may not have begun, because its start was throttled or got no answer."""
+    STOP = "stop"
+    """Its execution may run although the task has ended: another request may have started it, or start it now."""
+
+
+class Run(Struct, frozen=True, omit_defaults=True):
+    """One of the state machines that work on a task."""
+
+    state_machine_arn: str
+    """With the version or the alias, where the manifest names one."""
+    name: str = ""
+    """As the manifest and the result call it; empty where the task has no other."""
+    role: str = ""
+    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
+    constants: str = ""
+    """JSON text of an object: members of its input that are always so; empty: none."""
+    delay: timedelta = _NOTHING
+    """How long after the task begins it starts: the head start of the others."""
+    attempt: Attempt = Attempt()
+    state: RunState = RunState.OPEN
+    place: int = 0
+    """Of a run that succeeded: its place among those that did, from 1."""
+    error: str = ""
+    """Of a run that failed: what its caller may read about it."""
+    pending: Pending | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it runs, or will start."""
+        return self.state is RunState.OPEN
+
+    @property
+    def waits_for_start(self) -> bool:
+        """Tell whether it has a start of its own, which no process may have made yet."""
+        return self.is_open and self.attempt.number == 1 and self.attempt.begins_at is not None
+
+    def is_due(self, at: datetime) -> bool:
+        """Tell whether its execution must be there."""
+        return self.is_open and not self.attempt.time_left(at)
+
+    def input_text(self, common: str) -> str:
+        """Return its input as JSON text, from the input that all runs have in common."""
+        return write({**load_json(common), **load_json(self.constants)}) if self.constants else common
+
+
+class Plan(Struct, frozen=True, omit_defaults=True):
+    """The runs of each task of a tool."""
+
+    runs: tuple[Run, ...]
+    quorum: int = 1
+    """How many runs must succeed."""
+    slots: int = 1
+    """How many slots of its caller's limit of active tasks a task holds: one, or one for each run."""
+
+    @property
+    def largest_constants(self) -> int:
+        """The most bytes by which a run's input is larger than the common one."""
+        return max(len(run.constants.encode()) for run in self.runs)
+
+
+class RunEnd(Struct, frozen=True):
+    """The end of an attempt."""
+
+    run: int
+    """Index of the run."""
+    execution: int
+    """Number of the execution among those of the run."""
+    redrives: int
+    """How often it had been redriven."""
+    state: RunState
+    """How the run stands after it, if no further attempt follows."""
+    error: str | None = None
+    """Name of the error that a policy may match; None: there is none."""
+    shown: str = ""
+    """The name as the caller may read it."""
+    text: str = ""
+    """What the caller may read of a failure."""
+
+
+def matches(errors: tuple[str, ...], error: str) -> bool:
+    """Tell whether a policy names an error, as Amazon States Language does.
+
+    `States.ALL` matches every error, and `States.TaskFailed` every one but `States.Timeout`, except for the errors
+    that a policy must name (`_NEVER_BY_WILDCARD`).
+    """
+    if error in errors:
+        return True
+    if error in _NEVER_BY_WILDCARD:
+        return False
+    return ALL in errors or (TASK_FAILED in errors and error != TIMEOUT)
+
+
+def delay_before(policy: Retry, number: int, seed: str) -> timedelta:
+    """Return the time from a failure to the attempt with this number, in whole milliseconds.
+
+    With jitter, it depends on the seed and the number alone: every process that computes it gets the same.
+    """
+    # Bounded in floats: a power of the factor may be larger than any timedelta.
+    seconds = min(policy.delay.total_seconds() * policy.backoff ** (number - 2), policy.longest_delay.total_seconds())
+    part = _part_of(f"{seed}.{number}") if policy.has_jitter else 1.0
+    return timedelta(seconds=seconds * part) // _MILLISECOND * _MILLISECOND
+
+
+def _part_of(text: str) -> float:
+    """Return a number from 0 to 1 that looks random and depends on the text alone."""
+    import hashlib  # noqa: PLC0415 - few tasks are retried
+
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / (1 << 48)
+
+
+def next_attempt(attempt: Attempt, policy: Retry, error: str, seed: str, at: datetime) -> Attempt | None:
+    """Return the attempt that follows one which failed with this error; None: it was the last."""
+    number = attempt.number + 1
+    if number > policy.attempts or not matches(policy.errors, error):
+        return None
+    following = replace(attempt, number=number, begins_at=at + delay_before(policy, number, seed), after="")
+    return replace(following, redrives=attempt.redrives + 1) if policy.redrives else in_new_execution(following)
+
+
+def in_new_execution(attempt: Attempt) -> Attempt:
+    """Return the same attempt in an execution of its own."""
+    return replace(attempt, execution=attempt.execution + 1, redrives=0)
+
+
+def successes(runs: Sequence[Run]) -> int:
+    """Return how many runs have succeeded."""
+    return sum(run.state is RunState.SUCCEEDED for run in runs)
+
+
+def is_lost(runs: Sequence[Run], quorum: int) -> bool:
+    """Tell whether too few runs are left for the quorum."""
+    return successes(runs) + sum(run.is_open for run in runs) < quorum
+
+
+def left_running(runs: Sequence[Run], ended_at: datetime) -> list[int]:
+    """Return the indices of the runs that may run although their task has ended, or come to run before that is saved.
+
+    Args:
+        runs: the runs of the task.
+        ended_at: when the end was decided.
+    """
+    last = ended_at + _LONGEST_SAVE
+    return [index for index, run in enumerate(runs) if run.is_due(last) or run.state is RunState.REFUSED]
+
+
+def has_started_by(run: Run, at: datetime) -> bool:
+    """Tell whether a run whose task has ended may have started by a time after that was saved."""
+    return run.state is RunState.REFUSED or run.is_due(at + _SKEW)
+
+
+def with_run(runs: tuple[Run, ...], index: int, changed: Run) -> tuple[Run, ...]:
+    """Return the runs with one of them changed."""
+    return (*runs[:index], changed, *runs[index + 1 :])
+
+
+def needed_now(runs: Sequence[Run], quorum: int, at: datetime) -> list[int]:
+    """Return the indices of the runs that start now, after a failure: nobody uses their head start any more."""
+    waiting = [index for index, run in enumerate(runs) if run.waits_for_start and not run.is_due(at)]
+    running = sum(run.is_open for run in runs) - len(waiting)
+    in_order = sorted(waiting, key=lambda index: runs[index].attempt.time_left(at))
+    return in_order[: max(0, quorum - successes(runs) - running)]
+
+
+def starting(run: Run, at: datetime) -> Run:
+    """Return a run that starts at a time of its own."""
+    return replace(run, attempt=replace(run.attempt, begins_at=at))
+
+
+def begun(runs: Sequence[Run], at: datetime) -> tuple[Run, ...]:
+    """Return the runs of a task that begins now: those with a delay have the times of their starts."""
+    return tuple(starting(run, at + run.delay) if run.delay else run for run in runs)
+
+
+def retry_text(attempt: Attempt, policy: Retry, at: datetime) -> str:
+    """Say which attempt runs, or when it begins."""
+    if not attempt.time_left(at):
+        return f"{_which(attempt, policy)}."
+    assert attempt.begins_at is not None  # noqa: S101 - there is time left until then
+    return f"{_which(attempt, policy)}{_NEXT_AT}{_time_text(attempt.begins_at, at)}."
+
+
+def begun_text(message: str | None, attempt: Attempt, policy: Retry, at: datetime) -> str | None:
+    """Return a message without the time at which an attempt begins, after that time."""
+    is_of_it = message and message.startswith(f"{_which(attempt, policy)}{_NEXT_AT}")
+    return retry_text(attempt, policy, at) if is_of_it else message
+
+
+def _which(attempt: Attempt, policy: Retry) -> str:
+    error = attempt.after[:_LONGEST_NAME] or "an unnamed error"
+    return f"Attempt {attempt.number} of {policy.attempts} after {error}"
+
+
+def _time_text(moment: datetime, at: datetime) -> str:
+    return f"{moment:%H:%M:%S} UTC" if moment.date() == at.date() else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def end_text(runs: Sequence[Run], quorum: int, policy: Retry, end: RunEnd) -> str:
+    """Say what the end of one of several runs means for a task that goes on."""
+    run = runs[end.run]
+    if run.state is RunState.SUCCEEDED:
+        return f"{run.name} succeeded: {successes(runs)} of {quorum} successes."
+    after = end.shown[:_LONGEST_NAME] or "an unnamed error"
+    if run.is_open:
+        return f"{run.name}: attempt {run.attempt.number} of {policy.attempts} after {after}."
+    why = {RunState.STOPPED: "was stopped", RunState.REFUSED: "could not be started"}.get(
+        run.state, f"failed with {after}"
+    )
+    left = ", ".join(one.name for one in runs if one.is_open)
+    return f"{run.name} {why}; left: {left}."
+
+
+def lost_text(runs: Sequence[Run], quorum: int) -> str:
+    """Return the error of a task of several runs that is lost: each run with its own."""
+    needed = f"{quorum} of its {len(runs)} arms had" if quorum > 1 else "one arm had"
+    head = f"The race was lost: {needed} to succeed, and {successes(runs) or 'none'} did."
+    return "\n".join((head, *(f"- {run.name}: {_fate(run)}" for run in runs)))
+
+
+def result_meta(runs: Sequence[Run], quorum: int, ended_at: datetime) -> JsonObject:
+    """Return the member of `_meta` in which the result of several runs says what became of them; empty for one run."""
+    if len(runs) == 1:
+        return {}
+    winner = {run.place: {"winner": run.name} for run in runs}.get(quorum, {})
+    return {META_RACE: {**winner, "arms": [{"name": run.name, "outcome": _outcome(run, ended_at)} for run in runs]}}
+
+
+def _outcome(run: Run, ended_at: datetime) -> str:
+    """Name what became of a run; one that was open when its task ended was stopped, or never started."""
+    if run.state is RunState.REFUSED:
+        return RunState.FAILED.value
+    if not run.is_open:
+        return run.state.value
+    return RunState.STOPPED.value if run.is_due(ended_at) or run.attempt.number > 1 else "not_started"
+
+
+def _fate(run: Run) -> str:
+    match run.state:
+        case RunState.FAILED | RunState.REFUSED:
+            return run.error
+        case RunState.SUCCEEDED:
+            return "succeeded."
+        case RunState.STOPPED:
+            return "was stopped by an operator."
+        case RunState.OPEN:
+            return "was stopped, because the others had failed."
