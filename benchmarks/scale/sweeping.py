@@ -21,6 +21,7 @@ from stepwire.engine.ports import UncheckedPage
 from stepwire.errors import WorkflowsThrottled
 from stepwire.tasks.ids import TaskKey, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Running, Succeeded
+from stepwire.tasks.runs import Run
 from stepwire.tasks.task import Execution, Task
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
@@ -164,11 +165,11 @@ def _made(world: World, tasks: int, machines: int) -> Iterator[Task]:
     task = world.call()
     arns = [state_machine_arn(f"Machine{number}") for number in range(machines)]
     for number in range(tasks):
-        work = replace(task.work, state_machine_arn=arns[number % machines])
+        run = Run(arns[number % machines])
         yield replace(
             task,
             ttl=timedelta(days=1),
             task_id=new_task_id(task.created_at, number.to_bytes(16, "big")),
-            work=work,
+            runs=(run,),
             version=1,
         )

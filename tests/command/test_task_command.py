@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from stepwire.tasks.runs import Run
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from stepwire_cli.exits import Exit
 from tests.command import operated
@@ -254,7 +255,7 @@ def test_an_execution_elsewhere_is_read_under_its_role(stepwire: Stepwire) -> No
     role = "arn:aws:iam::222222222222:role/stepwire"
     machine = "arn:aws:states:us-east-1:222222222222:stateMachine:Orders"
     task = working(moment())
-    task = replace(task, work=replace(task.work, state_machine_arn=machine, role=role))
+    task = replace(task, runs=(Run(machine, role=role),))
     credentials = {
         "AccessKeyId": "a",
         "SecretAccessKey": "s",

@@ -76,7 +76,7 @@ class _Attempts:
 
 
 class _Engine:
-    attempts = _Attempts()
+    runs = _Attempts()
 
 
 class _Events:

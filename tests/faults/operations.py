@@ -301,7 +301,7 @@ OPERATIONS: Final = (
     Operation(
         "cancel between attempts",
         Caller.CLIENT,
-        ("GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
+        ("GetItem task", "PutItem task", "UpdateItem usage"),
         arrange_cancel_between,
         ends_are_recorded,
     ),

@@ -174,8 +174,8 @@ class Inputs(Struct, frozen=True, omit_defaults=True):
 class Progress(Struct, frozen=True, omit_defaults=True):
     """How far the workflow is."""
 
-    done: float
-    total: float | None = None
+    done: int | float
+    total: int | float | None = None
     is_counted: bool = False
     """Whether Stepwire has counted the items of a Distributed Map; a workflow's own report replaces it."""
 
