@@ -62,5 +62,5 @@ def task_of_the_events() -> dict[str, Any]:
     (record,) = recorded("task_expired")["Records"]
     now = int(time.time())
     moments = {name: {"N": str(now * 1000)} for name in ("created_at", "last_updated_at", "checked_at", "looked_at")}
-    origin = {"S": '[["form"],null,null]'}
+    origin = {"S": '{"modes":["form"]}'}
     return {**record["dynamodb"]["OldImage"], **moments, "origin": origin, "expires_at": {"N": str(now + 3600)}}

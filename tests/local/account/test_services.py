@@ -127,7 +127,7 @@ def test_the_secret_exists(outside: Outside) -> None:
 
 def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
     machine = outside.machine("WaitAndEcho")
-    item = {**task_of_the_events(), "state_machine_arn": {"S": machine}}
+    item = {**task_of_the_events(), "runs": {"S": json.dumps([{"state_machine_arn": machine}])}}
     key, table, tasks = (
         {name: item[name] for name in ("pk", "sk")},
         outside.of_mcp("TABLE_NAME"),
