@@ -116,6 +116,8 @@ class Recorder(Struct, frozen=True):
                 saved = self._save(after.task, source)
             except SaveConflict:
                 current = self.load(task.key)
+                if after.effects and current is not None and _is_of(current, after.task):
+                    return replace(after, task=current)  # the save was done, and its answer was lost
             else:
                 self.note_shaping(saved, event)
                 return replace(after, task=saved)
@@ -186,6 +188,12 @@ class Recorder(Struct, frozen=True):
             return None
         now = self.now()
         return as_of(task, now) if task.expires_at > now else None
+
+
+def _is_of(stored: Task, sent: Task) -> bool:
+    """Tell whether a stored task is the one that was sent; if another writer sent as much, effects are idempotent."""
+    is_next = stored.version == sent.version + 1 and stored.last_updated_at == sent.last_updated_at
+    return is_next and stored.runs == sent.runs and type(stored.status) is type(sent.status)
 
 
 def _pause() -> float:
