@@ -29,7 +29,7 @@ def parts(**chosen: str) -> dict[str, float]:
     """Return the monthly cost of an idle stack by part, in dollars."""
     made = stack("iam", **chosen)
     return {
-        "the secret that seals what clients keep": prices.SECRET.of(len(made.all_of("AWS::SecretsManager::Secret"))),
+        "the secret that signs what clients keep": prices.SECRET.of(len(made.all_of("AWS::SecretsManager::Secret"))),
         "alarms": prices.ALARM.of(alarm_metrics(made)),
         "the dashboard": prices.DASHBOARD.of(len(made.all_of("AWS::CloudWatch::Dashboard"))),
         "the snapshot of one version": _snapshot(made),
