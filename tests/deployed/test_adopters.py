@@ -66,13 +66,16 @@ def test_a_tool_is_registered_changed_broken_and_removed_while_clients_call(emul
 
 def test_a_state_machine_without_the_tag_is_refused(emulated: Endpoint) -> None:
     owner, states = Owner(emulated), aws("stepfunctions", emulated.environment)
-    machine = look_at(f"{NAME}-adopter", emulated.environment).named("MeasureTexts")
-    states.untag_resource(resourceArn=machine, tagKeys=["stepwire:endpoint"])
+    tagged = look_at(f"{NAME}-adopter", emulated.environment).named("MeasureTexts")
+    same = states.describe_state_machine(stateMachineArn=tagged)
+    machine = states.create_state_machine(name="untagged", definition=same["definition"], roleArn=same["roleArn"])[
+        "stateMachineArn"
+    ]
     try:
         owner.register(description="New.", state_machine=machine)
         reasons = {one["tool"]: one["reason"] for one in owner.refusals()}
     finally:
-        states.tag_resource(resourceArn=machine, tags=[{"key": "stepwire:endpoint", "value": NAME}])
+        states.delete_state_machine(stateMachineArn=machine)
         owner.remove()
 
     assert f"with the tag stepwire:endpoint={NAME}" in reasons["fresh"]
