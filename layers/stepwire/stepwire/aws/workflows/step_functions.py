@@ -311,7 +311,8 @@ def execution_of(execution_arn: str) -> Execution:
 
 def state_of(report: Any) -> ExecutionState:
     """Return the state in a response of DescribeExecution or in the detail of a status event, which share a format."""
-    redrives = report.get("redriveCount") or 0
+    count = report.get("redriveCount")
+    redrives = count if isinstance(count, int) else 0
     match report["status"]:
         case "SUCCEEDED":
             return Succeeded(_whole(report.get("output")), redrives)

@@ -5,6 +5,7 @@ from typing import Final
 
 from stepwire.catalog.tools import CARD_TOOLS, OWN_TOOLS
 from stepwire.server.extension import Extension, OwnTool
+from stepwire.server.extensions.own_tools.tools import TOOLS
 from stepwire.server.kit import Call, Kit
 from stepwire.server.unfinished import offered_names
 
@@ -13,8 +14,6 @@ def _tools(kit: Kit, call: Call) -> Mapping[str, OwnTool]:
     names = offered_names(kit, call)
     if not names:
         return {}
-    from stepwire.server.extensions.own_tools.tools import TOOLS
-
     return {name: tool for name, tool in TOOLS.items() if name in names}
 
 
