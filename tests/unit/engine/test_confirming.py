@@ -73,6 +73,7 @@ class TestATaskThatWaitsToBeConfirmed:
 
         assert isinstance(after.status, Cancelled)
         assert world.workflows.stops == []
+        assert not world.stored(task).needs_checks, "no sweep looks for an execution that never began"
 
     def test_never_starts_after_a_cancel(self) -> None:
         """T23."""

@@ -273,7 +273,8 @@ def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
         case WorkStopped(message):
             status = Cancelled(message)
     stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
-    left = [index for index in left_running(task.runs, at) if not _is_stopped(task, index, stopped)]
+    begun = () if task.awaits_confirmation else left_running(task.runs, at)
+    left = [index for index in begun if not _is_stopped(task, index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
     return Advanced(replace(task, status=status, inputs=Inputs(), runs=runs), tuple(Stop(index) for index in left))
 
