@@ -22,7 +22,7 @@ from stepwire.protocol.http import HttpRequest
 from tests.cold_start import CREDENTIALS, always_succeeding_aws, run, write_catalog
 from tests.kits import ALICE, ARGUMENTS, World
 
-IMPORTS: Final = ("boto3", "stepwire.server.mcp_server", "stepwire.aws.bootstrap")
+IMPORTS: Final = ("boto3", "stepwire.server.mcp_server", "stepwire.aws.mcp_function")
 ROUNDS: Final = 7
 REQUESTS: Final = 200
 FIRST_CALL: Final = """

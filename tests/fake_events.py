@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from stepwire.json_text import Json
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change, Recorded
+from stepwire.subscriptions.events import SLACK, Change, Head, Recorded
 from stepwire.subscriptions.ports import CARRIED, Answer, Busy, Listener, NotReached
-from stepwire.subscriptions.positions import SLACK, Head
 from stepwire.subscriptions.subscription import RESERVATION, Subscription
 
 

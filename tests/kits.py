@@ -1,4 +1,4 @@
-"""Stepwire over the fakes: the objects that `aws/bootstrap.py` builds, with a catalog for tests."""
+"""Stepwire over the fakes: the objects that `aws/mcp_function.py` builds, with a catalog for tests."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.audit import AuditEntry
-from stepwire.aws.publishing.signatures import sign
+from stepwire.aws.endpoints import sign
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question

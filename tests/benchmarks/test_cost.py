@@ -14,7 +14,7 @@ from benchmarks.cost import idle, prices
 from benchmarks.cost.__main__ import DOCUMENT
 from benchmarks.cost.tables import METRICS_OF_A_TOOL, TABLES, loads
 from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.publishing.audit_log import write_audit_entry
+from stepwire.aws.audit_log import write_audit_entry
 from tests.docs.pages import ROOT
 from tests.kits import ALICE
 from tests.template.chosen import stack

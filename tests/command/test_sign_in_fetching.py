@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 import httpx2
 import pytest
 
-from stepwire.subscriptions import callbacks
+from stepwire.subscriptions import subscription
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.sign_in.addresses import is_public
 from stepwire_cli.sign_in.commands import found_at
@@ -191,7 +191,7 @@ def test_the_command_and_the_layer_have_one_list_of_public_addresses(network: st
     ]
 
     for address in addresses:
-        assert is_public(address) is callbacks.is_public(address), address
+        assert is_public(address) is subscription.is_public(address), address
 
 
 @pytest.mark.parametrize(

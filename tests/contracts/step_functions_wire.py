@@ -14,7 +14,7 @@ from botocore.exceptions import (
 )
 from mypy_boto3_stepfunctions import SFNClient
 
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.tasks.task import Execution
 from tests.kits import state_machine_arn
 

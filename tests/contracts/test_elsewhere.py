@@ -12,9 +12,9 @@ from botocore.exceptions import ClientError
 from local.account.engine import ACCOUNT
 from local.account.isolation import REGION
 from stepwire.aws.clients import step_functions_client, step_functions_client_elsewhere, sts_client
+from stepwire.aws.elsewhere import ClientsElsewhere, assumed
 from stepwire.aws.registry import KnownTags, TaggedStateMachines
-from stepwire.aws.workflows.elsewhere import ClientsElsewhere, assumed
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.registration import CONSENT
 from stepwire.errors import RoleDenied, StartRefused, StopRefused
 from stepwire.tasks.outcomes import Aborted, Running

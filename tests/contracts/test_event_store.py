@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.event_store import DynamoDbEventStore
-from stepwire.subscriptions.events import Change
+from stepwire.subscriptions.events import SLACK, Change
 from stepwire.subscriptions.ports import EventStore
-from stepwire.subscriptions.positions import SLACK
 from stepwire.tasks.task import Progress
 from tests.contracts.task_stores import a_task
 from tests.fake_events import InMemoryEventStore

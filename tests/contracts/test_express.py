@@ -12,9 +12,8 @@ from botocore.config import Config
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client, sync_step_functions_client
+from stepwire.aws.step_functions import StepFunctionsExpress, StepFunctionsWorkflows
 from stepwire.aws.storage.call_rate import DynamoDbCallRate
-from stepwire.aws.workflows.express import StepFunctionsExpress
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.engine.ports import CallRate
 from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded

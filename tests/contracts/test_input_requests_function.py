@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import InputRequestsHandler
-from stepwire.aws.bootstrap import SystemClock
 from stepwire.aws.clients import dynamodb_client, step_functions_client
+from stepwire.aws.invocations import SystemClock
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.tasks.inputs import Callback
 from stepwire.tasks.outcomes import ExecutionFailed, Running
 from stepwire.tasks.task import Task

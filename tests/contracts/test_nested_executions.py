@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.workflows.nested import STARTER, NestedExecutions
-from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.aws.step_functions import execution_arn_of
+from stepwire.aws.workflow_events import STARTER, NestedExecutions
 from stepwire.errors import StarterUnproven, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.task import Execution
 from tests.contracts.step_functions_wire import READ_TIMEOUT, Wire, refusal

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of, state_of
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, state_of
 from stepwire.engine.ports import Workflows
 from stepwire.errors import KeyDenied, RedriveRefused, RoleDenied, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Running, TimedOut

@@ -13,7 +13,7 @@ from botocore.exceptions import (
     NoCredentialsError,
 )
 
-from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.aws.step_functions import execution_arn_of
 from stepwire.errors import (
     StartRefused,
     StartRefusedForNow,

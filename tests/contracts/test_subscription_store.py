@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
-from stepwire.subscriptions.events import FINISHED, Filter
+from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore
-from stepwire.subscriptions.positions import Position
 from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
 from stepwire.tasks.ids import TaskId
 from tests.fake_events import InMemorySubscriptionStore

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import pytest
 
 from stepwire.aws.clients import step_functions_client
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.engine.ports import Workflows
 from stepwire.json_text import Json, parse, write
 from stepwire.tasks.events import StateEntered

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from stepwire.aws.background_functions import ExecutionEventsHandler
-from stepwire.aws.publishing.wake_ups import SqsWakeUps, run_to_wake, task_to_wake
+from stepwire.aws.queues import SqsWakeUps, run_to_wake, task_to_wake
 from stepwire.errors import WakeUpsUnavailable
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE

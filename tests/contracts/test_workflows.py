@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.engine.ports import Workflows
 from stepwire.errors import StartRefused
 from stepwire.json_text import parse, write

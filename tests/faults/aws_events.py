@@ -1,7 +1,7 @@
 """Arrange what AWS delivers: each function prepares a site and returns the act that delivers the event."""
 
+from stepwire.aws.step_functions import execution_arn_of
 from stepwire.aws.storage.items import item_of
-from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.task import Progress

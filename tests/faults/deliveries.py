@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from stepwire.aws.publishing.doorbells import Doorbells
-from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.queues import Doorbells
+from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore

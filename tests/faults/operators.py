@@ -1,7 +1,7 @@
 """Arrange what operators do with tasks that have ended: by a command, or in the console, whose events arrive."""
 
-from stepwire.aws.operator_commands import UNAVAILABLE, obeyed
-from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.aws.background_functions import UNAVAILABLE, obeyed
+from stepwire.aws.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.tasks.task import Task
 from tests.faults.seen import Act, Seen, taken

@@ -22,18 +22,18 @@ from msgspec.structs import replace
 from local.account.engine import shared_account
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
-from stepwire.aws.publishing.outbox import StatusChangesHandler
-from stepwire.aws.publishing.wake_ups import SqsWakeUps, run_to_wake, task_to_wake
+from stepwire.aws.queues import SqsWakeUps, run_to_wake, task_to_wake
 from stepwire.aws.s3 import Objects
 from stepwire.aws.secrets_manager import Secret
+from stepwire.aws.status_changes_function import StatusChangesHandler
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.aws.storage.items import USAGE, item_key, task_of
 from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.throttling import is_weather
-from stepwire.aws.workflows.nested import NestedExecutions
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
+from stepwire.aws.workflow_events import NestedExecutions
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.aws.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.input_requests import Question
 from stepwire.tasks.task import Task

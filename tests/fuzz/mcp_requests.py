@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.bootstrap import McpHandler
 from stepwire.aws.gateway.sign_in import SignIn
+from stepwire.aws.mcp_function import McpHandler
 from stepwire.json_text import as_object, write
 from stepwire.protocol.http import HttpResponse
 from stepwire.server.kit import Patience

@@ -15,8 +15,7 @@ from typing import Any, Final, Protocol, TypeGuard, cast
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
-from stepwire.aws.publishing.event_bus import EventBus
-from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.json_text import as_object, write
 from stepwire.principal import Principal
 from stepwire.server.kit import Patience

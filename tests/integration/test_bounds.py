@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from local import never
-from stepwire.aws.bootstrap import SystemClock
+from stepwire.aws.invocations import SystemClock
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, deployed

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.taking import IS_SLOW_AFTER
+from stepwire.subscriptions.delivering import IS_SLOW_AFTER
 from tests.load.webhooks import DEAD, Simulation
 from tests.virtual_time import VirtualTime
 

@@ -14,13 +14,11 @@ from random import Random
 from typing import Any, Final
 
 from stepwire.principal import Principal, principal_of
-from stepwire.subscriptions.delivering import Delivering
-from stepwire.subscriptions.events import STATUS_CHANGED, Change, Filter
+from stepwire.subscriptions.delivering import Delivering, Job, Taking
+from stepwire.subscriptions.events import STATUS_CHANGED, Change, Filter, Position
 from stepwire.subscriptions.ports import Answer, NotReached
-from stepwire.subscriptions.positions import Position
 from stepwire.subscriptions.record import OwnedChange, Recording
 from stepwire.subscriptions.subscription import LONGEST_TTL, Subscription
-from stepwire.subscriptions.taking import Job, Taking
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from tests.fake_events import InMemoryEventStore, InMemorySubscriptionStore, Post
 from tests.fakes import START_OF_TIME, counting

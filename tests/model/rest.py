@@ -6,7 +6,7 @@ The first check is made while workflows run; the second after all have ended wit
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.aws.step_functions import execution_arn_of
 from stepwire.tasks.ids import TaskId, slot_names
 from stepwire.tasks.inputs import Callback
 from stepwire.tasks.lifecycle import as_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
+from stepwire.aws.step_functions import execution_arn_of, execution_of, state_of
 from stepwire.aws.storage.items import TASK_PREFIX
-from stepwire.aws.workflows.step_functions import execution_arn_of, execution_of, state_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
 from stepwire.tasks.ids import TaskKey, task_key_from_execution

@@ -10,13 +10,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from local.account.engine import shared_account
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
-from stepwire.aws.workflows.nested import NestedExecutions
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.aws.workflow_events import NestedExecutions
 from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage import task_store
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from stepwire.aws.workflows.step_functions import execution_of
+from stepwire.aws.step_functions import execution_of
 from stepwire.background.execution_events import ExecutionProgress
 from stepwire.background.input_requests import Question as Asking
 from stepwire.tasks.task import Progress, Task

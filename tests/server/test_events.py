@@ -15,11 +15,11 @@ from stepwire.subscriptions.events import (
     FINISHED,
     INPUT_REQUIRED,
     PROGRESSED,
+    RETENTION,
     STATUS_CHANGED,
     Change,
     progress_of,
 )
-from stepwire.subscriptions.positions import RETENTION
 from stepwire.subscriptions.record import MOST_READ, OwnedChange
 from stepwire.tasks.task import Cancelled, Progress, Task, Working
 from tests.kits import ALICE, BOB, REQUIRED, World

@@ -13,9 +13,8 @@ from stepwire.catalog.access import Access
 from stepwire.engine.waiting import WaitLimits
 from stepwire.principal import Principal
 from stepwire.subscriptions.delivering import Done, Outcome
-from stepwire.subscriptions.events import FINISHED, STATUS_CHANGED
+from stepwire.subscriptions.events import FINISHED, RETENTION, STATUS_CHANGED
 from stepwire.subscriptions.ports import CARRIED, Answer, NotPublic
-from stepwire.subscriptions.positions import RETENTION
 from stepwire.subscriptions.subscription import (
     LONGEST_TTL,
     MOST_SUBSCRIPTIONS,

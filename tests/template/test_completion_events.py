@@ -12,8 +12,7 @@ from moto.events.models import EventPattern
 from msgspec.structs import replace
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
-from stepwire.aws.publishing.event_bus import SOURCE, STATUS_CHANGE
-from stepwire.aws.publishing.outbox import status_change_of
+from stepwire.aws.status_changes_function import SOURCE, STATUS_CHANGE, status_change_of
 from stepwire.aws.storage.items import item_of
 from stepwire.background.status_changes import Removal, change_on_save
 from stepwire.rendering import modern_status

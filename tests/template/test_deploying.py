@@ -12,7 +12,7 @@ import pytest
 from local.cloudformation.parameters import parameter_values
 from local.cloudformation.template import load
 from local.errors import TemplateError
-from stepwire.aws.bootstrap import McpHandler
+from stepwire.aws.mcp_function import McpHandler
 from tests.template.chosen import STACK, stack
 from tests.template.document import FUNCTION, ROOT, Resource, references, resource, resources, template
 

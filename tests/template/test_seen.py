@@ -12,7 +12,7 @@ import pytest
 
 from local.cloudformation.intrinsics import resolve
 from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.publishing.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
+from stepwire.aws.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.aws.webhook_function import write_counts
 from stepwire.principal import principal_of
 from tests.docs.pages import anchor_in_the_site, anchor_of

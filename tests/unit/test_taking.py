@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.taking import IS_SLOW_AFTER, MOST_AT_ONCE, SHARE, TAKES_MORE_FOR, Job, Taking
+from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, SHARE, TAKES_MORE_FOR, Job, Taking
 from tests.kits import ALICE, BOB
 from tests.load.webhooks import Threads
 from tests.virtual_time import VirtualTime

@@ -15,8 +15,7 @@ from typing import Any, Final, cast
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
-from stepwire.aws.publishing.event_bus import EventBus
-from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep

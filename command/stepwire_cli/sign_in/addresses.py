@@ -1,7 +1,7 @@
 """Which IP addresses are public.
 
-The rule: the list is that of the server's webhooks, `stepwire.subscriptions.callbacks`, which is in a package that this
-one does not need; a test holds the two together.
+The rule: the list is that of the server's webhooks, `stepwire.subscriptions.subscription`, which is in a package that
+this one does not need; a test holds the two together.
 """
 
 import ipaddress

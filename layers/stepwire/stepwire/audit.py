@@ -1,7 +1,7 @@
 """The audit trail's entries: the caller, the action, the task and the outcome; never arguments, results or tokens.
 
 One entry for each creation, end, poll, retrieval of a result, cancellation, refusal and command of an operator (T28).
-Callers appear as hashes. `stepwire.aws.publishing.audit_log` writes the entries; it counts most polls instead of
+Callers appear as hashes. `stepwire.aws.audit_log` writes the entries; it counts most polls instead of
 writing each.
 """
 

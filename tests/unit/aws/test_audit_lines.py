@@ -9,7 +9,7 @@ import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.publishing.audit_log import NAMESPACE, SampledPolls, write_audit_entry
+from stepwire.aws.audit_log import NAMESPACE, SampledPolls, write_audit_entry
 from stepwire.principal import principal_of
 
 OWNER = principal_of(("someone",), "a salt")

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from stepwire.aws.publishing.endpoints import LARGEST_ANSWER, HttpsEndpoints
+from stepwire.aws.endpoints import LARGEST_ANSWER, HttpsEndpoints
 from stepwire.errors import InvalidParams
-from stepwire.subscriptions.callbacks import is_public
 from stepwire.subscriptions.ports import NotPublic, NotReached
+from stepwire.subscriptions.subscription import is_public
 
 NAME: Final = "hooks.example"
 URL: Final = f"https://{NAME}/hook?id=1"

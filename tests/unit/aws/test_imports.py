@@ -29,7 +29,7 @@ LATER = (
     *("jsonschema_rs", "pydantic_core", "stepwire.background.sweep"),
 )
 MOST_MODULES = 260  # of which two thirds are Python's; a version of Python has some more, or fewer
-MOST_OF_OURS = 104
+MOST_OF_OURS = 103
 
 REPORT = """
 import json, sys
@@ -67,6 +67,13 @@ def test_importing_a_function_loads_no_modules_of_others_needs_no_environment_an
     assert "stepwire.aws.bootstrap" in found["modules"]
     assert not found["clients"]
     assert found["schemas"] == 0
+
+
+@pytest.mark.parametrize("function", ["execution_events", "input_requests", "webhooks"])
+def test_a_function_for_which_no_client_waits_loads_nothing_of_the_server(function: str) -> None:
+    modules = after("import app", function)["modules"]
+
+    assert [module for module in modules if module.startswith("stepwire.server")] == []
 
 
 def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from stepwire.aws.background_functions import (
     InputRequestsHandler,
     SweepHandler,
 )
-from stepwire.aws.bootstrap import McpHandler
 from stepwire.aws.catalog_function import CatalogHandler
-from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.mcp_function import McpHandler
+from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.webhook_function import WebhooksHandler
 from tests.cold_start import CREDENTIALS, ROOT, Aws, always_succeeding_aws, run, write_catalog
 

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from stepwire.aws.background_functions import ExecutionEventsHandler, InputRequestsHandler
-from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.aws.step_functions import execution_arn_of
 from stepwire.errors import NotRecorded
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.task import Task

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.publishing.doorbells import Bell, Doorbells, bell_of
+from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.webhook_function import WebhooksHandler
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal

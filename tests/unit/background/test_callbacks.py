@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.workflows.callbacks import question_of
+from stepwire.aws.workflow_events import question_of
 from stepwire.tasks.inputs import Callback, FormElicitation
 from tests.fakes import START_OF_TIME
 from tests.kits import OPTIONAL, World, state_machine_arn

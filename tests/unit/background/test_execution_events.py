@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.workflows.status_events import execution_event_of
+from stepwire.aws.workflow_events import execution_event_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import InternalError, WorkflowsUnavailable
 from stepwire.json_text import write

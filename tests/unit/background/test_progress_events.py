@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import ExecutionEventsHandler
-from stepwire.aws.workflows.status_events import MalformedProgress, execution_event_of
+from stepwire.aws.workflow_events import MalformedProgress, execution_event_of
 from stepwire.background.execution_events import ExecutionProgress
 from stepwire.json_text import LARGEST_INTEGER
 from stepwire.tasks.ids import TaskId

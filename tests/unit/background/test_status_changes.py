@@ -11,8 +11,7 @@ from hypothesis import given
 from msgspec.structs import replace
 from mypy_boto3_events import EventBridgeClient
 
-from stepwire.aws.publishing.event_bus import EventBus
-from stepwire.aws.publishing.outbox import StatusChangesHandler, status_change_of
+from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler, status_change_of
 from stepwire.aws.storage.items import Item, item_of
 from stepwire.background.status_changes import Removal, change_on_removal, change_on_save
 from stepwire.rendering import modern_status

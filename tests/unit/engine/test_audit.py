@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.publishing.audit_log import write_audit_entry
+from stepwire.aws.audit_log import write_audit_entry
 from stepwire.engine.idempotency import idempotency_key_of
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import StartRefused, TaskAlreadyEnded

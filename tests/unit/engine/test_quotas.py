@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 from msgspec.structs import replace
 
-from stepwire.aws.bootstrap import log_fault
+from stepwire.aws.invocations import log_fault
 from stepwire.catalog.tools import Tool
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.upkeep import Intervals

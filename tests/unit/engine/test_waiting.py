@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.bootstrap import deadline_of
+from stepwire.aws.invocations import deadline_of
 from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, WaitLimits
 from stepwire.errors import StoreBusy
 from stepwire.protocol.http import HttpRequest, HttpResponse

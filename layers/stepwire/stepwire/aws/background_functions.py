@@ -3,42 +3,46 @@
 import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.aws.bootstrap import (
-    SystemClock,
-    deadline_of,
-    is_weather,
-    log_fault,
-    new_logger,
-    ports_of,
-    waited_out,
-)
+from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import (
     dynamodb_client,
     patient_dynamodb_client,
     patient_step_functions_client,
     step_functions_client,
 )
-from stepwire.aws.publishing.wake_ups import run_to_wake, task_to_wake
+from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger, waited_out
+from stepwire.aws.queues import run_to_wake, task_to_wake
 from stepwire.aws.settings import read_table_name, read_usage_limits
-from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.table_stream import expired_task_of
-from stepwire.aws.workflows.callbacks import question_of
-from stepwire.aws.workflows.status_events import ForeignEvent, MalformedProgress, execution_event_of
-from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress, ExecutionStatusChange
+from stepwire.aws.throttling import is_weather
+from stepwire.aws.workflow_events import (
+    ForeignEvent,
+    MalformedProgress,
+    NestedExecutions,
+    execution_event_of,
+    question_of,
+)
+from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.assembly import Ports, Settings, assemble
-from stepwire.errors import AtQuota, ForeignQuestion, NotRecorded, WorkflowsUnavailable
+from stepwire.engine.assembly import Engine, Ports, Settings, assemble
+from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, WorkflowsUnavailable
+from stepwire.principal import Principal
+from stepwire.rendering import modern_status
+from stepwire.tasks.follow_ups import Means
+from stepwire.tasks.ids import TaskKey, task_id_of
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
 _TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
+_MALFORMED: Final = "The command names no task: update the command `stepwire`, or this stack."
+UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
 
 
@@ -54,14 +58,10 @@ class ExecutionEventsHandler:
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any] | None:
         """Record one status change or progress report, begin the attempts of tasks that a queue wakes, or obey."""
         if "stepwire_command" in event:
-            from stepwire.aws.operator_commands import obeyed  # noqa: PLC0415 - operators seldom command
-
             return obeyed(event["stepwire_command"], self._events.engine)
         if "Records" in event:
             return {"batchItemFailures": [one for record in event["Records"] for one in self._wake(record)]}
-        received = self._received(event)
-        if received is not None:
-            waited_out(lambda: self._record(received), context, self._report, self._events.engine.recorder.clock)
+        self._record(event, context)
         return None
 
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
@@ -72,23 +72,24 @@ class ExecutionEventsHandler:
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}
 
-    def _received(self, event: dict[str, Any]) -> ExecutionStatusChange | ExecutionProgress | None:
-        """Return what an event reports; None if it is none of ours, or not valid: a retry would fail the same way."""
+    def _record(self, event: dict[str, Any], context: object) -> None:
+        """Record what an event reports, unless it is none of ours or not valid: a retry would fail the same way."""
         try:
-            return execution_event_of(event)
+            received = execution_event_of(event)
         except ForeignEvent:  # a rule was changed
             new_logger().warning(
                 "an event is neither an execution status change nor progress: check the rule's event pattern"
             )
+            return
         except MalformedProgress as error:
             new_logger().warning("a workflow's progress event is not valid", fault=str(error))
-        return None
-
-    def _record(self, received: ExecutionStatusChange | ExecutionProgress) -> None:
+            return
+        events = self._events
         if isinstance(received, ExecutionStatusChange):
-            self._events.record(received)
+            act = partial(events.record, received)
         else:
-            self._events.record_progress(received)
+            act = partial(events.record_progress, received)
+        waited_out(act, context, self._report, events.engine.recorder.clock)
 
     @cached_property
     def _events(self) -> ExecutionEvents:
@@ -96,6 +97,34 @@ class ExecutionEventsHandler:
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an execution could not be read", "check postponed", new_logger())
+
+
+def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
+    """Redrive or restart a task that has ended, as an operator commands, and return the answer.
+
+    Whoever may invoke function execution_events may give commands: no event of EventBridge or of a queue has this form.
+    The answer is for the operator, and has no data of the caller.
+
+    {"means": "redrive" | "restart", "owner": hex, "task_id": id, "operator"?: ARN}
+    {"task_id": id, "status": status, "is_new": bool, "has_begun": bool} or {"refused": reason}
+    """
+    task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
+    if task_id is None or not isinstance(owner, str) or command.get("means") not in {one.value for one in Means}:
+        return {"refused": _MALFORMED}
+    means = engine.follow_ups.redrive if command["means"] == Means.REDRIVE.value else engine.follow_ups.restart
+    try:
+        made = means(TaskKey(Principal(owner), task_id), command.get("operator"))
+    except NotFollowedUp as refusal:
+        return {"refused": refusal.reason}
+    except WorkflowsUnavailable as fault:
+        engine.ports.report(fault)
+        return {"refused": UNAVAILABLE}
+    return {
+        "task_id": made.task.task_id,
+        "status": modern_status(made.task.status),
+        "is_new": made.is_new,
+        "has_begun": made.has_begun,
+    }
 
 
 class InputRequestsHandler:
@@ -136,8 +165,6 @@ class InputRequestsHandler:
 
     @cached_property
     def _requests(self) -> InputRequests:
-        from stepwire.aws.workflows.nested import NestedExecutions  # noqa: PLC0415 - of this function alone
-
         engine = assemble(_patient_ports(self._report))
         return InputRequests(engine, NestedExecutions(patient_step_functions_client))
 

@@ -20,9 +20,9 @@ from stepwire.aws.clients import (
     tagging_client,
 )
 from stepwire.aws.elsewhere import client_elsewhere
+from stepwire.aws.invocations import builds_once
 from stepwire.aws.registry import KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import CatalogSettings, read_catalog_settings
-from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.catalog.published import Compiled, Registered
 from stepwire.catalog.registration import Compiler

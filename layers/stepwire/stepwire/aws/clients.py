@@ -1,7 +1,7 @@
 """The AWS clients: each is built once per process, when it is first needed.
 
-The rule: botocore is loaded with the first client, and not before. A request that calls nothing of AWS is answered in
-less time than the import takes.
+The rule: of botocore, only its errors are loaded before the first client. A request that calls nothing of AWS is
+answered in less time than the import of the rest takes.
 """
 
 import os
@@ -11,6 +11,8 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from stepwire.aws.throttling import give_up_after_silence, give_up_when_throttled
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -61,8 +63,6 @@ def patient_dynamodb_client() -> "DynamoDBClient":
 
 def step_functions_client() -> "SFNClient":
     """Return a Step Functions client for requests: short timeouts, and no retry of throttled reads."""
-    from stepwire.aws.throttling import give_up_when_throttled  # noqa: PLC0415 - needs botocore
-
     client: SFNClient = _client("stepfunctions", _FOR_REQUESTS)
     for operation in _POSTPONABLE:
         client.meta.events.register_first(f"needs-retry.sfn.{operation}", give_up_when_throttled)
@@ -147,8 +147,6 @@ def read_service_models(*services: str) -> None:
 def _client(service: str, options: dict[str, Any], **more: Any) -> Any:
     """Build a client with these options of botocore's `Config`."""
     from botocore.config import Config  # noqa: PLC0415 - the rule of this module
-
-    from stepwire.aws.throttling import give_up_after_silence  # noqa: PLC0415
 
     with _LOCK:
         client = builder()(service, config=Config(**options), **more)

@@ -3,9 +3,8 @@
 import os
 
 from stepwire.aws.clients import dynamodb_client, sqs_client
-from stepwire.aws.publishing.doorbells import Doorbells
-from stepwire.aws.publishing.endpoints import HttpsEndpoints
-from stepwire.aws.publishing.signatures import sign
+from stepwire.aws.endpoints import HttpsEndpoints, sign
+from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import read_allows_local, read_webhook_queue
 from stepwire.aws.storage.call_rate import DynamoDbCallRate
 from stepwire.aws.storage.event_store import DynamoDbEventStore

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct, field
 
-from stepwire.aws.throttling import THROTTLED
-from stepwire.aws.workflows.step_functions import code_of, nowhere
+from stepwire.aws.step_functions import nowhere, region_of
+from stepwire.aws.throttling import THROTTLED, code_of
 from stepwire.catalog.published import Registered
 from stepwire.catalog.registration import CONSENT, Examined, Kind, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
@@ -37,7 +37,6 @@ _FAULTS: Final = {
     ),
     "KmsInvalidStateException": "is encrypted with a key that is disabled, or waits for its deletion",
 }
-_REGION: Final = 3  # part of an ARN
 MOST_READS: Final = 50
 """State machines whose tags one run reads one by one: Step Functions answers some at once, then one a second."""
 READ_AGAIN_AFTER: Final = timedelta(hours=1)
@@ -168,7 +167,7 @@ class TaggedStateMachines(Struct, dict=True):
         return Examined(Kind(found["type"]), found.get("definition", ""))
 
     def _client_for(self, arn: str, role: str) -> Any:
-        return self.elsewhere(arn.split(":")[_REGION], role) if role else self._client
+        return self.elsewhere(region_of(arn), role) if role else self._client
 
     def _read_or_known(self, arn: str, role: str, keep_for: timedelta, *, serves: bool) -> Mapping[str, str]:
         known = self.known.of(arn, keep_for)

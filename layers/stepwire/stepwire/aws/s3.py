@@ -8,8 +8,10 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
+from stepwire.aws.throttling import code_of
 from stepwire.errors import ObjectsUnavailable, ObjectUnreadable
 
 if TYPE_CHECKING:
@@ -51,8 +53,6 @@ class Objects(Struct, frozen=True, dict=True):
             ObjectUnreadable: there is none, this server may not read it, or it is larger.
             ObjectsUnavailable: S3 does not answer.
         """
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - loaded with the first client
-
         try:
             found = self._client.get_object(Bucket=bucket, Key=key)
             size = found["ContentLength"]
@@ -61,10 +61,9 @@ class Objects(Struct, frozen=True, dict=True):
                 raise ObjectUnreadable(f"it has {size:,} bytes, and at most {most:,} can be returned")
             return found["Body"].read()
         except ClientError as error:
-            code = error.response.get("Error", {}).get("Code")
-            if code in _MISSING:
+            if code_of(error) in _MISSING:
                 raise ObjectUnreadable("there is no such object") from error
-            if code in _DENIED:
+            if code_of(error) in _DENIED:
                 # S3 also says so of a missing object, to those who may not list the bucket.
                 raise ObjectUnreadable("it is not there, or this server may not read it") from error
             raise ObjectsUnavailable from error

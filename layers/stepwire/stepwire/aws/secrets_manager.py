@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
+from stepwire.aws.throttling import code_of
+
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
@@ -48,7 +50,7 @@ class Secret(Struct):
         try:
             before = client.get_secret_value(SecretId=self.arn, VersionStage="AWSPREVIOUS")
         except ClientError as error:
-            if error.response.get("Error", {}).get("Code") != "ResourceNotFoundException":
+            if code_of(error) != "ResourceNotFoundException":
                 raise
             return  # it was never rotated
         yield before["SecretString"].encode()

@@ -59,7 +59,12 @@ def is_weather(fault: BaseException) -> bool:
 
 def _passes(error: ClientError) -> bool:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return status >= _SERVER_ERROR or error.response.get("Error", {}).get("Code") in _PASSING
+    return status >= _SERVER_ERROR or code_of(error) in _PASSING
+
+
+def code_of(error: ClientError) -> str:
+    """Return the code of an AWS error."""
+    return error.response.get("Error", {}).get("Code", "unknown")
 
 
 def give_up_when_throttled(

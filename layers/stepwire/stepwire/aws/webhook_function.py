@@ -1,6 +1,6 @@
 """The composition root of function webhooks, which takes messages of the queue and delivers to subscriptions.
 
-Which messages an invocation takes, and when each begins, says `subscriptions.taking`
+Which messages an invocation takes, and when each begins, says `subscriptions.delivering`
 (docs/decisions/0047-one-way-to-deliver.md). A message that must come again is sent again with a delay: what comes after
 its visibility timeout was received by an invocation that failed.
 """
@@ -17,19 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.bootstrap import SystemClock, log_fault, new_logger
+from stepwire.aws.audit_log import metrics_in_line
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
-from stepwire.aws.publishing.audit_log import metrics_in_line
-from stepwire.aws.publishing.doorbells import Bell, Doorbells, bell_of
-from stepwire.aws.publishing.endpoints import HttpsEndpoints
-from stepwire.aws.publishing.signatures import sign
+from stepwire.aws.endpoints import HttpsEndpoints, sign
+from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
+from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
-from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.json_text import write
-from stepwire.subscriptions.delivering import Delivering, Done, Outcome
-from stepwire.subscriptions.taking import IS_SLOW_AFTER, MOST_AT_ONCE, Job, Taking
+from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, Delivering, Done, Job, Outcome, Taking
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger

@@ -7,8 +7,7 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change, Filter, Recorded
-from stepwire.subscriptions.positions import Head
+from stepwire.subscriptions.events import Change, Filter, Head, Recorded
 from stepwire.subscriptions.subscription import Subscription
 
 

@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change, Filter
+from stepwire.subscriptions.events import RETENTION, Change, Filter, Position, cursor_of, start_of
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
-from stepwire.subscriptions.positions import RETENTION, Position, cursor_of, start_of
 
 MOST_READ: Final = 200  # changes in one poll
 MOST_EVENTS: Final = 100

@@ -13,9 +13,8 @@ from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.events import Filter
+from stepwire.subscriptions.events import Filter, Position, Start, cursor_of, start_of
 from stepwire.subscriptions.ports import Endpoints, EventStore, NotPublic, NotReached, Ring, SubscriptionStore
-from stepwire.subscriptions.positions import Position, Start, cursor_of, start_of
 from stepwire.subscriptions.subscription import (
     MOST_SUBSCRIPTIONS,
     VERIFIED,

@@ -1,5 +1,5 @@
 """Answer MCP requests from API Gateway. Everything is built at the first request."""
 
-from stepwire.aws.bootstrap import McpHandler
+from stepwire.aws.mcp_function import McpHandler
 
 handler = McpHandler()

@@ -1,5 +1,5 @@
 """The handler of function mcp, with the tools of this folder."""
 
-from stepwire.aws.bootstrap import McpHandler
+from stepwire.aws.mcp_function import McpHandler
 
 handler = McpHandler()

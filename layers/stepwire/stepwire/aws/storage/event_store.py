@@ -22,8 +22,7 @@ from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import milliseconds_of, moment_of, seconds_of
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change, Recorded
-from stepwire.subscriptions.positions import LARGEST_NUMBER, RETENTION, SLACK, Head
+from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Head, Recorded
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -9,12 +9,10 @@ from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidPar
 from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
 from stepwire.server.kit import Call, Kit
-from stepwire.subscriptions.callbacks import check_secret, endpoint_of
-from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed
-from stepwire.subscriptions.positions import position_of
+from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed, position_of
 from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.subscribing import Asked, Events
-from stepwire.subscriptions.subscription import granted
+from stepwire.subscriptions.subscription import check_secret, endpoint_of, granted
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LONGEST_AGE: Final = timedelta(days=365)

@@ -12,15 +12,16 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from datetime import datetime
 from socket import create_connection
 from threading import Thread
 from typing import Any, Final, cast
 
 from msgspec import Struct
+from standardwebhooks.webhooks import Webhook
 
-from stepwire.subscriptions.callbacks import Endpoint, endpoint_of, is_public
 from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
-from stepwire.subscriptions.subscription import is_success
+from stepwire.subscriptions.subscription import Endpoint, endpoint_of, is_public, is_success
 
 DEADLINE: Final = 10.0  # seconds for a whole exchange, with the resolution of the name
 LARGEST_ANSWER: Final = 64 * 1024  # bytes, with its headers
@@ -150,3 +151,8 @@ class _Bounded(io.RawIOBase):
         count = self._connection.recv_into(buffer, min(len(buffer), self._room))
         self._room -= count
         return count
+
+
+def sign(secret: str, message_id: str, at: datetime, body: str) -> str:
+    """Return the signature of a message, with its version."""
+    return Webhook(secret).sign(message_id, at, body)

@@ -1,7 +1,8 @@
-"""Workflows on Step Functions (Standard): start, describe, complete callbacks, stop.
+"""Workflows on Step Functions: start, describe, complete callbacks, stop; and run one of type EXPRESS.
 
 Starting is idempotent by name and input, so a start whose response was lost is simply retried. A refusal is certain
-only if it answers the first attempt: before a retry, an earlier attempt may have succeeded.
+only if it answers the first attempt: before a retry, an earlier attempt may have succeeded. A call of type EXPRESS is
+sent once: Step Functions runs a repeated one again.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -9,13 +10,20 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004 - botocore's, not Python's
+    HTTPClientError,
+    ReadTimeoutError,
+)
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.aws.throttling import THROTTLED, is_weather
+from stepwire.aws.throttling import THROTTLED, code_of, is_weather
 from stepwire.errors import (
     KeyDenied,
+    NoEndInTime,
     RedriveRefused,
     RoleDenied,
     StartRefused,
@@ -30,6 +38,7 @@ from stepwire.errors import (
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
+    ExecutionEnd,
     ExecutionFailed,
     ExecutionState,
     Missing,
@@ -66,7 +75,6 @@ _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 _MOST_PAGES: Final = 100
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
 _KEY_DENIED: Final = frozenset({"KmsAccessDeniedException", "KmsInvalidStateException"})
-_REGION: Final = 3  # part of an ARN
 _ROLE_DENIAL: Final = "AccessDenied"  # STS's; Step Functions' own is AccessDeniedException
 _NOT_STOPPED: Final = {
     _ROLE_DENIAL: "this server may not assume the role of its state machine",
@@ -110,7 +118,7 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
     def _client_for(self, execution: Execution) -> "SFNClient":
         if not execution.role:
             return self._client
-        return self.elsewhere(execution.state_machine_arn.split(":")[_REGION], execution.role)
+        return self.elsewhere(region_of(execution.state_machine_arn), execution.role)
 
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
@@ -298,6 +306,11 @@ def _map_run_in(events: Any) -> str | None:
     return None
 
 
+def region_of(arn: str) -> str:
+    """Return the Region that an ARN names."""
+    return arn.split(":")[3]
+
+
 def execution_arn_of(execution: Execution) -> str:
     """Return the ARN of an execution."""
     return f"{execution.state_machine_arn.replace(':stateMachine:', ':execution:', 1)}:{execution.name}"
@@ -369,6 +382,32 @@ def _unavailable(error: ClientError) -> WorkflowsUnavailable:
     return WorkflowsThrottled() if is_weather(error) else WorkflowsUnavailable()
 
 
-def code_of(error: ClientError) -> str:
-    """Return the code of an AWS error."""
-    return error.response.get("Error", {}).get("Code", "unknown")
+class StepFunctionsExpress(Struct, frozen=True, dict=True):
+    """`SyncWorkflows` on Step Functions. The client, which must not retry, is built on the first call."""
+
+    build_client: "Callable[[], SFNClient]"
+
+    @cached_property
+    def _client(self) -> "SFNClient":
+        return self.build_client()
+
+    def run(self, execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
+        trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
+        try:
+            ended = self._client.start_sync_execution(
+                stateMachineArn=execution.started_arn, name=execution.name, input=input_text, **trace
+            )
+        except ClientError as error:
+            raise start_error(error) from error
+        except ConnectionError as error:  # nothing was sent
+            raise StartRefused("Step Functions could not be reached; try again") from error
+        except ReadTimeoutError as error:
+            raise NoEndInTime from error
+        except HTTPClientError as error:
+            raise StartUnclear from error
+        except BotoCoreError as error:  # nothing was sent
+            raise StartRefused("this server is not set up to call Step Functions") from error
+        state = state_of(ended)
+        if isinstance(state, Running | Missing):
+            raise StartUnclear
+        return state

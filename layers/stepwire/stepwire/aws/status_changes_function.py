@@ -1,11 +1,11 @@
 """The table's stream as a transactional outbox: an event is published if and only if its change was written.
 
-This is the composition root of function status_changes, apart from `bootstrap`, so that the other functions do not
-import it.
+This is the composition root of function status_changes, which records events for callers and puts changes of status on
+an EventBridge event bus. No other function imports it.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +14,9 @@ from aws_lambda_powertools import Logger
 from msgspec import Struct
 
 from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
-from stepwire.aws.publishing.doorbells import Doorbells
-from stepwire.aws.publishing.event_bus import EventBus
+from stepwire.aws.invocations import builds_once
+from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
-from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import task_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
@@ -30,6 +29,7 @@ from stepwire.background.status_changes import (
     change_on_removal,
     change_on_save,
 )
+from stepwire.json_text import write
 from stepwire.rendering import modern_status
 from stepwire.subscriptions.events import progress_of
 from stepwire.subscriptions.record import OwnedChange, Recording
@@ -37,7 +37,11 @@ from stepwire.subscriptions.record import OwnedChange, Recording
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
 
+SOURCE: Final = "stepwire"
+STATUS_CHANGE: Final = "Stepwire Task Status Change"
+_MOST_ENTRIES: Final = 10  # of PutEvents
 _RECORDS_SECOND: Final = timedelta(seconds=1)
 
 
@@ -80,6 +84,39 @@ def heard(record: dict[str, Any]) -> Heard:
         return Heard(record["dynamodb"]["SequenceNumber"], None, progress_change_of(record))
     change.detail()
     return Heard(record["dynamodb"]["SequenceNumber"], change, OwnedChange(change.task.owner, change_of(change)))
+
+
+class EventBus(Struct, frozen=True, dict=True):
+    """An event bus, by name or ARN. The client is built with the first event."""
+
+    name: str
+    build_client: "Callable[[], EventBridgeClient]"
+
+    @cached_property
+    def _client(self) -> "EventBridgeClient":
+        return self.build_client()
+
+    def put(self, changes: Sequence[TaskStatusChange]) -> int:
+        """Put an event for each change, and return how many were accepted before the first failure.
+
+        Entries after the first failure may have been accepted too.
+        """
+        for start in range(0, len(changes), _MOST_ENTRIES):
+            entries = [self._entry(change) for change in changes[start : start + _MOST_ENTRIES]]
+            answers = self._client.put_events(Entries=entries)["Entries"]
+            for number, answer in enumerate(answers):
+                if "ErrorCode" in answer:
+                    return start + number
+        return len(changes)
+
+    def _entry(self, change: TaskStatusChange) -> "PutEventsRequestEntryTypeDef":
+        return {
+            "EventBusName": self.name,
+            "Source": SOURCE,
+            "DetailType": STATUS_CHANGE,
+            "Time": change.at,
+            "Detail": write(change.detail()),
+        }
 
 
 class StatusChangesHandler(Struct, frozen=True, dict=True):

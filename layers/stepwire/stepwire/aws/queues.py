@@ -1,19 +1,57 @@
-"""The queue of function webhooks. A message names a subscription, and nothing of its events."""
+"""The two queues of SQS: wake-ups of tasks, and doorbells, which ask function webhooks for deliveries.
 
+A message names a task or a subscription, and nothing of its data. SQS delivers it after its delay, to the second, so
+nothing runs and nothing is billed meanwhile. A delay is at most 15 minutes: whoever gets a message too early sends the
+next one.
+"""
+
+import json
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
+from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.errors import StoreBusy
+from stepwire.errors import StoreBusy, WakeUpsUnavailable
 from stepwire.json_text import JsonTextError, is_object, parse, write
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
+from stepwire.tasks.ids import TaskId, TaskKey
 
-_AT_ONCE: Final = 10  # of SendMessageBatch
-_LONGEST_DELAY: Final = 900  # seconds, of SQS
+_AT_ONCE: Final = 10  # messages of SendMessageBatch
+_LONGEST_DELAY: Final = 900  # seconds
 _SECOND: Final = timedelta(seconds=1)
+
+
+class SqsWakeUps(Struct, frozen=True, dict=True):
+    """Wake-ups in a queue. The client is built on the first call: few tasks need one."""
+
+    queue_url: str
+    build_client: Callable[[], Any]
+
+    @cached_property
+    def _client(self) -> Any:
+        return self.build_client()
+
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+        """Send a message with a delay in whole seconds, rounded up."""
+        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **({"run": run} if run else {})})
+        try:
+            self._client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=_seconds(delay))
+        except (ClientError, BotoCoreError) as error:
+            raise WakeUpsUnavailable from error
+
+
+def task_to_wake(message: dict[str, Any]) -> TaskKey:
+    """Return the task that a message wakes."""
+    body = json.loads(message["body"])
+    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"]))
+
+
+def run_to_wake(message: dict[str, Any]) -> int:
+    """Return the index of the run that a message wakes."""
+    return json.loads(message["body"]).get("run", 0)
 
 
 class Bell(Struct, frozen=True):
@@ -26,7 +64,7 @@ class Bell(Struct, frozen=True):
 
 
 class Doorbells(Struct, frozen=True, dict=True):
-    """The queue. The client is built on the first call."""
+    """The queue of function webhooks. The client is built on the first call."""
 
     queue_url: str
     build_client: Callable[[], Any]
@@ -53,8 +91,7 @@ class Doorbells(Struct, frozen=True, dict=True):
     def again(self, bell: Bell, span: timedelta) -> None:
         """Send a message again, after a time: at most 15 minutes, and whoever takes it too early does the same."""
         body = {"principal": bell.owner, "subscription": bell.subscription_id, "carrier": bell.carrier}
-        seconds = min(-(-span // _SECOND), _LONGEST_DELAY)
-        self._client.send_message(QueueUrl=self.queue_url, MessageBody=write(body), DelaySeconds=seconds)
+        self._client.send_message(QueueUrl=self.queue_url, MessageBody=write(body), DelaySeconds=_seconds(span))
 
 
 def bell_of(body: str) -> Bell | None:
@@ -71,3 +108,8 @@ def bell_of(body: str) -> Bell | None:
             return Bell(Principal(owner), subscription_id, carrier if isinstance(carrier, str) else "")
         case _:
             return None
+
+
+def _seconds(delay: timedelta) -> int:
+    """Return a delay that SQS takes: whole seconds, rounded up."""
+    return min(max(-(-delay // _SECOND), 0), _LONGEST_DELAY)

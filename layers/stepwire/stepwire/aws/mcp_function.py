@@ -1,0 +1,135 @@
+"""The composition root of function mcp, which answers clients.
+
+Importing the handler builds nothing. The first event, `warm` or `prepare` builds what is needed, once.
+"""
+
+import importlib
+import os
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from stepwire.aws.audit_log import SampledPolls
+from stepwire.aws.bootstrap import ports_of
+from stepwire.aws.clients import dynamodb_client, read_service_models, secrets_manager_client, step_functions_client
+from stepwire.aws.gateway.http_events import request_of, response_of
+from stepwire.aws.invocations import builds_once, deadline_of, log_fault, new_logger
+from stepwire.aws.secrets_manager import Secret
+from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
+from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.throttling import is_weather
+from stepwire.catalog.published import LiveCatalog
+from stepwire.catalog.tools import Catalog, read_catalog
+from stepwire.engine.assembly import Engine, Settings, assemble
+from stepwire.engine.polls import PollLimit
+from stepwire.engine.recorder import Recorder
+from stepwire.errors import AccessDenied, NotSignedIn
+from stepwire.server.kit import Kit
+from stepwire.server.mcp_server import McpServer, refusal
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
+
+    from stepwire.engine.express import ExpressCalls
+    from stepwire.subscriptions.subscribing import Events
+
+
+class McpHandler:
+    """Handles function mcp: answers requests from API Gateway."""
+
+    @builds_once
+    def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
+        """Return the response to one request."""
+        deadline = deadline_of(context)
+        try:
+            caller = self._settings.sign_in.caller_of(event)
+        except AccessDenied as error:
+            self._logger.warning("a sign-in is insufficient", fault=type(error).__name__, detail=error.data)
+            return response_of(refusal(error))
+        except NotSignedIn as error:
+            self._logger.error("the request has no identity: configure an authorizer on the route")  # noqa: TRY400 - no fault
+            return response_of(refusal(error))
+        return response_of(self._server.handle(request_of(event, caller, deadline)))
+
+    def warm(self) -> None:
+        """Build what needs no AWS call, so that a wrong setting or manifest fails before the first request."""
+        _ = self._server
+
+    def prepare(self) -> None:
+        """Build everything that a snapshot may contain (`stepwire.aws.invocations`)."""
+        _ = self._server
+        self._built_in.compile_schemas()
+        read_service_models("dynamodb", "stepfunctions", "secretsmanager")
+        _ = self._logger
+        importlib.import_module("pydantic_core")  # reads what is not small (`stepwire.json_text`)
+
+    @cached_property
+    def _settings(self) -> McpSettings:
+        return read_mcp_settings(os.environ)
+
+    @cached_property
+    def _built_in(self) -> Catalog:
+        """The tools that are part of this release."""
+        settings = self._settings
+        catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
+        check_scopes(os.environ, settings.access, catalog)
+        return catalog
+
+    @cached_property
+    def _server(self) -> McpServer:
+        settings = self._settings
+        audit = SampledPolls(settings.polls_per_log_line)
+        ports = ports_of(settings.table_name, dynamodb_client, step_functions_client, self._report, audit)
+        engine = assemble(
+            ports, Settings(settings.intervals, settings.limits, settings.waits, settings.execution_prefix)
+        )
+        secret = Secret(settings.secret_arn, secrets_manager_client)
+        express = cache(lambda: self._express(engine))
+        kit = Kit(
+            catalog=self._catalog(engine.recorder),
+            operations=engine.operations,
+            express=lambda call, deadline: express().run(call, deadline),
+            dialogue=engine.dialogue,
+            patience=settings.patience,
+            secret=secret,
+            other_secrets=secret.others,
+            resuming=settings.resuming,
+            polls=PollLimit(settings.polls_per_second, ports.clock),
+            report=self._report,
+            access=settings.access,
+            events=cache(lambda: self._events(engine)) if settings.events else None,
+            is_weather=is_weather,
+        )
+        return McpServer(kit, settings.allowed_origins, self._report_failure)
+
+    def _catalog(self, recorder: Recorder) -> Catalog:
+        if not self._settings.registered_tools:
+            return self._built_in
+        published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)
+        return LiveCatalog(self._built_in, published, recorder.now, self._report)
+
+    def _events(self, engine: Engine) -> "Events":
+        """Build what MCP Events need; most requests need none of it."""
+        from stepwire.aws.event_services import events_of  # noqa: PLC0415
+
+        return events_of(self._settings.table_name, engine)
+
+    def _express(self, engine: Engine) -> "ExpressCalls":
+        """Build what runs tools of type EXPRESS; most requests need none of it."""
+        from stepwire.aws.clients import sync_step_functions_client  # noqa: PLC0415
+        from stepwire.aws.step_functions import StepFunctionsExpress  # noqa: PLC0415
+        from stepwire.aws.storage.call_rate import DynamoDbCallRate  # noqa: PLC0415
+
+        patience = self._settings.patience.unresumable_request
+        rate = DynamoDbCallRate(self._settings.table_name, dynamodb_client)
+        workflows = StepFunctionsExpress(lambda: sync_step_functions_client(patience))
+        return engine.express(rate, workflows, patience)
+
+    @cached_property
+    def _logger(self) -> "Logger":
+        return new_logger()
+
+    def _report(self, fault: Exception) -> None:
+        log_fault(fault, "a request met a fault", "check postponed", self._logger)
+
+    def _report_failure(self, fault: Exception) -> None:
+        log_fault(fault, "a request met a fault", "request throttled", self._logger)

@@ -1,1 +1,0 @@
-"""What Stepwire publishes: status change events on an event bus, audit entries, and metrics."""
