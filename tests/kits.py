@@ -21,8 +21,8 @@ from stepwire.engine.waiting import WaitLimits
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
 from stepwire.protocol.sessions import resuming_clients
-from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
+from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
@@ -227,7 +227,7 @@ class World:
         )
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
-        self.kit = Kit(
+        self.services = Services(
             self.catalog,
             self.operations,
             self.dialogue,
@@ -239,7 +239,7 @@ class World:
             express=self.express.run,
             events=lambda: Events(self.event_store, self.subscribing),
         )
-        self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
+        self.server = McpServer(self.services, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

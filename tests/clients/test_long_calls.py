@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from stepwire.audit import AuditAction
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.clients.behaviours import PYTHON, RESUMING, Behaviour, Expected
 from tests.clients.raw_client import RawClient, Returned
 from tests.clients.timeline import Timeline

@@ -42,8 +42,8 @@ from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.json_text import write
-from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
+from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
@@ -136,7 +136,7 @@ class Process:
             self.engine.operations,
             self.engine.dialogue,
         )
-        kit = Kit(
+        services = Services(
             site.catalog,
             self.operations,
             self.dialogue,
@@ -148,7 +148,7 @@ class Process:
             report,
             is_weather=is_weather if site.repeats else _is_no_weather,
         )
-        self.server = McpServer(kit, frozenset(), report)
+        self.server = McpServer(services, frozenset(), report)
         patient_ports = replace(
             ports,
             store=DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb, lambda: large_results),
@@ -214,7 +214,7 @@ class Site:
     def serve_events(self, build: Callable[[], Events]) -> None:
         """Let the server of the present process serve MCP Events."""
         server = self.process.server
-        self.process.server = replace(server, kit=replace(server.kit, events=build))
+        self.process.server = replace(server, services=replace(server.services, events=build))
 
     def forget(self, prefix: str) -> None:
         """Remove the items of a kind, as DynamoDB's TTL does."""

@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.gateway.sign_in import SignIn
+from stepwire.aws.gateway import SignIn
 from stepwire.aws.mcp_function import McpHandler
 from stepwire.json_text import as_object, write
 from stepwire.protocol.http import HttpResponse
-from stepwire.server.kit import Patience
+from stepwire.protocol.messages import next_cursor
 from stepwire.server.mcp_server import McpServer
-from stepwire.server.pages import next_cursor
+from stepwire.server.services import Patience
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME
 from tests.fuzz.bounds import bounded, check_length

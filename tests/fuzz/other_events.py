@@ -18,7 +18,7 @@ from stepwire.aws.background_functions import ExecutionEventsHandler, Expiration
 from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.json_text import as_object, write
 from stepwire.principal import Principal
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from stepwire.tasks.outcomes import Succeeded
 from tests.fuzz.bounds import bounded
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied

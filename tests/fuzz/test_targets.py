@@ -150,13 +150,13 @@ def memory_of(event: Json) -> int:
 class Broken(McpServer, frozen=True):
     """A server that always fails."""
 
-    def _answer(self, inbound: Any) -> Any:
+    def _answer(self, message: Any, call: Any) -> Any:
         raise ZeroDivisionError
 
 
 def test_an_internal_error_is_detected() -> None:
     world = World()
-    server = Broken(world.kit, frozenset(), world.faults.append)
+    server = Broken(world.services, frozenset(), world.faults.append)
     event = recorded("http_post_jwt")
     response = mcp_requests.FunctionMcp(server)(event, None)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic_core import from_json
 
@@ -27,11 +27,14 @@ from stepwire.errors import (
 )
 from stepwire.json_text import JsonObject, JsonTextError, as_object, load_json, parse, write
 from stepwire.principal import Caller
-from stepwire.protocol.headers import (
+from stepwire.protocol.http import (
     META_KEY,
     METHOD,
     NAME,
+    HttpRequest,
     ParameterHeader,
+    ServerSentEvent,
+    body_of,
     check_annotations,
     check_parameter_headers,
     check_routing_headers,
@@ -39,10 +42,19 @@ from stepwire.protocol.headers import (
     idempotency_key,
     parameter_headers,
 )
-from stepwire.protocol.http import HttpRequest, ServerSentEvent, body_of
 from stepwire.protocol.inbound import Inbound, identify, receive
-from stepwire.protocol.messages import Request, Response, is_id, message_of, parse_body, request_text
-from stepwire.protocol.params import optional_milliseconds, trace_header_of
+from stepwire.protocol.messages import (
+    LEGACY_WITH_TASKS,
+    Request,
+    Response,
+    is_id,
+    message_of,
+    next_cursor,
+    optional_milliseconds_in,
+    parse_body,
+    request_text,
+    trace_header_of,
+)
 from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
 from stepwire.protocol.tokens import (
     LONGEST,
@@ -57,9 +69,8 @@ from stepwire.protocol.tokens import (
     unwrap,
     wrap,
 )
-from stepwire.server.kit import Call
-from stepwire.server.mcp_server import METHODS
-from stepwire.server.pages import next_cursor, task_cursor, tools_page
+from stepwire.server.call import Call
+from stepwire.server.eras import METHODS
 from stepwire.tasks.ids import (
     TaskKey,
     created_at_of,
@@ -203,13 +214,13 @@ def _opaque(text: str) -> None:
 
 
 def _cursor(text: str) -> None:
-    kit = _kit()
+    services, methods = _services(), METHODS[LEGACY_WITH_TASKS]
+    call = Call(Caller(OWNER), {"cursor": text}, version=LEGACY_WITH_TASKS)
     with suppress(InvalidCursor):
-        after = task_cursor(Call(Caller(OWNER), {"cursor": text}))
-        assert after is None or task_id_of(after) == after
+        assert methods["tasks/list"](services, call) == {"tasks": []}
     with suppress(InvalidCursor):
-        page = tools_page(kit, Call(Caller(OWNER), {"cursor": text}))
-        assert all(tool in kit.catalog.in_order for tool in page.tools)
+        page = cast(JsonObject, methods["tools/list"](services, call))
+        assert all(isinstance(tool["inputSchema"], dict) for tool in page["tools"])
 
 
 def _request_state(text: str) -> None:
@@ -231,7 +242,7 @@ def _request_state(text: str) -> None:
 def _milliseconds(text: str) -> None:
     """Read a ttl, which must be a whole number of milliseconds."""
     with suppress(InvalidParams):
-        value = optional_milliseconds({"ttl": _value(text)}, "ttl", "task.ttl")
+        value = optional_milliseconds_in({"ttl": _value(text)}, "ttl", "task.ttl")
         assert value is None or value > 0
 
 
@@ -306,8 +317,8 @@ def _routed() -> tuple[ParameterHeader, ...]:
 
 
 @cache
-def _kit() -> Any:
-    return World().kit
+def _services() -> Any:
+    return World().services
 
 
 LAWS: Final[Mapping[str, Law]] = {

@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.kits import ALICE, BOB
 from tests.model.handlers import Done, Outcome, calls_made
 from tests.model.moves import few, has_questions, has_room, has_room_for_two, has_tasks, move

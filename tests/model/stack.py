@@ -25,8 +25,8 @@ from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.principal import Principal
-from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
+from stepwire.server.services import Patience, Services
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task
@@ -125,7 +125,7 @@ class Stack:
         limits = Limits(active=most_active, per_minute=100_000)
         engine = assemble(ports, Settings(limits=limits, execution_prefix=EXECUTION_PREFIX))
         self.operations = engine.operations
-        kit = Kit(
+        services = Services(
             CATALOG,
             self.operations,
             engine.dialogue,
@@ -135,7 +135,7 @@ class Stack:
             PollLimit(0, self.clock),
             report,
         )
-        self.server = McpServer(kit, frozenset(), report)
+        self.server = McpServer(services, frozenset(), report)
         self.events = ExecutionEvents(assemble(ports))
         self.requests = InputRequests(engine, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(ports)

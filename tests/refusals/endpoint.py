@@ -22,8 +22,8 @@ from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, Sto
 from stepwire.json_text import load_json, write
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer
+from stepwire.server.services import Services
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows
@@ -104,14 +104,16 @@ class Endpoint:
         self.workflows = ScriptedWorkflows()
         self.world = World(catalog=catalog_of(*tools), workflows=self.workflows)
         self.world.clock.on_sleep = self._go_on
-        self._kit = replace(self.world.kit, access=Access((SCOPE,)))
+        self._services = replace(self.world.services, access=Access((SCOPE,)))
         self._lock = Lock()
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
         with self._lock:
             try:
-                return McpServer(self._kit_for(request.body), frozenset(), self.world.faults.append).handle(request)
+                return McpServer(self._services_for(request.body), frozenset(), self.world.faults.append).handle(
+                    request
+                )
             finally:
                 self._go_on()
 
@@ -124,13 +126,13 @@ class Endpoint:
         not_ours = {HttpMethodNotAllowed.__name__, WorkflowError.__name__}
         return [name for name in refused if name and name not in not_ours]
 
-    def _kit_for(self, body: bytes) -> Kit:
-        kit = self._kit
+    def _services_for(self, body: bytes) -> Services:
+        services = self._services
         if AT_THE_LIMIT.encode() in body:
-            return replace(kit, operations=replace(kit.operations, limits=Limits(active=0)))
+            return replace(services, operations=replace(services.operations, limits=Limits(active=0)))
         if POLLED_TOO_OFTEN.encode() in body:
-            return replace(kit, polls=PollLimit(0.1, self.world.clock))
-        return kit
+            return replace(services, polls=PollLimit(0.1, self.world.clock))
+        return services
 
     def _go_on(self) -> None:
         begun, self.workflows.begun = self.workflows.begun, []

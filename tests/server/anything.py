@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from stepwire.json_text import as_object
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.kits import LISTED, SAMPLED, SAMPLING, World
 from tests.server.answers import Json
 from tests.server.clients import (

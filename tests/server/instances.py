@@ -35,4 +35,4 @@ def another_instance(world: World) -> McpServer:
     )
     # Two counting sources of randomness would create the same ids, so both servers share one.
     operations = replace(other.operations, randomness=world.operations.randomness)
-    return McpServer(replace(other.kit, operations=operations), frozenset({ALLOWED_ORIGIN}), world.faults.append)
+    return McpServer(replace(other.services, operations=operations), frozenset({ALLOWED_ORIGIN}), world.faults.append)

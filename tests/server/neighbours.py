@@ -16,8 +16,8 @@ from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.extensions.tasks.methods import MOST_SUBSCRIPTIONS
-from stepwire.server.kit import Patience
+from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS
+from stepwire.server.services import Patience
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, BOB, SECRET, World

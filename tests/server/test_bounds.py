@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.kits import World
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.flows import FLOWS, Flow

@@ -103,7 +103,7 @@ def test_an_unknown_resource_has_the_code_of_its_era(client: Client, era: str, u
 # U4
 def test_a_tool_names_its_card_unless_it_has_none(era: str, world: World) -> None:
     tools = (OPTIONAL, replace(OPTIONAL, name="without", card=False), FORBIDDEN)
-    world.server = replace(world.server, kit=replace(world.kit, catalog=catalog_of(*tools)))
+    world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(*tools)))
     client = client_of(era, world)
 
     listed = {tool["name"]: tool.get("_meta") for tool in client.ask("tools/list").result["tools"]}
@@ -269,7 +269,7 @@ def test_a_card_is_enough_for_a_tool_that_needs_elicitation(client: Client, worl
 
 def test_a_tool_that_needs_the_clients_model_has_no_card(era: str, world: World) -> None:
     tool = replace(OPTIONAL, client_capabilities={"sampling": {}})
-    world.server = replace(world.server, kit=replace(world.kit, catalog=catalog_of(tool)))
+    world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(tool)))
     client = with_capabilities(client_of(era, world), CARD_CAPABILITY, {"sampling": {}})
 
     listed = next(one for one in client.ask("tools/list").result["tools"] if one["name"] == "optional")
@@ -321,8 +321,8 @@ def test_an_answer_needs_the_scopes_of_the_tool(client: Client, world: World) ->
     task_id = begun(client)
     world.ask(task_id)
     token = token_for(client, task_id, "approval")
-    guarded = replace(world.kit, catalog=catalog_of(replace(OPTIONAL, scopes=("pay",))), access=Access())
-    world.server = replace(world.server, kit=guarded)
+    guarded = replace(world.services, catalog=catalog_of(replace(OPTIONAL, scopes=("pay",))), access=Access())
+    world.server = replace(world.server, services=guarded)
 
     refused = answer(client, task_id, "approval", token, ANSWER)
 
@@ -332,7 +332,7 @@ def test_an_answer_needs_the_scopes_of_the_tool(client: Client, world: World) ->
 
 def test_a_card_that_polls_too_fast_is_refused_without_harm(client: Client, world: World) -> None:
     task_id = begun(client)
-    world.server = replace(world.server, kit=replace(world.kit, polls=PollLimit(1, world.clock)))
+    world.server = replace(world.server, services=replace(world.services, polls=PollLimit(1, world.clock)))
 
     codes = [client.call("card_task", {"task_id": task_id}).body.get("error", {}).get("code") for _ in range(4)]
     world.clock.advance(seconds=3)
@@ -383,7 +383,7 @@ def test_the_states_of_a_quick_workflow_are_read_when_it_has_ended(client: Clien
 @pytest.mark.parametrize("hidden", [{"shows_state": False}, {"card": False}])
 def test_states_are_recorded_for_cards_alone(era: str, world: World, hidden: dict[str, bool]) -> None:
     tool = replace(TELLING, **hidden)
-    world.server = replace(world.server, kit=replace(world.kit, catalog=catalog_of(tool)))
+    world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(tool)))
 
     client_of(era, world).call(tool.name)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.kits import OUTPUT, SAMPLING, URL, World
 from tests.server.answers import Json
 from tests.server.client_tasks import (

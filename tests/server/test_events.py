@@ -87,7 +87,7 @@ def test_the_list_names_all_types(client: Client) -> None:
 
 @pytest.mark.parametrize("method", ["events/list", "events/poll"])
 def test_a_server_without_events_does_not_know_the_methods(world: World, method: str) -> None:
-    world.server = replace(world.server, kit=replace(world.kit, events=None))
+    world.server = replace(world.server, services=replace(world.services, events=None))
     modern = ModernClient(world)
 
     assert modern.ask(method, {"name": FINISHED}).error["code"] == -32601
@@ -246,7 +246,7 @@ def test_a_caller_can_leave_out_what_is_old(modern: ModernClient, world: World) 
 
 
 def test_without_sign_in_only_a_named_task_can_be_followed(world: World) -> None:
-    world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
+    world.server = replace(world.server, services=replace(world.services, access=Access(knows_callers=False)))
     modern, task = ModernClient(world), world.call()
 
     assert poll(modern).error["code"] == -32012

@@ -13,7 +13,7 @@ from stepwire.engine.waiting import EXPRESS as EXPRESS_POOL
 from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import load_json, write
 from stepwire.principal import principal_of
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
@@ -232,7 +232,7 @@ def test_too_little_time_starts_nothing(world: World) -> None:
     def late(tool_call: Any, _: Any) -> Any:
         return call(tool_call, world.clock.now() + timedelta(seconds=16))
 
-    force_setattr(world.kit, "express", late)
+    force_setattr(world.services, "express", late)
 
     assert "nothing was started: call again" in ModernClient(world).call("express").error["message"]
     assert nothing_happened(world)

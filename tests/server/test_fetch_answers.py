@@ -168,7 +168,8 @@ class TestTaskAnswer:
 
     def test_a_confirmation_is_never_a_models_to_give(self, world: World) -> None:
         world.server = replace(
-            world.server, kit=replace(world.kit, catalog=catalog_of(replace(CONFIRMED, model_may_answer=True)))
+            world.server,
+            services=replace(world.services, catalog=catalog_of(replace(CONFIRMED, model_may_answer=True))),
         )
         asked = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY, name="mcp")
         task_id = asked.call("confirmed", task={}).id_in("task")

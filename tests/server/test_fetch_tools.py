@@ -46,7 +46,7 @@ class TestWhatIsOffered:
         assert "task_answer" not in names(ModernClient(world, capabilities=ASKING_CAPABILITY).ask("tools/list"))
 
     def test_without_sign_in_no_tasks_are_listed(self, world: World) -> None:
-        world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
+        world.server = replace(world.server, services=replace(world.services, access=Access(knows_callers=False)))
         client = without_tasks(world, "modern")
 
         assert "task_list" not in names(client.ask("tools/list"))
@@ -214,7 +214,7 @@ class TestTaskResult:
     def test_the_result_of_a_tool_that_is_no_longer_served_is_still_there(self, world: World, client: Client) -> None:
         running, ended = started(world), started(world)
         world.succeed(ended, OUTPUT)
-        world.server = replace(world.server, kit=replace(world.kit, catalog=catalog_of(STRUCTURED)))
+        world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(STRUCTURED)))
 
         shown = client.call("task_result", {"task_id": running, "wait_seconds": 0})
         fetched = client.call("task_result", {"task_id": ended})
@@ -304,7 +304,7 @@ class UnreadableCatalog:
 def test_a_poll_of_a_plain_call_never_asks_for_the_catalog(world: World) -> None:
     client = LegacyClient.opened(world, name="mcp")
     polled = client.call("optional")
-    world.server = replace(world.server, kit=replace(world.kit, catalog=cast(Any, UnreadableCatalog())))
+    world.server = replace(world.server, services=replace(world.services, catalog=cast(Any, UnreadableCatalog())))
 
     again = client.resume(polled.last_event_id, opened_by=polled.request)
 

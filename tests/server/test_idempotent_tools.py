@@ -87,7 +87,7 @@ def test_an_unfinished_result_of_a_first_call_has_no_mark(world: World) -> None:
 def resuming(world: World) -> LegacyClient:
     """Return a client that resumes its responses."""
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
-    assert RESUMING is world.kit.resuming
+    assert RESUMING is world.services.resuming
     return client
 
 

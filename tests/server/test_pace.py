@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from tests.kits import World
 from tests.server.answers import Answer

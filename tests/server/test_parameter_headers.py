@@ -14,7 +14,7 @@ from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
-from stepwire.protocol.headers import check_annotations, parameter_headers
+from stepwire.protocol.http import check_annotations, parameter_headers
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import FORM_CAPABILITY, LegacyClient, ModernClient, header_value, nothing_happened

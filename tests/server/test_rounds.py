@@ -303,7 +303,7 @@ def test_a_state_signed_with_an_unknown_secret_is_refused_after_a_rotation_too(w
 
 def with_secrets(world: World, secret: bytes, others: tuple[bytes, ...] = ()) -> World:
     """Return the same world behind an instance with this secret, which finds the others when it reads them again."""
-    kit = replace(world.kit, secret=lambda: secret, other_secrets=lambda: others)
+    services = replace(world.services, secret=lambda: secret, other_secrets=lambda: others)
     instance = copy(world)
-    instance.server = McpServer(kit, world.server.allowed_origins, world.server.report)
+    instance.server = McpServer(services, world.server.allowed_origins, world.server.report)
     return instance

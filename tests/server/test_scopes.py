@@ -48,8 +48,8 @@ class SignedIn:
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
-        kit = replace(self.world.kit, access=self.access)
-        server = McpServer(kit, self.world.server.allowed_origins, self.world.server.report)
+        services = replace(self.world.services, access=self.access)
+        server = McpServer(services, self.world.server.allowed_origins, self.world.server.report)
         return server.handle(replace(request, caller=replace(request.caller, scopes=self.scopes)))
 
 

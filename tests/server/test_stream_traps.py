@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stepwire.errors import StoreBusy
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.fakes import LARGE
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Answer

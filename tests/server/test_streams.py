@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from tests.kits import OUTPUT, World
 from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient
 from tests.server.messages import only_task, plain_call, progress_of

@@ -10,7 +10,7 @@ from stepwire.catalog.tools import CARD_TOOLS, OWN_TOOLS
 from stepwire.errors import StartRefused
 from stepwire.json_text import write
 from stepwire.schemas.validation import violations_of
-from stepwire.server.pages import TOOLS_PAGE_SIZE
+from stepwire.server.eras import TOOLS_PAGE_SIZE
 from tests.kits import BAD_ARGUMENTS, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.clients import LegacyClient, ModernClient, nothing_happened
 

@@ -66,7 +66,7 @@ def verified(post: Post, secret: str = SECRET) -> bool:
 
 def test_the_list_offers_webhooks_to_those_who_sign_in(world: World, modern: ModernClient) -> None:
     known = modern.ask("events/list").result["events"]
-    world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
+    world.server = replace(world.server, services=replace(world.services, access=Access(knows_callers=False)))
     unknown = modern.ask("events/list").result["events"]
 
     assert {tuple(one["delivery"]) for one in known} == {("webhook", "poll")}
@@ -76,7 +76,7 @@ def test_the_list_offers_webhooks_to_those_who_sign_in(world: World, modern: Mod
 # E8
 @pytest.mark.parametrize("method", ["events/subscribe", "events/unsubscribe"])
 def test_without_sign_in_there_are_no_webhooks(world: World, modern: ModernClient, method: str) -> None:
-    world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
+    world.server = replace(world.server, services=replace(world.services, access=Access(knows_callers=False)))
 
     assert modern.ask(method, wish()).error["code"] == -32012
     assert world.endpoints.posts == []

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
+from stepwire import __version__
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
-from stepwire.protocol.versions import META_SERVER, RELATED_TASK
+from stepwire.protocol.messages import META_SERVER, RELATED_TASK
 from stepwire.tasks.inputs import (
     Elicitation,
     InputRequest,
@@ -38,6 +39,7 @@ from stepwire.tasks.task import (
 )
 from stepwire.visible_text import visible
 
+SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 # Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
 # The server's own member of `_meta`, on the result of a call whose workflow is still running.
@@ -213,9 +215,9 @@ def _has_references(value: Json) -> bool:
     return is_object(value) and any(name in _PLACED or _has_references(part) for name, part in value.items())
 
 
-def complete_result(result: JsonObject, server: JsonObject) -> JsonObject:
+def complete_result(result: JsonObject) -> JsonObject:
     """Return a result with its `resultType` (M26) and the name of this server (M21)."""
-    meta = {**cast(JsonObject, result.get("_meta", {})), META_SERVER: server}
+    meta = {**cast(JsonObject, result.get("_meta", {})), META_SERVER: SERVER_INFO}
     return {"resultType": "complete", **result, "_meta": meta}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwire.aws.gateway.http_events import request_of, response_of
+from stepwire.aws.gateway import request_of, response_of
 from stepwire.errors import ParseError
 from stepwire.json_text import parse
 from stepwire.principal import Caller, Claims

@@ -75,7 +75,7 @@ def test_a_function_for_which_no_client_waits_loads_no_server(function: str) -> 
 
     # The settings of function mcp name a type of the room of the server.
     loaded = {module for module in modules if module.startswith("stepwire.server.")}
-    assert loaded <= {"stepwire.server.kit"}
+    assert loaded <= {"stepwire.server.services"}
 
 
 def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.gateway.sign_in import SignIn
+from stepwire.aws.gateway import SignIn
 from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings, read_table_name
 from stepwire.catalog.access import Access
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.protocol.sessions import ResumingClient, ResumingClients, resuming_clients
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from stepwire.tasks.usage import Limits
 from tests.kits import REQUIRED, TELLING, catalog_of
 

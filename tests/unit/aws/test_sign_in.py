@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.gateway.sign_in import Caller, SignIn
+from stepwire.aws.gateway import Caller, SignIn
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
 from stepwire.principal import principal_of
 from tests.recorded import recorded

@@ -60,8 +60,8 @@ print(json.dumps({
     "credentials": session is not None and session._session._credentials is not None,
     "memories": [
         name
-        for part in ([app.handler._server.kit.secret, app.handler._server.kit.operations.recorder.store,
-            app.handler._server.kit.operations.workflows] if "_server" in vars(app.handler) else [])
+        for part in ([app.handler._server.services.secret, app.handler._server.services.operations.recorder.store,
+            app.handler._server.services.operations.workflows] if "_server" in vars(app.handler) else [])
         for name in ("_values", "_client")
         if name in getattr(part, "__dict__", ()) or (name in part.__struct_fields__ and getattr(part, name))
     ],

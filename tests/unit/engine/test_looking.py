@@ -8,8 +8,8 @@ from stepwire.engine.operations import PAGE_SIZE
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import UnknownTask
 from stepwire.json_text import write
-from stepwire.server.kit import Patience
-from stepwire.server.tool_calls import has_ended
+from stepwire.server.results import has_ended
+from stepwire.server.services import Patience
 from stepwire.tasks.outcomes import (
     Aborted,
     ExecutionEnd,

@@ -11,8 +11,8 @@ from stepwire.aws.invocations import deadline_of
 from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, WaitLimits
 from stepwire.errors import StoreBusy
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.kit import Patience
-from stepwire.server.tool_calls import has_ended
+from stepwire.server.results import has_ended
+from stepwire.server.services import Patience
 from stepwire.tasks.task import Completed, Task, Working
 from tests.kits import ALICE, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stepwire.aws.audit_log import SampledPolls
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import dynamodb_client, read_service_models, secrets_manager_client, step_functions_client
-from stepwire.aws.gateway.http_events import request_of, response_of
+from stepwire.aws.gateway import request_of, response_of
 from stepwire.aws.invocations import builds_once, deadline_of, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
@@ -23,8 +23,8 @@ from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn
-from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
+from stepwire.server.services import Services
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
@@ -84,7 +84,7 @@ class McpHandler:
         )
         secret = Secret(settings.secret_arn, secrets_manager_client)
         express = cache(lambda: self._express(engine))
-        kit = Kit(
+        services = Services(
             catalog=self._catalog(engine.recorder),
             operations=engine.operations,
             express=lambda call, deadline: express().run(call, deadline),
@@ -99,7 +99,7 @@ class McpHandler:
             events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
         )
-        return McpServer(kit, settings.allowed_origins, self._report_failure)
+        return McpServer(services, settings.allowed_origins, self._report_failure)
 
     def _catalog(self, recorder: Recorder) -> Catalog:
         if not self._settings.registered_tools:

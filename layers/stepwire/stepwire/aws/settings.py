@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from stepwire.aws.gateway.sign_in import ISSUER_AND_SUBJECT, SignIn
+from stepwire.aws.gateway import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
 from stepwire.catalog.published import Endpoint
 from stepwire.catalog.tools import Catalog
@@ -21,7 +21,7 @@ from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
 from stepwire.protocol.sessions import ResumingClients, resuming_clients
-from stepwire.server.kit import Patience
+from stepwire.server.services import Patience
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire.tasks.usage import Limits
 

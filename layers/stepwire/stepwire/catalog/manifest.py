@@ -40,7 +40,7 @@ from stepwire.catalog.tools import (
     Tool,
 )
 from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.protocol.headers import check_annotations
+from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults, resolved
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
 from stepwire.tasks.links import PRINCIPAL, TASK_ID

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
-from stepwire.protocol.headers import ParameterHeader, parameter_headers
+from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation

@@ -1,17 +1,52 @@
-"""An HTTP request and response, independent of any framework, and server-sent events in one complete body.
+"""HTTP, independent of any framework: a request, its headers read once into one value, a response, and events.
 
-Nothing is streamed: the client polls for more (SSE polling). Released clients need these rules of a body: `retry` comes
-first; an event with an id has a `data` line too; lines end in LF; and no data contains a character at which some reader
-breaks a line.
+Intermediaries route by headers and never read the body, so the two must not differ (M11 to M14). That holds too for
+headers that repeat parameters of a tool: a property of the input schema names its header with `x-mcp-header`, and
+`Region` means `Mcp-Param-Region` (M39).
+
+Nothing is streamed: the client polls for more (SSE polling). Released clients need these rules of a body of server-sent
+events: `retry` comes first; an event with an id has a `data` line too; lines end in LF; and no data contains a
+character at which some reader breaks a line.
 """
 
-from collections.abc import Iterable, Mapping
+import base64
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct, field
 
+from stepwire.errors import HeaderMismatch, InvalidParams
+from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
+from stepwire.protocol.messages import Request
+
+EVENT_STREAM: Final = "text/event-stream"
+VERSION: Final = "mcp-protocol-version"
+METHOD: Final = "mcp-method"
+NAME: Final = "mcp-name"
+SESSION: Final = "mcp-session-id"
+IDEMPOTENCY_KEY: Final = "idempotency-key"
+LAST_EVENT_ID: Final = "last-event-id"
+USER_AGENT: Final = "user-agent"
+
+# The parameter that Mcp-Name repeats, for each method that has one.
+_NAME_PARAMETERS: Final = {
+    "tools/call": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+# X25: FastMCP's and MCP Inspector's clients leave Mcp-Name out on tasks/*. A wrong one is refused there all the same.
+_NAME_MAY_BE_ABSENT: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+META_KEY: Final = "stepwire/idempotencyKey"
+LONGEST_KEY: Final = 255  # characters
+_KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
+_ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=")
+_PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
+_ZERO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
 
 
 class HttpRequest(Struct, frozen=True):
@@ -36,7 +71,248 @@ class HttpResponse(Struct, frozen=True):
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-CONTENT_TYPE: Final = "text/event-stream"
+class RequestHeaders(Struct, frozen=True):
+    """The headers of one request that the server uses, without white space around them (M10); None: absent."""
+
+    origin: str | None = None
+    media_type: str = ""
+    """Of the body: the Content-Type in lower case, without its parameters."""
+    content_encoding: str = "identity"
+    accepts_json: bool = True
+    accepts_events: bool = True
+    """Whether the response may be a stream of server-sent events."""
+    version: str | None = None
+    """MCP-Protocol-Version."""
+    method: str | None = None
+    """Mcp-Method."""
+    name: str | None = None
+    """Mcp-Name, as it was sent: `decoded` reads it."""
+    session_id: str | None = None
+    """MCP-Session-Id."""
+    last_event_id: str | None = None
+    idempotency_key: str | None = None
+    user_agent: str = ""
+    sent: Mapping[str, str] = field(default_factory=dict[str, str])
+    """All headers, as they were sent."""
+
+    def parameter(self, name: str) -> str | None:
+        """Return a header Mcp-Param-*; the input schema of the called tool says which there are."""
+        return _value(self.sent, name.lower())
+
+
+def headers_of(sent: Mapping[str, str]) -> RequestHeaders:
+    """Read the headers of a request, whose names are in lower case. Any value is read; the ladder checks them."""
+    ranges = dict(map(_media_range, (_value(sent, "accept") or "*/*").split(",")))
+    return RequestHeaders(
+        origin=_value(sent, "origin"),
+        media_type=(_value(sent, "content-type") or "").partition(";")[0].strip().lower(),
+        content_encoding=(_value(sent, "content-encoding") or "identity").lower(),
+        accepts_json=_accepts(ranges, "application/json"),
+        accepts_events=_accepts(ranges, EVENT_STREAM),
+        version=_value(sent, VERSION),
+        method=_value(sent, METHOD),
+        name=_value(sent, NAME),
+        session_id=_value(sent, SESSION),
+        last_event_id=_value(sent, LAST_EVENT_ID),
+        idempotency_key=_value(sent, IDEMPOTENCY_KEY),
+        user_agent=_value(sent, USER_AGENT) or "",
+        sent=sent,
+    )
+
+
+def idempotency_key(headers: RequestHeaders, params: JsonObject) -> str | None:
+    """Return the client's key for a call: from its header, or from `_meta` where the client cannot set headers.
+
+    Raises:
+        InvalidParams: the key is malformed, or the two differ.
+    """
+    in_header, in_meta = headers.idempotency_key, as_object(params.get("_meta")).get(META_KEY)
+    if in_header is not None and in_meta is not None and in_header != in_meta:
+        raise InvalidParams(f"The header Idempotency-Key differs from _meta's {META_KEY}.")
+    key = in_meta if in_header is None else in_header
+    if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
+        raise InvalidParams(f"The idempotency key must be 1 to {LONGEST_KEY} printable ASCII characters.")
+    return key
+
+
+def check_routing_headers(headers: RequestHeaders, request: Request) -> None:
+    """Compare Mcp-Method and Mcp-Name with the body.
+
+    Raises:
+        HeaderMismatch: one is missing, malformed, or differs.
+    """
+    _check(METHOD, headers.method, request.method, "the body's method")
+    parameter = _NAME_PARAMETERS.get(request.method)
+    if parameter is None or (headers.name is None and request.method in _NAME_MAY_BE_ABSENT):
+        return
+    expected = request.params.get(parameter)
+    if isinstance(expected, str):  # else the method itself reports what is wrong with its parameters
+        _check(NAME, decoded(NAME, headers.name), expected, f"params.{parameter}")
+
+
+def decoded(name: str, value: str | None) -> str | None:
+    """Return the text of a header that may hold any text: all but printable ASCII is sent in base64 (M14).
+
+    Raises:
+        HeaderMismatch: it has characters that no header may have, or it claims to be base64 and is not.
+    """
+    match = _ENCODED.fullmatch(value or "")
+    if value is None or match is None:
+        if value is not None and not _PRINTABLE.fullmatch(value):
+            raise HeaderMismatch(f"The header {name} has characters that no header may have; use =?base64?...?=.")
+        return value
+    try:
+        return base64.b64decode(match[1], validate=True).decode("utf-8")
+    except ValueError:
+        raise HeaderMismatch(f"The header {name} is not base64 of UTF-8 between =?base64? and ?=.") from None
+
+
+def _check(name: str, value: str | None, expected: str, where: str) -> None:
+    if value is None:
+        raise HeaderMismatch(f"The header {name} is missing; it must repeat {where}.")
+    if value != expected:
+        raise HeaderMismatch(f"The header {name} differs from {where}.")
+
+
+def _value(sent: Mapping[str, str], name: str) -> str | None:
+    value = sent.get(name)
+    return None if value is None else value.strip(" \t")
+
+
+def _accepts(ranges: Mapping[str, bool], media_type: str) -> bool:
+    # RFC 9110: the most precise range decides.
+    if media_type in ranges:
+        return ranges[media_type]
+    return ranges.get(f"{media_type.partition('/')[0]}/*", ranges.get("*/*", False))
+
+
+def _media_range(part: str) -> tuple[str, bool]:
+    kind, *parameters = part.split(";")
+    weights = (one.strip().lower() for one in parameters)
+    return kind.strip().lower(), not any(_ZERO_WEIGHT.fullmatch(one) for one in weights)
+
+
+# ---------------------------------------------------------------------------------------------------------- Mcp-Param-*
+
+
+ANNOTATION: Final = "x-mcp-header"
+_TYPES: Final = ("integer", "string", "boolean")
+_NAMED: Final = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+"""Keywords whose members are schemas under names that the author chooses."""
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110
+_WHOLE_NUMBER: Final = re.compile(r"(-?[0-9]{1,16})(\.0+)?")  # the integers that every language reads exactly
+
+
+class ParameterHeader(Struct, frozen=True):
+    """A header and the parameter that it repeats."""
+
+    name: str
+    """Such as `Mcp-Param-Region`."""
+    path: tuple[str, ...]
+    """The names of the properties that lead to the parameter."""
+
+    def value_in(self, arguments: JsonObject) -> Json:
+        """Return the parameter's value in a call; None if the call does not give it."""
+        value: Json = arguments
+        for name in self.path:
+            value = as_object(value).get(name)
+        return value
+
+
+def parameter_headers(schema: JsonObject) -> tuple[ParameterHeader, ...]:
+    """Return the annotated parameters of a schema; clients look for them in nested properties only."""
+    return tuple(
+        ParameterHeader(f"Mcp-Param-{property_schema[ANNOTATION]}", path)
+        for path, property_schema in _properties(schema)
+        if ANNOTATION in property_schema
+    )
+
+
+def check_annotations(schema: JsonObject) -> None:
+    """Check the annotations of an input schema; clients hide a tool with a wrong one.
+
+    Raises:
+        ValueError: an annotation is wrong; the message begins with its place.
+    """
+    known: dict[str, str] = {}
+    _check_none_misplaced("the top level", schema)
+    for path, property_schema in _properties(schema):
+        where = "/properties/" + "/properties/".join(path)
+        annotation = property_schema.get(ANNOTATION)
+        _check_none_misplaced(where, {name: part for name, part in property_schema.items() if name != ANNOTATION})
+        if ANNOTATION not in property_schema:
+            continue
+        if not isinstance(annotation, str) or not _TOKEN.fullmatch(annotation):
+            raise ValueError(f"at {where}/{ANNOTATION}: must be the name of a header: letters, digits and hyphens")
+        if property_schema.get("type") not in _TYPES:
+            raise ValueError(f"at {where}: {ANNOTATION} needs a type of {', '.join(_TYPES)}")
+        first = known.setdefault(annotation.lower(), where)
+        if first != where:
+            raise ValueError(f"at {where}/{ANNOTATION}: {annotation!r} is also the header of {first}")
+
+
+def check_parameter_headers(
+    headers: RequestHeaders, declared: tuple[ParameterHeader, ...], arguments: JsonObject
+) -> None:
+    """Compare the headers of a call with its arguments.
+
+    Raises:
+        HeaderMismatch: a header is missing or malformed, differs from its parameter, or repeats one that is absent.
+    """
+    for one in declared:
+        found = decoded(one.name, headers.parameter(one.name))
+        value = one.value_in(arguments)
+        if isinstance(value, list | dict) or (isinstance(value, float) and not value.is_integer()):
+            continue  # the schema reports what is wrong with it
+        where = ".".join(("params.arguments", *one.path))
+        if value is None:
+            if found is not None:
+                raise HeaderMismatch(f"The header {one.name} is present, but {where} is not.")
+        elif found is None:
+            raise HeaderMismatch(f"The header {one.name} is missing; it must repeat {where}, as tools/list says.")
+        elif not _repeats(found, value):
+            raise HeaderMismatch(f"The header {one.name} differs from {where}.")
+
+
+def _repeats(text: str, value: Json) -> bool:
+    match value:
+        case bool():
+            return text == ("true" if value else "false")
+        case int() | float():
+            number = _WHOLE_NUMBER.fullmatch(text)
+            return number is not None and int(number[1]) == value
+        case _:
+            return text == value
+
+
+def _properties(schema: JsonObject, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], JsonObject]]:
+    for name, part in as_object(schema.get("properties")).items():
+        property_schema = as_object(part)
+        yield (*path, name), property_schema
+        yield from _properties(property_schema, (*path, name))
+
+
+def _check_none_misplaced(where: str, schema: JsonObject) -> None:
+    if _has_annotation({name: part for name, part in schema.items() if name != "properties"}):
+        raise ValueError(f"at {where}: {ANNOTATION} is where no client looks for it: only properties may have it")
+
+
+def _has_annotation(part: Json, *, is_named: bool = False) -> bool:
+    """Tell whether a part of a schema has an annotation; `is_named`: its members are schemas under chosen names."""
+    match part:
+        case dict():
+            members = as_object(part)
+            inner = (_has_annotation(one, is_named=not is_named and name in _NAMED) for name, one in members.items())
+            return (ANNOTATION in members and not is_named) or any(inner)
+        case list():
+            return any(_has_annotation(one) for one in cast(list[Json], part))
+        case _:
+            return False
+
+
+# --------------------------------------------------------------------------------------------------- server-sent events
+
+
 # JSON does not escape these, and Python's `splitlines`, which some clients use, breaks lines at them.
 _LINE_ENDS: Final = str.maketrans({character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"})
 

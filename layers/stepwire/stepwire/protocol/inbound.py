@@ -44,9 +44,13 @@ from stepwire.errors import (
     UnsupportedProtocolVersion,
 )
 from stepwire.json_text import JsonObject, as_object, is_exact
-from stepwire.protocol.headers import RequestHeaders, check_routing_headers, headers_of, idempotency_key
-from stepwire.protocol.http import HttpRequest
+from stepwire.protocol.http import HttpRequest, RequestHeaders, check_routing_headers, headers_of, idempotency_key
 from stepwire.protocol.messages import (
+    ASSUMED_VERSION,
+    LEGACY_VERSIONS,
+    META_CAPABILITIES,
+    META_VERSION,
+    MODERN_VERSIONS,
     Body,
     Message,
     MessageId,
@@ -58,13 +62,6 @@ from stepwire.protocol.messages import (
     parse_body,
 )
 from stepwire.protocol.sessions import Session, session_of
-from stepwire.protocol.versions import (
-    ASSUMED_VERSION,
-    LEGACY_VERSIONS,
-    META_CAPABILITIES,
-    META_VERSION,
-    MODERN_VERSIONS,
-)
 
 # The largest workflow input, 262,144 bytes, fits twice over: JSON may escape what Step Functions counts plain.
 LARGEST_BODY: Final = 1_048_576  # bytes
@@ -99,11 +96,6 @@ class Inbound(Struct, frozen=True):
     """Legacy: what the client declared with `initialize`."""
     client_capabilities: JsonObject = field(default_factory=dict[str, Any])
     """What the client declares: a modern one in each request, a legacy one in its session."""
-
-    @property
-    def is_modern(self) -> bool:
-        """Tell whether the message belongs to the modern era."""
-        return self.version in MODERN_VERSIONS
 
 
 def receive(request: HttpRequest, allowed_origins: Collection[str]) -> Received:

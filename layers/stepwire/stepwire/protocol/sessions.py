@@ -19,9 +19,8 @@ from msgspec import Struct, field
 
 from stepwire.errors import InvalidParams, UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
-from stepwire.protocol.messages import MessageId
+from stepwire.protocol.messages import CARD_MIME_TYPE, UI_EXTENSION, MessageId
 from stepwire.protocol.tokens import LONGEST, encode, unwrap, wrap
-from stepwire.protocol.versions import CARD_MIME_TYPE, UI_EXTENSION
 
 PARAMETER: Final = "resume"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""

@@ -12,30 +12,26 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.catalog.tools import Tool
 from stepwire.engine.arguments import checked_arguments, given_in
 from stepwire.engine.idempotency import Begun, idempotency_key_of
-from stepwire.engine.operations import Operations, ToolCall
+from stepwire.engine.operations import ToolCall
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
-from stepwire.protocol import params as read
-from stepwire.protocol.params import trace_header_of
-from stepwire.protocol.versions import LEGACY_WITH_TASKS
+from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, text_in, trace_header_of
 from stepwire.schemas.validation import violations_of
+from stepwire.server.call import Call, Reply
 from stepwire.server.composition import own_tool, way_of
-from stepwire.server.extension import OwnTool, Wait, Way
-from stepwire.server.kit import Call, Kit, Reply
-from stepwire.server.tool_calls import (
+from stepwire.server.extension import OwnTool, ToolRequest, Wait, Way
+from stepwire.server.results import (
     answer_or_raise,
-    arguments_of,
-    is_followed,
+    can_ask,
+    modes_for,
     rejection,
     result_or_raise,
-    shows_card,
-    tool_of,
+    unfinished,
     written,
 )
-from stepwire.server.unfinished import can_ask, modes_for, unfinished
+from stepwire.server.services import Services
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Origin, Task, ToolResult
 
@@ -57,42 +53,46 @@ class Asking(Struct, frozen=True):
 class Era(Struct, frozen=True):
     """What an era has of its own on the road."""
 
-    check: Callable[[Kit, Call, Tool, JsonObject], None]
+    check: Callable[[ToolRequest], None]
     """Checks whether this client may call the tool in this way; raises a ProtocolError."""
-    plain: Callable[[Kit, Call, str, JsonObject], Way]
-    """Returns the way of a call that is no task: of which tool, with which arguments as they were sent."""
+    plain: Callable[[ToolRequest], Way]
+    """Returns the way of a call that is no task."""
     check_own: Callable[[Call, str], None]
     """Checks whether this client may call one of Stepwire's own tools, by its name, in this way."""
-    asking: Callable[[Kit, Call, str, JsonObject], Asking]
-    """Returns how a call of such a tool puts the questions of a task to its client."""
+    asking: Callable[[Services, Call, str], Asking]
+    """Returns how a call of such a tool, by its name, puts the questions of a task to its client."""
 
 
-def call_tool(kit: Kit, call: Call, era: Era) -> Reply:
+def call_tool(services: Services, call: Call, era: Era) -> Reply:
     """Answer a call of a tool."""
     _ = call.asks_for_task  # a parameter that cannot be read is refused before the tool is looked up
-    own = own_tool(kit, call)
+    own = own_tool(services, call)
     if own is not None:
         era.check_own(call, own.name)
-        return _run_own(kit, call, own, era.asking(kit, call, own.name, arguments_of(call)))
-    tool, sent = tool_of(kit, call), arguments_of(call)
-    era.check(kit, call, tool, sent)
-    way = way_of(kit, call, tool, era.plain(kit, call, tool.name, sent))
-    checked = checked_arguments(tool, sent, kit.operations.limits.argument_bytes, call.caller)
+        return _run_own(services, call, own, era)
+    tool = services.catalog.find(text_in(call.params, "name"))
+    services.access.check_tool(tool, call.caller.scopes, services.catalog)
+    sent = call.arguments
+    request = ToolRequest(services, call, tool)
+    era.check(request)
+    way = way_of(request, era.plain(request))
+    checked = checked_arguments(tool, sent, services.operations.limits.argument_bytes, call.caller)
     if checked.faults:
         words = rejection(tool.name, checked.faults)
         return written(call, tool_error(words)) if way.refuse is None else way.refuse(words)
-    resumed = None if way.resume is None else way.resume(tool.confirmation is not None)
-    if resumed is not None:
-        return resumed
-    new = _new_call(kit, call, tool, sent, checked.complete, way)
+    if way.resume and call.request_state is not None:
+        resumed = way.resume(tool.confirmation is not None)
+        if resumed is not None:
+            return resumed
+    new = _new_call(request, checked.complete, way)
     if tool.is_express:
-        return written(call, result_or_raise(kit.express(new, call.deadline)))
-    begun = _begun(kit.operations, new, way)
-    return way.answer(begun) if isinstance(begun, Begun) else begun
+        return written(call, result_or_raise(services.express(new, call.deadline)))
+    return _begun(services, new, way)
 
 
-def _new_call(kit: Kit, call: Call, tool: Tool, sent: JsonObject, complete: JsonObject, way: Way) -> ToolCall:
-    followed = is_followed(kit, call, as_task=way.is_task)
+def _new_call(request: ToolRequest, complete: JsonObject, way: Way) -> ToolCall:
+    call, tool = request.call, request.tool
+    followed = call.is_followed(as_task=way.is_task)
     # Progress is sent on responses that the client resumes; in older versions none, as it restarts no timer there.
     gets_progress = followed and call.version == LEGACY_WITH_TASKS
     return ToolCall(
@@ -101,57 +101,60 @@ def _new_call(kit: Kit, call: Call, tool: Tool, sent: JsonObject, complete: Json
         complete,
         way.ttl_ms,
         Origin(
-            modes_for(kit, call, tool, is_asked=followed),
-            read.progress_token(call.params) if gets_progress else None,
+            modes_for(request, is_asked=followed),
+            progress_token_of(call.params) if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
         ),
         trace_header_of(call.params),
         # The key identifies the call as its caller made it, without the user's answer.
-        idempotency_key_of(call.idempotency_key, tool, sent, complete),
+        idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
-        shows_card(call, tool),
+        request.shows_card,
     )
 
 
-def _begun(operations: Operations, new: ToolCall, way: Way) -> Begun | Reply:
-    """Begin a task, once however often the call is sent; or ask for the confirmation that it needs before."""
-    confirmation = new.tool.confirmation
+def _begun(services: Services, new: ToolCall, way: Way) -> Reply:
+    """Begin a task, once however often the call is sent, and answer; or ask for the confirmation that it needs."""
+    operations, confirmation = services.operations, new.tool.confirmation
     if confirmation is None:
-        return operations.idempotently(new, partial(operations.call, new))
-    if way.confirm is not None:
-        return way.confirm(new, confirmation)
-    return operations.idempotently(new, partial(operations.call_after_confirmation, new, confirmation))
+        begun = operations.idempotently(new, partial(operations.call, new))
+    elif way.confirm is None:
+        begun = operations.idempotently(new, partial(operations.call_after_confirmation, new, confirmation))
+    else:
+        begun = way.confirm(new, confirmation)
+    return way.answer(begun) if isinstance(begun, Begun) else begun
 
 
-def _run_own(kit: Kit, call: Call, tool: OwnTool, asking: Asking) -> Reply:
+def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
     """Run a tool of Stepwire's own. Bad arguments and unknown tasks are results that a model can act on."""
-    sent = arguments_of(call)
+    sent, asking = call.arguments, era.asking(services, call, tool.name)
     arguments = given_in(tool.input_schema_text, sent) if None in sent.values() else sent
     faults = violations_of(tool.input_schema_text, arguments)
     if faults:
         return written(call, tool_error(rejection(tool.name, faults)))
     try:
-        outcome = tool.run(kit, call, arguments)
-        return written(call, outcome) if isinstance(outcome, ToolResult) else _waited_for(kit, call, outcome, asking)
+        outcome = tool.run(services, call, arguments)
+        if isinstance(outcome, ToolResult):
+            return written(call, outcome)
+        return _waited_for(services, call, outcome, asking)
     except UnknownTask:  # or it expired meanwhile
         return written(call, _UNKNOWN)
 
 
-def _waited_for(kit: Kit, call: Call, wait: Wait, asking: Asking) -> Reply:
+def _waited_for(services: Services, call: Call, wait: Wait, asking: Asking) -> Reply:
     """Wait for news of a task; a question that this client can be asked goes to it at once."""
     before = asking.answered(wait.task)
 
+    def can_ask_any(task: Task) -> bool:
+        return any(can_ask(call, one) for one in task.input_requests)
+
     def wants_client(seen: Task) -> bool:
-        return _has_news(before, seen) or _can_ask_any(kit, call, seen)
+        return _has_news(before, seen) or can_ask_any(seen)
 
-    *_, task = kit.operations.watch(before, wait.patience, wants_client, call.deadline)
+    *_, task = services.operations.watch(before, wait.patience, wants_client, call.deadline)
     if task.has_ended:
-        return written(call, answer_or_raise(kit, task))
-    return asking.question(task) if _can_ask_any(kit, call, task) else written(call, unfinished(kit, call, task))
-
-
-def _can_ask_any(kit: Kit, call: Call, task: Task) -> bool:
-    return any(can_ask(kit, call, one) for one in task.input_requests)
+        return written(call, answer_or_raise(services, task))
+    return asking.question(task) if can_ask_any(task) else written(call, unfinished(services, call, task))
 
 
 def _has_news(before: Task, now: Task) -> bool:

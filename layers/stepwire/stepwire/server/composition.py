@@ -3,43 +3,44 @@
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.tools import Tool
 from stepwire.json_text import JsonObject
-from stepwire.server.extension import Extension, OwnTool, Way
+from stepwire.server.call import Call
+from stepwire.server.extension import Extension, OnStream, OwnTool, ToolRequest, Way
 from stepwire.server.extensions.cards import CARDS
 from stepwire.server.extensions.client_tasks import CLIENT_TASKS
 from stepwire.server.extensions.events import EVENTS
 from stepwire.server.extensions.own_tools import FETCHING
 from stepwire.server.extensions.tasks import TASKS
-from stepwire.server.kit import Call, Kit
+from stepwire.server.services import Services
 
 EXTENSIONS: Final[tuple[Extension, ...]] = (TASKS, CARDS, FETCHING, EVENTS, CLIENT_TASKS)
 """The first that wants a call of a tool intercepts it; tools are listed in this order."""
+ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 
 _OF_TOOL: Final = MappingProxyType({name: one.tools for one in EXTENSIONS for name in one.tool_names if one.tools})
 _INTERCEPTING: Final = tuple(one.intercept for one in EXTENSIONS if one.intercept)
 
 
-def own_tool(kit: Kit, call: Call) -> OwnTool | None:
+def own_tool(services: Services, call: Call) -> OwnTool | None:
     """Return the tool of Stepwire's own that is called; None if the call names another, or one that is not offered."""
     name = str(call.params.get("name"))
     tools = _OF_TOOL.get(name)
-    return None if tools is None else tools(kit, call).get(name)
+    return None if tools is None else tools(services, call).get(name)
 
 
-def offered_tools(kit: Kit, call: Call) -> tuple[OwnTool, ...]:
+def offered_tools(services: Services, call: Call) -> tuple[OwnTool, ...]:
     """Return the tools of Stepwire's own that this client is shown."""
-    return tuple(tool for one in EXTENSIONS if one.tools for tool in one.tools(kit, call).values())
+    return tuple(tool for one in EXTENSIONS if one.tools for tool in one.tools(services, call).values())
 
 
-def way_of(kit: Kit, call: Call, tool: Tool, plain: Way) -> Way:
+def way_of(request: ToolRequest, plain: Way) -> Way:
     """Return the way of a call: an extension's, or the given one of a plain call."""
-    return next((way for one in _INTERCEPTING if (way := one(kit, call, tool, plain))), plain)
+    return next((way for one in _INTERCEPTING if (way := one(request, plain))), plain)
 
 
-def capabilities_of(kit: Kit, call: Call) -> JsonObject:
+def capabilities_of(services: Services, call: Call) -> JsonObject:
     """Return the capabilities of this server, as it tells them the client that asks with this call."""
-    added = [one.capabilities(kit, call) for one in EXTENSIONS if one.capabilities]
+    added = [one.capabilities(services, call) for one in EXTENSIONS if one.capabilities]
     merged: JsonObject = {"tools": {}}
     for one in added:
         merged |= one

@@ -1,11 +1,12 @@
 """What an extension adds to the server: a closed set of contributions, all of them data.
 
-An extension is a folder of `extensions` and a line of `composition.EXTENSIONS`. The server knows no extension by name:
-it merges their methods, tools and capabilities, and asks each in turn whether a call of a tool goes its way.
+An extension is a folder or file of `extensions`, and a line of `composition.EXTENSIONS`. The server knows no extension
+by name: it merges their methods, tools, capabilities and what they add to streams, and asks each in turn whether a call
+of a tool goes its way.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -16,12 +17,16 @@ from stepwire.catalog.tools import Confirmation, Tool
 from stepwire.engine.idempotency import Begun
 from stepwire.engine.operations import ToolCall
 from stepwire.json_text import JsonObject, write
-from stepwire.protocol.messages import Response
-from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS
-from stepwire.server.kit import Call, Kit, Method, Reply
+from stepwire.protocol.messages import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS, Response
+from stepwire.server.call import Call, Reply
+from stepwire.server.services import Services
+from stepwire.tasks.inputs import InputRequest
 from stepwire.tasks.task import Task, ToolResult
 
 ALL_VERSIONS: Final = (*MODERN_VERSIONS, *LEGACY_VERSIONS)
+LONGEST_PAUSE: Final = timedelta(seconds=20)
+"""Between two bodies of a stream; clients give up on a request that is silent for longer."""
+Method: TypeAlias = Callable[[Services, Call], Reply]
 
 
 class NotOpen(Exception):
@@ -48,7 +53,7 @@ class OwnTool(Struct, frozen=True, dict=True):
     properties: JsonObject
     required: tuple[str, ...]
     annotations: JsonObject
-    run: Callable[[Kit, Call, JsonObject], ToolResult | Wait]
+    run: Callable[[Services, Call, JsonObject], ToolResult | Wait]
     meta: JsonObject | None = None
 
     @cached_property
@@ -79,6 +84,19 @@ class OwnTool(Struct, frozen=True, dict=True):
         }
 
 
+class ToolRequest(Struct, frozen=True, dict=True):
+    """A call of a tool of the catalog."""
+
+    services: Services
+    call: Call
+    tool: Tool
+
+    @cached_property
+    def shows_card(self) -> bool:
+        """Whether the client's host shows a card of this tool's tasks."""
+        return self.call.shows_card(self.tool)
+
+
 class Way(Struct, frozen=True):
     """How a call of a tool is confirmed and answered."""
 
@@ -87,7 +105,7 @@ class Way(Struct, frozen=True):
     confirm: Callable[[ToolCall, Confirmation], Begun | Reply] | None = None
     """Asks for the confirmation before there is a task, and begins it once that is given; None: the task asks."""
     resume: Callable[[bool], Reply | None] | None = None
-    """Answers a call that goes on with its task; None, also as the answer: the call begins one, or confirms that."""
+    """Answers a call with a requestState from its task; None, also as the answer: it begins one, or confirms that."""
     refuse: Callable[[str], Reply] | None = None
     """Answers a call whose arguments are wrong; None: with the result of a tool that failed."""
     is_task: bool = False
@@ -98,7 +116,20 @@ class Way(Struct, frozen=True):
     """Whether a cancellation of the request stops the work."""
 
 
-Intercept: TypeAlias = Callable[[Kit, Call, Tool, Way], Way | None]
+Intercept: TypeAlias = Callable[[ToolRequest, Way], Way | None]
+
+
+class OnStream(Struct, frozen=True):
+    """What is added to the streams on which legacy clients are asked and answered (`stepwire.server.sse_polling`)."""
+
+    due_requests: Callable[[Call, Task, int, datetime], Iterator[str]]
+    """Writes what to ask this client on the body that it gets after so many polls."""
+    offer: Callable[[Call, Task, InputRequest, datetime], JsonObject]
+    """Returns the parameters that are added to a question."""
+    is_deferred: Callable[[Call, Task, InputRequest], bool]
+    """Tells whether this client need not be asked a question again."""
+    pace_of: Callable[[Call, Task], timedelta]
+    """Returns how long this client must wait before it resumes; at most LONGEST_PAUSE."""
 
 
 class Extension(Struct, frozen=True):
@@ -106,13 +137,15 @@ class Extension(Struct, frozen=True):
 
     methods: Mapping[str, Mapping[str, Method]] = MappingProxyType({})
     """The methods that it adds to each version."""
-    capabilities: Callable[[Kit, Call], JsonObject] | None = None
+    capabilities: Callable[[Services, Call], JsonObject] | None = None
     """Returns what it adds to the server's capabilities, for the client that asks, in the version agreed on."""
     tool_names: frozenset[str] = frozenset()
     """The names of all tools that it may offer: no tool of the catalog has them."""
-    tools: Callable[[Kit, Call], Mapping[str, OwnTool]] | None = None
+    tools: Callable[[Services, Call], Mapping[str, OwnTool]] | None = None
     """Returns the tools that it offers this client, by their names and in that order."""
     intercept: Intercept | None = None
     """Returns its own way of a call, in place of the given one of a plain call; None: the call is not for it."""
-    take: Callable[[Kit, Call, Response], None] | None = None
+    take: Callable[[Services, Call, Response], None] | None = None
     """Takes a client's response to a request of the server."""
+    on_stream: OnStream | None = None
+    """What it adds to the streams of legacy clients."""

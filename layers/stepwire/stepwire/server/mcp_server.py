@@ -4,13 +4,11 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 `Call` is made of them, a method gives a `Reply`, and `_response` writes it. An error at any step goes to `_error`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.errors import (
@@ -23,11 +21,14 @@ from stepwire.errors import (
     UnclearId,
     UnknownTask,
 )
+from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.protocol.headers import SESSION
-from stepwire.protocol.http import CONTENT_TYPE, HttpRequest, HttpResponse
+from stepwire.protocol.http import EVENT_STREAM, SESSION, HttpRequest, HttpResponse
 from stepwire.protocol.inbound import Inbound, Received, admit, identify, receive
 from stepwire.protocol.messages import (
+    LEGACY_VERSIONS,
+    MODERN_VERSIONS,
+    Message,
     MessageId,
     Notification,
     Request,
@@ -36,82 +37,56 @@ from stepwire.protocol.messages import (
     error_text,
     result_text,
 )
-from stepwire.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from stepwire.rendering import complete_result
-from stepwire.server import legacy, modern, sse_polling
-from stepwire.server.calls import call_tool
+from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
 from stepwire.server.composition import EXTENSIONS, own_tool
-from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, Stream, Written
+from stepwire.server.eras import METHODS
+from stepwire.server.services import Services
+from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
 
-_LEGACY: Final[Mapping[str, Method]] = {
-    "initialize": legacy.initialize,
-    "ping": legacy.ping,
-    "tools/list": legacy.list_tools,
-    "tools/call": partial(call_tool, era=legacy.ERA),
-}
-_MODERN: Final[Mapping[str, Method]] = {
-    "server/discover": modern.discover,
-    "tools/list": modern.list_tools,
-    "tools/call": partial(call_tool, era=modern.ERA),
-}
-
-
-def _with_extensions(version: str, own: Mapping[str, Method]) -> Mapping[str, Method]:
-    added = (one.methods.get(version, {}) for one in EXTENSIONS)
-    return {**own, **{name: method for methods in added for name, method in methods.items()}}
-
-
-METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
-    {
-        **{version: _with_extensions(version, _LEGACY) for version in LEGACY_VERSIONS},
-        **{version: _with_extensions(version, _MODERN) for version in MODERN_VERSIONS},
-    }
-)
-"""The methods of each version: the era's own, and those of the extensions."""
+_JSON: Final = {"content-type": "application/json"}
 
 
 class McpServer(Struct, frozen=True):
-    """Serves a kit to the clients of both eras."""
+    """Serves the clients of both eras."""
 
-    kit: Kit
+    services: Services
     allowed_origins: Collection[str]
     report: Callable[[Exception], None]
     """Receives every fault of the server; the client gets an error that says nothing of it."""
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request."""
+        """Answer one request. One that a client may repeat is repeated here while AWS throttles it: no client does."""
         received: Received | None = None
         inbound: Inbound | None = None
         try:
             received = receive(request, self.allowed_origins)
-            inbound = identify(received, self.kit.access.check, METHODS)
-            return self._answer(inbound)
+            inbound = identify(received, self.services.access.check, METHODS)
+            message, call = inbound.message, _call_of(inbound)
+            answer = partial(self._answer, message, call)
+            return self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
         except Exception as error:  # noqa: BLE001 - the outermost place that can still answer
             return self._error(error, request, received, inbound)
 
-    def _answer(self, inbound: Inbound) -> HttpResponse:
-        """Answer a message. One that a client may repeat is repeated here while AWS throttles it, because none does."""
-        call = _call(inbound)
-        return self.kit.repeatedly(
-            partial(self._answered, inbound, call), call.deadline, partial(self._may_be_repeated, inbound, call)
-        )
-
-    def _may_be_repeated(self, inbound: Inbound, call: Call) -> bool:
+    def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
-        match inbound.message:
+        match message:
             case Request(method="tools/call") if call.idempotency_key is None and "requestState" not in call.params:
-                return own_tool(self.kit, call) is not None
+                return own_tool(self.services, call) is not None
             case _:
                 return True
 
-    def _answered(self, inbound: Inbound, call: Call) -> HttpResponse:
-        match inbound.message:
+    def _answer(self, message: Message | Resumption, call: Call) -> HttpResponse:
+        match message:
             case Request(method=method):
-                return _response(inbound, call, METHODS[inbound.version][method](self.kit, call))
+                reply = METHODS[call.version][method](self.services, call)
+                if isinstance(reply, ResultOnStream):
+                    reply = open_stream(self.services, call, reply.task, is_call=False)
+                return _response(call, reply)
             case Resumption(event_id):
-                return _response(inbound, call, sse_polling.resume_stream(self.kit, call, event_id))
-            case Notification() | Response() as message:
-                if not inbound.is_modern:  # M6: this era has none that means anything
+                return _response(call, resume_stream(self.services, call, event_id))
+            case Notification() | Response():
+                if not call.is_modern:  # M6: this era has none that means anything
                     self._accept(call, message)
                 return HttpResponse(202)
 
@@ -122,9 +97,9 @@ class McpServer(Struct, frozen=True):
                 case Response():
                     for one in EXTENSIONS:
                         if one.take is not None:
-                            one.take(self.kit, call, message)
+                            one.take(self.services, call, message)
                 case Notification("notifications/cancelled"):
-                    sse_polling.cancel_request(self.kit, call)
+                    cancel_request(self.services, call)
                 case _:
                     pass  # no other notification changes anything here
         except (InsufficientScope, UnknownTask) as error:
@@ -151,17 +126,20 @@ class McpServer(Struct, frozen=True):
         if isinstance(error, HttpMethodNotAllowed) and (page := _page_for_a_browser(request, error)):
             return page
         message_id = None if received is None or isinstance(error, UnclearId) else received.message_id
-        is_legacy_request = inbound is not None and not inbound.is_modern and isinstance(inbound.message, Request)
-        return _error_response(message_id, error, error.legacy_status if is_legacy_request else error.status)
+        match inbound:
+            case Inbound(message=Request(), version=version) if version in LEGACY_VERSIONS:
+                return _error_response(message_id, error, error.legacy_status)
+            case _:
+                return _error_response(message_id, error, error.status)
 
     def _answer_to(self, fault: Exception, words: str) -> InternalError:
         """Return what a client is told of a fault: nothing but whether to send the message again soon, or later."""
-        return ServiceBusy() if self.kit.is_weather(fault) else InternalError(f"{words} Try again later.")
+        return ServiceBusy() if self.services.is_weather(fault) else InternalError(f"{words} Try again later.")
 
     def _audit(self, owner: Principal, error: ProtocolError) -> None:
         if isinstance(error, TooManyPolls):
             return  # a client that polls without a pause must not fill the log
-        self.kit.operations.recorder.audit(AuditEntry(AuditAction.REFUSED, owner, outcome=type(error).__name__))
+        self.services.operations.recorder.audit(AuditEntry(AuditAction.REFUSED, owner, outcome=type(error).__name__))
 
 
 def refusal(error: ProtocolError) -> HttpResponse:
@@ -169,7 +147,8 @@ def refusal(error: ProtocolError) -> HttpResponse:
     return _error_response(None, error, error.status)
 
 
-def _call(inbound: Inbound) -> Call:
+def _call_of(inbound: Inbound) -> Call:
+    """Climb the last rungs of the ladder, and return what is asked for."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
     return Call(
@@ -177,6 +156,7 @@ def _call(inbound: Inbound) -> Call:
         params=message.params if isinstance(message, Request | Notification) else {},
         message_id=message.id if is_request else 0,
         version=inbound.version,
+        is_modern=inbound.version in MODERN_VERSIONS,
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
         idempotency_key=admit(inbound, message, METHODS) if is_request else None,
@@ -186,20 +166,19 @@ def _call(inbound: Inbound) -> Call:
     )
 
 
-def _response(inbound: Inbound, call: Call, reply: Reply) -> HttpResponse:
+def _response(call: Call, reply: JsonObject | Stream | Written | SessionOpened) -> HttpResponse:
     match reply:
         case Stream():
             # M8: nothing on the way may hold events back, or cache them.
-            headers = {"content-type": CONTENT_TYPE, "cache-control": "no-store", "x-accel-buffering": "no"}
+            headers = {"content-type": EVENT_STREAM, "cache-control": "no-store", "x-accel-buffering": "no"}
             return HttpResponse(200, reply.body, headers)
         case Written(text):
-            return _json(200, text)
+            return HttpResponse(200, text, _JSON)
         case SessionOpened(result, session_id):
-            response = _json(200, result_text(call.message_id, result))
-            return replace(response, headers={**response.headers, SESSION: session_id})
+            return HttpResponse(200, result_text(call.message_id, result), {**_JSON, SESSION: session_id})
         case result:
-            shown = complete_result(result, SERVER_INFO) if inbound.is_modern else result
-            return _json(200, result_text(call.message_id, shown))
+            shown = complete_result(result) if call.is_modern else result
+            return HttpResponse(200, result_text(call.message_id, shown), _JSON)
 
 
 def _page_for_a_browser(request: HttpRequest, error: HttpMethodNotAllowed) -> HttpResponse | None:
@@ -210,10 +189,5 @@ def _page_for_a_browser(request: HttpRequest, error: HttpMethodNotAllowed) -> Ht
     return browser_page.page(request.headers, error.headers) if browser_page.is_browser(request.headers) else None
 
 
-def _json(status: int, text: str) -> HttpResponse:
-    return HttpResponse(status, text, {"content-type": "application/json"})
-
-
 def _error_response(message_id: MessageId | None, error: ProtocolError, status: int) -> HttpResponse:
-    response = _json(status, error_text(message_id, error))
-    return replace(response, headers={**response.headers, **error.headers})
+    return HttpResponse(status, error_text(message_id, error), {**_JSON, **error.headers})

@@ -6,7 +6,6 @@ nothing new. A client that may not take rounds gets an unfinished result instead
 confirmation asks for it before the task exists (X9).
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Final
@@ -19,15 +18,14 @@ from stepwire.engine.arguments import room_for_arguments
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.engine.idempotency import Begun
 from stepwire.engine.operations import ToolCall, confirmation_request
-from stepwire.json_text import Json, JsonObject, as_object, load_json, write
-from stepwire.protocol import params as read
+from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.http import ServerSentEvent, body_of
-from stepwire.protocol.messages import notification_text, result_text
+from stepwire.protocol.messages import notification_text, progress_token_of, result_text
 from stepwire.protocol.tokens import Continuation, Kind, Subject, continuation_of, is_signed, state_of
 from stepwire.rendering import complete_result, mark_repeated, modern_requests, modern_result, progress_params
-from stepwire.server.kit import SERVER_INFO, Call, Kit, Reply, Stream
-from stepwire.server.tool_calls import answer_or_raise, may_give_up_soon, permit, takes_rounds
-from stepwire.server.unfinished import stops_waiting, unfinished, unfinished_unread
+from stepwire.server.call import Call, Reply, Stream
+from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
+from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
 from stepwire.tasks.task import LONGEST_TTL, Task
@@ -36,29 +34,12 @@ from stepwire.tasks.task import LONGEST_TTL, Task
 MOST_ROUNDS_WITHOUT_QUESTIONS: Final = 6
 
 
-def sent_state(call: Call) -> str | None:
-    """Return the requestState that a call sends."""
-    return read.optional_text(call.params, "requestState")
-
-
-def sent_responses(call: Call) -> JsonObject:
-    """Return the answers that a call sends; empty if it sends none."""
-    return read.optional_object(call.params, "inputResponses") or {}
-
-
 class Rounds(Struct, frozen=True, dict=True):
     """The rounds of one call."""
 
-    kit: Kit
+    services: Services
     call: Call
     tool: str
-    sent: JsonObject
-    """The arguments as the client sends them in each round."""
-
-    @cached_property
-    def responses(self) -> Mapping[str, Json]:
-        """The answers that the client brings to what it was asked before, or in advance."""
-        return sent_responses(self.call)
 
     @cached_property
     def so_far(self) -> Continuation | None:
@@ -67,14 +48,14 @@ class Rounds(Struct, frozen=True, dict=True):
         Raises:
             InvalidRequestState: this server did not issue it for this call, or it has expired.
         """
-        state = sent_state(self.call)
+        state = self.call.request_state
         if state is None:
             return None
         # After a rotation, the key that signed it is not always the one that this instance has.
-        secret = self.kit.secret()
+        secret = self.services.secret()
         if not is_signed(state, secret):
-            secret = next((one for one in self.kit.other_secrets() if is_signed(state, one)), secret)
-        return continuation_of(state, self._subject, self.kit.now(), secret)
+            secret = next((one for one in self.services.other_secrets() if is_signed(state, one)), secret)
+        return continuation_of(state, self._subject, self.services.now(), secret)
 
     def answer(self, begun: Begun) -> Reply:
         """Answer the round that began the task."""
@@ -82,16 +63,16 @@ class Rounds(Struct, frozen=True, dict=True):
 
     def resume(self, may_confirm: bool) -> Reply | None:  # noqa: FBT001 - passed by position only
         """Answer a later round; None if there is no task yet."""
-        kit, so_far = self.kit, self.so_far
+        services, so_far = self.services, self.so_far
         if so_far is None or (so_far.kind is Kind.CONFIRM and may_confirm):
             return None
-        kit.polls.check(self.call.caller.principal, so_far.task_id)
+        services.polls.check(self.call.caller.principal, so_far.task_id)
         try:
-            return kit.repeatedly(lambda: self._next_round(self._task_of(so_far), so_far), self.call.deadline)
+            return services.repeatedly(lambda: self._next_round(self._task_of(so_far), so_far), self.call.deadline)
         except Exception as fault:
-            if not kit.is_weather(fault):
+            if not services.is_weather(fault):
                 raise
-            kit.report(fault)
+            services.report(fault)
             return self._round_unread(so_far)
 
     def confirm(self, new: ToolCall, confirmation: Confirmation) -> Begun | Reply:
@@ -100,12 +81,12 @@ class Rounds(Struct, frozen=True, dict=True):
         M46: a missing or wrong answer makes the question be asked again; an answer counts only with its requestState.
         """
         if self.so_far is None:
-            known = self.kit.operations.task_of_key(new)
+            known = self.services.operations.task_of_key(new)
             return self._ask(new, confirmation) if known is None else Begun(known, is_repeat=True)
-        if confirmation.key not in self.responses:
+        if confirmation.key not in self.call.input_responses:
             return self._ask(new, confirmation)
         question = confirmation_request(confirmation, new.arguments)
-        answer = read_answer(question, self.responses[confirmation.key])
+        answer = read_answer(question, self.call.input_responses[confirmation.key])
         if isinstance(answer, WrongAnswer):
             return self._ask(new, confirmation, answer)
         if answer.action is not Action.ACCEPT:
@@ -114,7 +95,7 @@ class Rounds(Struct, frozen=True, dict=True):
         text = merged_input(write(new.arguments), confirmation.input_key, answer, room)
         if isinstance(text, WrongAnswer):
             return self._ask(new, confirmation, text)
-        confirmed, operations = replace(new, arguments=as_object(load_json(text))), self.kit.operations
+        confirmed, operations = replace(new, arguments=as_object(load_json(text))), self.services.operations
         # M46: repeating the confirmation repeats the call, and returns the same task.
         return operations.idempotently(confirmed, partial(operations.call, confirmed), TaskId(self.so_far.task_id))
 
@@ -125,23 +106,25 @@ class Rounds(Struct, frozen=True, dict=True):
 
     def answered(self, task: Task) -> Task:
         """Return the task with the answers that a call of such a tool brings along."""
-        if sent_state(self.call) is None or not self.responses or self.so_far is None:
+        responses = self.call.input_responses
+        if self.call.request_state is None or not responses or self.so_far is None:
             return task
-        may_answer = permit(self.kit, self.call.caller.scopes)
-        return self.kit.dialogue.respond(self.call.caller.principal, self.so_far.task_id, self.responses, may_answer)
+        may_answer = self.services.permit(self.call.caller.scopes)
+        return self.services.dialogue.respond(self.call.caller.principal, self.so_far.task_id, responses, may_answer)
 
     def _ask(self, new: ToolCall, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
         refusal = None if wrong is None else wrong.reason
         question = replace(confirmation_request(confirmation, new.arguments), refusal=refusal)
-        until = self.kit.now() + min(LONGEST_CONFIRMATION, new.tool.ttl)
+        until = self.services.now() + min(LONGEST_CONFIRMATION, new.tool.ttl)
         # The id is dated at the end of the confirmation: an old id without a task would pass for a call that crashed.
-        continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id(until))
+        continuation = Continuation(Kind.CONFIRM, self.services.operations.new_task_id(until))
         return self._input_required(continuation, until, modern_requests((question,), self.call.modes))
 
     def _task_of(self, so_far: Continuation) -> Task:
-        if self.responses:
-            return self.kit.dialogue.respond(self.call.caller.principal, so_far.task_id, self.responses)
-        return self.kit.operations.get(self.call.caller.principal, so_far.task_id)
+        owner, responses = self.call.caller.principal, self.call.input_responses
+        if responses:
+            return self.services.dialogue.respond(owner, so_far.task_id, responses)
+        return self.services.operations.get(owner, so_far.task_id)
 
     def _round_unread(self, so_far: Continuation) -> JsonObject:
         """Answer a round whose task cannot be read now: after an error the client would have lost the call."""
@@ -157,38 +140,38 @@ class Rounds(Struct, frozen=True, dict=True):
         result = mark_repeated(outcome, is_repeat=so_far.is_repeat)
         if not notes:
             return result
-        text = result_text(self.call.message_id, complete_result(result, SERVER_INFO))
+        text = result_text(self.call.message_id, complete_result(result))
         return Stream(body_of([*notes, ServerSentEvent(text)]))
 
     def _patience(self, so_far: Continuation) -> timedelta:
-        longest, short = self.kit.patience.unresumable_request, self.kit.patience.possibly_short_lived
-        return min(longest, short) if may_give_up_soon(self.call) and not self._takes_rounds(so_far) else longest
+        longest, short = self.services.patience.unresumable_request, self.services.patience.possibly_short_lived
+        return min(longest, short) if self.call.may_give_up_soon and not self._takes_rounds(so_far) else longest
 
     def _takes_rounds(self, so_far: Continuation) -> bool:
-        return so_far.rounds > 0 or takes_rounds(self.call)  # it has come back for this one
+        return so_far.rounds > 0 or self.call.takes_rounds  # it has come back for this one
 
     def _observe(self, task: Task, patience: timedelta) -> list[Task]:
         """Return the states of a task during one round; answers that the client sent in advance are applied."""
-        began, seen = self.kit.now(), [task]
+        began, seen, responses = self.services.now(), [task], self.call.input_responses
         while True:
-            left = patience - (self.kit.now() - began)
-            seen.extend(self.kit.operations.watch(seen[-1], left, self._needs_client, self.call.deadline))
-            given = {one.key: self.responses[one.key] for one in seen[-1].input_requests if one.key in self.responses}
+            left = patience - (self.services.now() - began)
+            seen.extend(self.services.operations.watch(seen[-1], left, self._needs_client, self.call.deadline))
+            given = {one.key: responses[one.key] for one in seen[-1].input_requests if one.key in responses}
             if not given:
                 return seen
-            seen.append(self.kit.dialogue.respond(task.owner, task.task_id, given))
+            seen.append(self.services.dialogue.respond(task.owner, task.task_id, given))
             if seen[-1].inputs.asked > seen[-2].inputs.asked:
                 return seen  # each further wrong answer in advance would cost a write
 
     def _needs_client(self, task: Task) -> bool:
-        return stops_waiting(self.kit, self.call)(task) or bool(self._requests(task))
+        return stops_waiting(self.services, self.call)(task) or bool(self._requests(task))
 
     def _requests(self, task: Task) -> JsonObject:
-        return modern_requests(task.input_requests, self.call.modes) if takes_rounds(self.call) else {}
+        return modern_requests(task.input_requests, self.call.modes) if self.call.takes_rounds else {}
 
     def _progress_notes(self, seen: list[Task], progress_sent: float) -> tuple[list[ServerSentEvent], float]:
         """Return notifications of progress not sent in any round yet, and the progress that is sent with them."""
-        token = read.progress_token(self.call.params)
+        token = progress_token_of(self.call.params)
         notes: list[ServerSentEvent] = []
         if token is None or not self.call.headers.accepts_events:
             return notes, progress_sent
@@ -202,11 +185,11 @@ class Rounds(Struct, frozen=True, dict=True):
 
     def _outcome(self, task: Task, so_far: Continuation) -> JsonObject:
         if task.has_ended:
-            return modern_result(answer_or_raise(self.kit, task))
+            return modern_result(answer_or_raise(self.services, task))
         requests = self._requests(task)
         is_last = so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS or not self._takes_rounds(so_far)
-        if not requests and (is_last or stops_waiting(self.kit, self.call)(task)):
-            return modern_result(unfinished(self.kit, self.call, task, is_repeat=so_far.is_repeat))
+        if not requests and (is_last or stops_waiting(self.services, self.call)(task)):
+            return modern_result(unfinished(self.services, self.call, task, is_repeat=so_far.is_repeat))
         return self._input_required(replace(so_far, rounds=so_far.rounds + 1), task.expires_at, requests)
 
     def _input_required(
@@ -215,9 +198,9 @@ class Rounds(Struct, frozen=True, dict=True):
         return {
             "resultType": "input_required",
             **({"inputRequests": requests} if requests else {}),
-            "requestState": state_of(continuation, self._subject, until, self.kit.secret()),
+            "requestState": state_of(continuation, self._subject, until, self.services.secret()),
         }
 
     @property
     def _subject(self) -> Subject:
-        return Subject(self.call.caller.principal, self.tool, self.sent)
+        return Subject(self.call.caller.principal, self.tool, self.call.arguments)

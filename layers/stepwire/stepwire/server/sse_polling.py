@@ -3,7 +3,8 @@
 While a request is not done, its HTTP response ends without the JSON-RPC response. The client waits for `retry`, then
 sends a GET with the last event id, until a body contains the response. The event id says what the client has received,
 so any function instance can resume the stream and sends only what is new. A stream that has not ended always gets 200
-and an event id, even after a fault: any other answer makes some client give up.
+and an event id, even after a fault: any other answer makes some client give up. What extensions add to a stream is
+`composition.ON_STREAMS`.
 """
 
 from collections.abc import Iterator
@@ -27,23 +28,25 @@ from stepwire.errors import (
     UnknownTask,
 )
 from stepwire.json_text import Json, JsonObject
-from stepwire.protocol import params as read
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import (
+    LEGACY_WITH_TASKS,
+    RELATED_TASK,
     MessageId,
     error_text,
     is_id,
     notification_text,
+    progress_token_of,
     request_text,
     result_text,
 )
 from stepwire.protocol.tokens import StreamPosition, position_of
-from stepwire.protocol.versions import LEGACY_WITH_TASKS, RELATED_TASK
 from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
-from stepwire.server.extensions.client_tasks import LONGEST_PAUSE, due_requests, is_deferred, offer, pace_of
-from stepwire.server.kit import Call, Kit, Stream, Written
-from stepwire.server.tool_calls import answer_or_raise
-from stepwire.server.unfinished import stops_waiting, unfinished, unfinished_unread
+from stepwire.server.call import Call, Stream, Written
+from stepwire.server.composition import ON_STREAMS
+from stepwire.server.extension import LONGEST_PAUSE
+from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
+from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
 from stepwire.tasks.inputs import InputRequest, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
@@ -69,20 +72,20 @@ def retry_ms(polls: int) -> int:
 
 
 def open_stream(
-    kit: Kit, call: Call, task: Task, *, is_call: bool, is_repeat: bool = False, is_fetch: bool = False
+    services: Services, call: Call, task: Task, *, is_call: bool, is_repeat: bool = False, is_fetch: bool = False
 ) -> Stream | Written:
     """Answer a request for the result of a task: with the result where it is there, else with the first body.
 
     Args:
-        kit: what the methods work with.
+        services: what the methods work with.
         call: the request.
         task: the task whose result it wants.
         is_call: whether it is a `tools/call`; else it is a `tasks/result`.
         is_repeat: whether the call started nothing, because another call began its task.
         is_fetch: whether it is a call of `task_result`, for a task that another call has started.
     """
-    now = kit.now()
-    longest = kit.patience.whole_call if is_fetch else _longest(kit, call, is_repeat=is_repeat)
+    now = services.now()
+    longest = services.patience.whole_call if is_fetch else _longest(services, call, is_repeat=is_repeat)
     position = StreamPosition(
         call.message_id,
         task.task_id,
@@ -93,17 +96,17 @@ def open_stream(
         is_fetch=is_fetch,
         is_repeat=is_repeat,
     )
-    stream = _Stream(kit, call, position)
-    seen = stream.watch(task, kit.patience.first_request if is_call else kit.patience.resuming_request)
+    stream = _Stream(services, call, position)
+    seen = stream.watch(task, services.patience.first_request if is_call else services.patience.resuming_request)
     news = stream.news(seen)
     if seen[-1].has_ended and len(news) == 1:
         return Written(news[0].text)
     if not seen[-1].has_ended:
-        _count(kit, AuditAction.PRIMED, call)
+        _count(services, AuditAction.PRIMED, call)
     return Stream(stream.body(news, seen[-1]))
 
 
-def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
+def resume_stream(services: Services, call: Call, event_id: str) -> Stream:
     """Return what the client has not yet received of a stream.
 
     Raises:
@@ -115,25 +118,25 @@ def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
         raise HttpMethodNotAllowed("This response is complete; there is nothing to resume.")
     position = replace(position, polls=position.polls + 1)
     if position.polls == 1:
-        _count(kit, AuditAction.RESUMED, call)
-    stream = _Stream(kit, call, position)
+        _count(services, AuditAction.RESUMED, call)
+    stream = _Stream(services, call, position)
     try:
-        kit.polls.check(call.caller.principal, position.task_id)
-        watched = _watched(kit, call, position)
+        services.polls.check(call.caller.principal, position.task_id)
+        watched = _watched(services, call, position)
         if watched.is_cancelled or watched.task is None:
             return Stream(stream.body(stream.end_of(watched)))
-        seen = stream.watch(watched.task, kit.patience.resuming_request)
+        seen = stream.watch(watched.task, services.patience.resuming_request)
         return Stream(stream.body(stream.news(seen), seen[-1]))
     except TooManyPolls:
         return Stream(stream.body([]))  # without an AWS call, and with the retry time
     except UnknownTask as error:
         return Stream(stream.body([stream.ending(error_text(position.message_id, error))]))
     except Exception as fault:  # noqa: BLE001 - no fault may end a live stream
-        kit.report(fault)
+        services.report(fault)
         return Stream(stream.body([]))
 
 
-def cancel_request(kit: Kit, call: Call) -> None:
+def cancel_request(services: Services, call: Call) -> None:
     """Cancel a request: the workflow of a plain call stops, that of a task goes on.
 
     The call itself may not have arrived yet; then its work does not begin. A request that was answered with where its
@@ -143,27 +146,29 @@ def cancel_request(kit: Kit, call: Call) -> None:
     digest = call.session.digest_of(request_id) if is_id(request_id) else None
     if digest is None:
         return
-    task_id = kit.operations.recorder.store.cancel_request(call.caller.principal, digest, kit.now() + REQUEST_RETENTION)
-    if task_id is not None and _is_pending(kit, call, task_id):
+    task_id = services.operations.recorder.store.cancel_request(
+        call.caller.principal, digest, services.now() + REQUEST_RETENTION
+    )
+    if task_id is not None and _is_pending(services, call, task_id):
         with suppress(TaskAlreadyEnded, UnknownTask):
-            kit.operations.cancel(call.caller.principal, task_id)
+            services.operations.cancel(call.caller.principal, task_id)
 
 
-def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
+def _is_pending(services: Services, call: Call, task_id: TaskId) -> bool:
     """Tell whether the plain call that began a task may still wait for its response."""
-    is_polled, age = call.session.resumes.calls, kit.now() - created_at_of(task_id)
-    if age <= (kit.patience.whole_call if is_polled else kit.patience.unresumable_request):
+    is_polled, age = call.session.resumes.calls, services.now() - created_at_of(task_id)
+    if age <= (services.patience.whole_call if is_polled else services.patience.unresumable_request):
         return True
-    if not is_polled or age > kit.patience.whole_call_with_progress:
+    if not is_polled or age > services.patience.whole_call_with_progress:
         return False
-    task = kit.operations.recorder.load(TaskKey(call.caller.principal, task_id))
+    task = services.operations.recorder.load(TaskKey(call.caller.principal, task_id))
     return task is not None and task.origin.progress_token is not None
 
 
 class _Stream(Struct, frozen=True):
     """One stream, from the position that its client has reached."""
 
-    kit: Kit
+    services: Services
     call: Call
     position: StreamPosition
 
@@ -171,23 +176,25 @@ class _Stream(Struct, frozen=True):
         """Return the states of a task, until there is something that the client waits for or patience ends."""
         seen = list[Task]()
         try:
-            seen.extend(self.kit.operations.watch(task, self._bounded(patience), self._is_awaited, self.call.deadline))
+            seen.extend(
+                self.services.operations.watch(task, self._bounded(patience), self._is_awaited, self.call.deadline)
+            )
         except UnknownTask:
             raise
         except Exception as fault:  # noqa: BLE001 - the client gets what was seen so far, and resumes
-            self.kit.report(fault)
+            self.services.report(fault)
         return seen
 
     def news(self, seen: list[Task]) -> list["_Message"]:
         """Write what the client has not heard of yet."""
-        position, news = self.position, self._about_client_tasks(seen[-1])
+        position, news = self.position, self._due_requests(seen[-1])
         for task in seen:
-            for one in _unsent_messages(self.kit, self.call, position, task):
+            for one in _unsent_messages(self.services, self.call, position, task):
                 position = one.position
                 news.append(one)
         if seen[-1].has_ended or not self._must_answer(seen[-1]):
             return [*news, *self._sign_of_life(position, seen[-1])]
-        result = unfinished(self.kit, self.call, seen[-1], is_repeat=self.position.is_repeat)
+        result = unfinished(self.services, self.call, seen[-1], is_repeat=self.position.is_repeat)
         return [*news, self._unfinished(result)]
 
     def end_of(self, watched: WatchedTask) -> list["_Message"]:
@@ -196,8 +203,8 @@ class _Stream(Struct, frozen=True):
             return [self.ending(error_text(self.position.message_id, UnknownTask()))]
         # The Go SDK closes its session on any status but 200, here too.
         error = RequestCancelled("The client has cancelled this request.")
-        about = [] if watched.task is None else self._about_client_tasks(watched.task)
-        return [*about, self.ending(error_text(self.position.message_id, error))]
+        due = [] if watched.task is None else self._due_requests(watched.task)
+        return [*due, self.ending(error_text(self.position.message_id, error))]
 
     def ending(self, text: str) -> "_Message":
         """Write a response, after which nothing comes."""
@@ -219,24 +226,25 @@ class _Stream(Struct, frozen=True):
 
     def _must_answer(self, task: Task) -> bool:
         """Tell whether a call has lasted long enough, or its client's model has to answer a question."""
-        return self.position.is_call and (self._left == timedelta() or stops_waiting(self.kit, self.call)(task))
+        return self.position.is_call and (self._left == timedelta() or stops_waiting(self.services, self.call)(task))
 
     @property
     def _left(self) -> timedelta | None:
         """The time until the response must come; None where it comes when the work ends."""
         if not self.position.ends_at:
             return None
-        left = timedelta(milliseconds=self.position.ends_at - _milliseconds(self.kit.now()))
+        left = timedelta(milliseconds=self.position.ends_at - _milliseconds(self.services.now()))
         return max(timedelta(), left)
 
     def _retry_ms(self, task: Task | None) -> int:
-        pace = timedelta() if task is None else pace_of(self.call, task)
-        pause, left = max(retry_ms(self.position.polls), pace // timedelta(milliseconds=1)), self._left
+        paces = [] if task is None else [one.pace_of(self.call, task) for one in ON_STREAMS]
+        paces_ms = (pace // timedelta(milliseconds=1) for pace in paces)
+        pause, left = max((retry_ms(self.position.polls), *paces_ms)), self._left
         return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // timedelta(milliseconds=1)))
 
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
         """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
-        token, now = _token_of(task, position), _milliseconds(self.kit.now())
+        token, now = _token_of(task, position), _milliseconds(self.services.now())
         is_check_due = now + self._retry_ms(task) + _SLACK > position.sent_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
             return
@@ -250,13 +258,14 @@ class _Stream(Struct, frozen=True):
         return patience if left is None else min(patience, left)
 
     def _is_awaited(self, task: Task) -> bool:
-        needs_model = self.position.is_call and stops_waiting(self.kit, self.call)(task)
-        is_asked = any(_unsent_requests(task, self.position, self.call)) or bool(self._about_client_tasks(task))
+        needs_model = self.position.is_call and stops_waiting(self.services, self.call)(task)
+        is_asked = any(_unsent_requests(task, self.position, self.call)) or bool(self._due_requests(task))
         return task.has_ended or needs_model or is_asked
 
-    def _about_client_tasks(self, task: Task) -> list["_Message"]:
-        """Write what is due about the client's tasks. It moves the client to no other position."""
-        due = due_requests(self.call, task, self.position.polls, self.kit.now())
+    def _due_requests(self, task: Task) -> list["_Message"]:
+        """Write the requests of extensions that are due. They move the client to no other position."""
+        polls, now = self.position.polls, self.services.now()
+        due = (text for one in ON_STREAMS for text in one.due_requests(self.call, task, polls, now))
         return [_Message(text, self.position, has_id=False) for text in due]
 
 
@@ -269,23 +278,25 @@ class _Message(Struct, frozen=True):
     """Whether it moves the client to another position."""
 
 
-def _unsent_messages(kit: Kit, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
+def _unsent_messages(services: Services, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
     related = None if position.is_call else task.task_id
     updated = _updated_ms(task)
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
-        yield _Message(notification_text("notifications/tasks/status", legacy_task(task, kit.now())), position)
+        yield _Message(notification_text("notifications/tasks/status", legacy_task(task, services.now())), position)
     progress, token = _unsent_progress(task, position), _token_of(task, position)
     if progress is not None and token is not None:
-        position = replace(position, progress=progress.done, sent_at=_milliseconds(kit.now()))
+        position = replace(position, progress=progress.done, sent_at=_milliseconds(services.now()))
         yield _Message(_progress_text(task, progress, token, related), position)
     for request in _unsent_requests(task, position, call):  # T30
         message_id = f"{task.task_id}.{request.number}"
         position = replace(position, asked=request.number)
-        params = {**legacy_request(request, related, message_id), **offer(call, task, request, kit.now())}
+        params = legacy_request(request, related, message_id)
+        for one in ON_STREAMS:
+            params |= one.offer(call, task, request, services.now())
         yield _Message(request_text(message_id, method_of(request.asked), params), position)
     if task.has_ended:
-        text = _response_text(kit, task, position)
+        text = _response_text(services, task, position)
         if text is not None:
             yield _Message(text, replace(position, has_ended=True))
 
@@ -293,7 +304,7 @@ def _unsent_messages(kit: Kit, call: Call, position: StreamPosition, task: Task)
 def _unsent_requests(task: Task, position: StreamPosition, call: Call) -> Iterator[InputRequest]:
     in_order = sorted(task.input_requests, key=lambda one: one.number)
     unsent = (one for one in in_order if one.number > position.asked and mode_of(one.asked) in call.modes)
-    return (one for one in unsent if not is_deferred(call, task, one))
+    return (one for one in unsent if not any(added.is_deferred(call, task, one) for added in ON_STREAMS))
 
 
 def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
@@ -315,16 +326,16 @@ def _progress_text(task: Task, progress: Progress, token: MessageId, related: st
     return notification_text("notifications/progress", {**params, **meta})
 
 
-def _response_text(kit: Kit, task: Task, position: StreamPosition) -> str | None:
+def _response_text(services: Services, task: Task, position: StreamPosition) -> str | None:
     """Return the response; None if it is in Step Functions, which does not answer now."""
     related = None if position.is_call else task.task_id
     try:
-        result = legacy_result(answer_or_raise(kit, task), related)
+        result = legacy_result(answer_or_raise(services, task), related)
         return result_text(position.message_id, mark_repeated(result, is_repeat=position.is_repeat))
     except ProtocolError as error:
         return error_text(position.message_id, error)
     except Exception as fault:  # noqa: BLE001 - the client asks again at its next poll
-        kit.report(fault)
+        services.report(fault)
         return None
 
 
@@ -336,29 +347,29 @@ def _milliseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def _longest(kit: Kit, call: Call, *, is_repeat: bool) -> timedelta:
+def _longest(services: Services, call: Call, *, is_repeat: bool) -> timedelta:
     """Say how long a plain call may last: longer where progress keeps the client's timer from running out."""
     # Codex, in an older version, has a timer that progress does not restart.
     restarts = call.version == LEGACY_WITH_TASKS
-    gets_progress = restarts and read.progress_token(call.params) is not None and not is_repeat
-    return kit.patience.whole_call_with_progress if gets_progress else kit.patience.whole_call
+    gets_progress = restarts and progress_token_of(call.params) is not None and not is_repeat
+    return services.patience.whole_call_with_progress if gets_progress else services.patience.whole_call
 
 
-def _count(kit: Kit, action: AuditAction, call: Call) -> None:
+def _count(services: Services, action: AuditAction, call: Call) -> None:
     """Count a stream by the client that must resume it, so that the list of resuming clients can be corrected."""
     client = visible(f"{call.session.client_name} {call.session.client_version}".strip())
-    kit.operations.recorder.audit(AuditEntry(action, call.caller.principal, client=client or None))
+    services.operations.recorder.audit(AuditEntry(action, call.caller.principal, client=client or None))
 
 
-def _watched(kit: Kit, call: Call, position: StreamPosition) -> WatchedTask:
+def _watched(services: Services, call: Call, position: StreamPosition) -> WatchedTask:
     """Return the task of a stream after its upkeep, and whether the client has cancelled the stream's request."""
     task_id = task_id_of(position.task_id)
     if task_id is None:
         return WatchedTask(None, is_cancelled=False)
-    recorder, digest = kit.operations.recorder, call.session.digest_of(position.message_id)
+    recorder, digest = services.operations.recorder, call.session.digest_of(position.message_id)
     if digest is None:
-        return WatchedTask(kit.operations.get(call.caller.principal, task_id), is_cancelled=False)
+        return WatchedTask(services.operations.get(call.caller.principal, task_id), is_cancelled=False)
     watched = recorder.load_watched(TaskKey(call.caller.principal, task_id), digest)
     if watched.task is None or watched.is_cancelled:
         return watched
-    return replace(watched, task=kit.operations.upkeep.after_upkeep(watched.task))
+    return replace(watched, task=services.operations.upkeep.after_upkeep(watched.task))

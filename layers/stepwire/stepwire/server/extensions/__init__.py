@@ -1,5 +1,5 @@
-"""The extensions, each a folder with all that it adds (`stepwire.server.extension`).
+"""The extensions, each a folder or a file with all that it adds (`stepwire.server.extension`).
 
 What a request does not use is imported when one does: the `__init__` of a folder imports its other modules in its
-functions, unless most requests need them.
+functions. An extension that most requests need is one file.
 """

@@ -8,22 +8,23 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.tools import CARD_TOOLS, Tool
+from stepwire.catalog.tools import CARD_TOOLS
 from stepwire.engine.idempotency import Begun
 from stepwire.json_text import JsonObject
-from stepwire.protocol.versions import UI_EXTENSION
+from stepwire.protocol.messages import UI_EXTENSION
 from stepwire.rendering import mark_repeated
-from stepwire.server.extension import ALL_VERSIONS, Extension, OwnTool, Way
-from stepwire.server.kit import Call, Kit, Reply
-from stepwire.server.tool_calls import shows_card, written
+from stepwire.server.call import Call, Reply
+from stepwire.server.extension import ALL_VERSIONS, Extension, OwnTool, ToolRequest, Way
+from stepwire.server.results import written
+from stepwire.server.services import Services
 
 
-def _capabilities(_kit: Kit, call: Call) -> JsonObject:
+def _capabilities(_services: Services, call: Call) -> JsonObject:
     """Tell every modern client; of the older ones, only those whose hosts show cards."""
     return {"resources": {}, "extensions": {UI_EXTENSION: {}}} if call.is_modern or call.shows_cards else {}
 
 
-def _tools(_kit: Kit, call: Call) -> Mapping[str, OwnTool]:
+def _tools(_services: Services, call: Call) -> Mapping[str, OwnTool]:
     if not call.shows_cards:
         return {}
     from stepwire.server.extensions.cards.tools import TOOLS
@@ -31,23 +32,23 @@ def _tools(_kit: Kit, call: Call) -> Mapping[str, OwnTool]:
     return TOOLS
 
 
-def _intercept(kit: Kit, call: Call, tool: Tool, plain: Way) -> Way | None:
+def _intercept(request: ToolRequest, plain: Way) -> Way | None:
     """Answer a call soon, because the card shows how its task goes on; the card asks for the confirmation, too."""
-    if not shows_card(call, tool):
+    if not request.shows_card:
         return None
-    return Way(partial(_on_card, kit, call), resume=plain.resume, is_cancellable=False)
+    return Way(partial(_on_card, request.services, request.call), resume=plain.resume, is_cancellable=False)
 
 
-def _on_card(kit: Kit, call: Call, begun: Begun) -> JsonObject:
+def _on_card(services: Services, call: Call, begun: Begun) -> JsonObject:
     from stepwire.server.extensions.cards.tools import first_result
 
-    return mark_repeated(written(call, first_result(kit, call, begun)), is_repeat=begun.is_repeat)
+    return mark_repeated(written(call, first_result(services, call, begun)), is_repeat=begun.is_repeat)
 
 
-def _resources(method: str, kit: Kit, call: Call) -> Reply:
+def _resources(method: str, services: Services, call: Call) -> Reply:
     from stepwire.server.extensions.cards.resources import METHODS
 
-    return METHODS[method](kit, call)
+    return METHODS[method](services, call)
 
 
 _NAMES: Final = ("resources/list", "resources/read", "resources/templates/list")

@@ -13,10 +13,11 @@ from typing import Final
 
 from stepwire.errors import InvalidCursor, ResourceNotFound, UnknownResource
 from stepwire.json_text import JsonObject
-from stepwire.protocol import params as read
-from stepwire.protocol.versions import CARD_MIME_TYPE
+from stepwire.protocol.messages import CARD_MIME_TYPE, cursor_of, text_in
 from stepwire.rendering import CARD_URI
-from stepwire.server.kit import Call, Kit, Method
+from stepwire.server.call import Call
+from stepwire.server.extension import Method
+from stepwire.server.services import Services
 
 _PAGE: Final = Path(__file__).parent / "card.html"
 _TTL: Final = timedelta(minutes=5)  # a new release may bring another page
@@ -29,7 +30,7 @@ _UI: Final[JsonObject] = {
 }
 
 
-def list_resources(_kit: Kit, call: Call) -> JsonObject:
+def list_resources(_services: Services, call: Call) -> JsonObject:
     """Return the card, for hosts that show cards; an empty list for others. It fits on one page."""
     _check_first_page(call)
     card: JsonObject = {
@@ -43,20 +44,20 @@ def list_resources(_kit: Kit, call: Call) -> JsonObject:
     return {"resources": [card] if call.shows_cards else [], **_caching(call, "private")}
 
 
-def list_templates(_kit: Kit, call: Call) -> JsonObject:
+def list_templates(_services: Services, call: Call) -> JsonObject:
     """Return an empty list: no resource has variables in its URI."""
     _check_first_page(call)
     return {"resourceTemplates": [], **_caching(call, "public")}
 
 
-def read_resource(_kit: Kit, call: Call) -> JsonObject:
+def read_resource(_services: Services, call: Call) -> JsonObject:
     """Return the page of the card.
 
     Raises:
         UnknownResource: there is no other resource.
         ResourceNotFound: the same in the older era.
     """
-    uri = read.text(call.params, "uri")
+    uri = text_in(call.params, "uri")
     if uri != CARD_URI:
         raise UnknownResource(uri) if call.is_modern else ResourceNotFound(uri)
     content: JsonObject = {"uri": CARD_URI, "mimeType": CARD_MIME_TYPE, "text": page(), "_meta": _UI}
@@ -70,7 +71,7 @@ def page() -> str:
 
 
 def _check_first_page(call: Call) -> None:
-    if read.cursor(call.params) is not None:
+    if cursor_of(call.params) is not None:
         raise InvalidCursor
 
 

@@ -2,10 +2,12 @@
 
 A host without tasks shows the card beside the conversation; so the call answers soon, and its model need not poll. The
 host keeps the tools of `visibility: ["app"]` from its model: that a person answers rests on this, and on tokens that no
-text for a model holds. Loaded with the first request of such a host.
+text for a model holds. The rule: tokens are in `_meta`, never in the content or the structured content, which a host
+may give to its model. Loaded with the first request of such a host.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -13,33 +15,38 @@ from stepwire.audit import AuditAction, AuditEntry
 from stepwire.catalog.tools import CARD_ANSWER_TOOL, CARD_CANCEL_TOOL, CARD_TASK_TOOL
 from stepwire.engine.idempotency import Begun
 from stepwire.errors import TaskAlreadyEnded
-from stepwire.json_text import JsonObject, write
-from stepwire.protocol.tokens import is_answer_token
-from stepwire.rendering import naming_card
+from stepwire.json_text import JsonObject, load_json, write
+from stepwire.protocol.tokens import answer_token, is_answer_token
+from stepwire.rendering import CARD, modern_status, naming_card, request_params, status_message, timestamp
+from stepwire.server.call import Call
 from stepwire.server.extension import NotOpen, OwnTool
-from stepwire.server.extensions.cards.views import questions_of, shown
-from stepwire.server.kit import Call, Kit
-from stepwire.server.tool_calls import answer_or_raise, permit
-from stepwire.server.unfinished import unfinished
-from stepwire.tasks.inputs import Action, retry_key
-from stepwire.tasks.task import Task, ToolResult
+from stepwire.server.results import answer_or_raise, unfinished
+from stepwire.server.services import Services
+from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation, retry_key
+from stepwire.tasks.task import Completed, Failed, Task, ToolResult
+from stepwire.visible_text import visible
 
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_LINE_ENDS: Final = "\n\t"
+_OF_A_RESULT: Final = ("content", "structuredContent", "isError")
 _TASK_ID: Final[JsonObject] = {"type": "string", "description": "The id of the task that the card shows."}
 _NOT_OPEN: Final = "Nothing was answered: this question is no longer open."
 _NOT_FROM_HERE: Final = "Nothing was answered: the answer does not come from the card of this question."
 
 
-def first_result(kit: Kit, call: Call, begun: Begun) -> ToolResult:
+def first_result(services: Services, call: Call, begun: Begun) -> ToolResult:
     """Return the result of a call whose task a card shows: the tool's own where it ends soon.
 
     Raises:
         WorkflowError: the workflow ended with a JSON-RPC error.
     """
-    patience = min(kit.patience.first_request, kit.patience.unresumable_request)
-    *_, task = kit.operations.watch(begun.task, patience, lambda seen: seen.has_ended or _asks(seen), call.deadline)
+    patience = min(services.patience.first_request, services.patience.unresumable_request)
+    *_, task = services.operations.watch(
+        begun.task, patience, lambda seen: seen.has_ended or _asks(seen), call.deadline
+    )
     if task.has_ended:
-        return _with_card(answer_or_raise(kit, task), task)
-    return _with_card(unfinished(kit, call, task, is_repeat=begun.is_repeat, on_card=True), task)
+        return _with_card(answer_or_raise(services, task), task)
+    return _with_card(unfinished(services, call, task, is_repeat=begun.is_repeat, on_card=True), task)
 
 
 def _with_card(result: ToolResult, task: Task) -> ToolResult:
@@ -51,19 +58,19 @@ def _asks(task: Task) -> bool:
     return bool(questions_of(task))
 
 
-def _task(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.caller.principal, arguments["task_id"])
-    return shown(kit, call, kit.operations.get(call.caller.principal, arguments["task_id"]))
+def _task(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
+    services.polls.check(call.caller.principal, arguments["task_id"])
+    return shown(services, call, services.operations.get(call.caller.principal, arguments["task_id"]))
 
 
-def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
+def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     """Answer one question. The token is checked before anything else is read."""
     task_id, key = arguments["task_id"], arguments["question"]
-    kit.polls.check(call.caller.principal, task_id)
-    if not _is_signed(kit, call, arguments):
-        return shown(kit, call, kit.operations.get(call.caller.principal, task_id), _NOT_FROM_HERE)
+    services.polls.check(call.caller.principal, task_id)
+    if not _is_signed(services, call, arguments):
+        return shown(services, call, services.operations.get(call.caller.principal, task_id), _NOT_FROM_HERE)
     response = {"action": arguments["action"], "content": arguments.get("content", {})}
-    may_call = permit(kit, call.caller.scopes)
+    may_call = services.permit(call.caller.scopes)
 
     def check(task: Task) -> None:
         may_call(task)
@@ -71,32 +78,143 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
             raise NotOpen(task)
 
     try:
-        after = kit.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
+        after = services.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
     except NotOpen as refused:
-        return shown(kit, call, refused.task, _NOT_OPEN)
+        return shown(services, call, refused.task, _NOT_OPEN)
     again = {retry_key(key, one.number): one for one in questions_of(after)}
     refused = next((one for retried, one in again.items() if retried == one.key), None)
     if refused is not None:
-        return shown(kit, call, after, f"The answer was not accepted: {refused.refusal}.")
+        return shown(services, call, after, f"The answer was not accepted: {refused.refusal}.")
     action = AuditEntry(
         AuditAction.ANSWERED, call.caller.principal, after.work.tool, after.task_id, arguments["action"]
     )
-    kit.operations.recorder.audit(action)
-    return shown(kit, call, after)
+    services.operations.recorder.audit(action)
+    return shown(services, call, after)
 
 
-def _is_signed(kit: Kit, call: Call, arguments: JsonObject) -> bool:
+def _is_signed(services: Services, call: Call, arguments: JsonObject) -> bool:
     named = (arguments["token"], call.caller.principal, arguments["task_id"], arguments["question"])
-    return is_answer_token(*named, kit.secret()) or any(is_answer_token(*named, other) for other in kit.other_secrets())
+    return is_answer_token(*named, services.secret()) or any(
+        is_answer_token(*named, other) for other in services.other_secrets()
+    )
 
 
-def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.caller.principal, arguments["task_id"])
+def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
+    services.polls.check(call.caller.principal, arguments["task_id"])
     try:
-        task = kit.operations.cancel(call.caller.principal, arguments["task_id"])
+        task = services.operations.cancel(call.caller.principal, arguments["task_id"])
     except TaskAlreadyEnded:
-        task = kit.operations.get(call.caller.principal, arguments["task_id"])
-    return shown(kit, call, task)
+        task = services.operations.get(call.caller.principal, arguments["task_id"])
+    return shown(services, call, task)
+
+
+# ------------------------------------------------------------------------------------------------ what a card reads
+
+
+def shown(services: Services, call: Call, task: Task, fault: str | None = None) -> ToolResult:
+    """Return a task as its card reads it; with a fault: as the error of a tool, in words for the card's user."""
+    data = task_data(services, task)
+    tokens = {
+        one["key"]: answer_token(call.caller.principal, task.task_id, one["key"], services.secret())
+        for one in data["questions"]
+    }
+    result: JsonObject = {
+        "content": [{"type": "text", "text": fault or f"The task {task.task_id} is {data['status']}."}],
+        "structuredContent": data,
+        "isError": fault is not None,
+        "_meta": {CARD: {"taskId": task.task_id, "tokens": tokens}},
+    }
+    return ToolResult(write(result), is_error=fault is not None)
+
+
+def task_data(services: Services, task: Task) -> JsonObject:
+    """Write how a task stands; see docs/cards.md for the members."""
+    now, message = services.now(), status_message(task)
+    until: JsonObject = {"endedAt": timestamp(task.last_updated_at)} if task.has_ended else {}
+    pace: JsonObject = {} if task.has_ended else {"pollIntervalMs": task.poll_hint(now) // _MILLISECOND}
+    return {
+        "taskId": task.task_id,
+        "tool": task.work.tool,
+        "title": _title(services, task),
+        "status": modern_status(task.status),
+        **({} if message is None else {"statusMessage": message}),
+        "createdAt": timestamp(task.created_at),
+        "lastUpdatedAt": timestamp(task.last_updated_at),
+        **until,
+        "now": timestamp(now),
+        "ttlMs": task.ttl // _MILLISECOND,
+        **pace,
+        **_progress(task),
+        **_states(services, task),
+        "questions": [_question(one) for one in questions_of(task)],
+        **_end(services, task),
+    }
+
+
+def questions_of(task: Task) -> tuple[InputRequest, ...]:
+    """Return the open questions that a person answers."""
+    return tuple(one for one in task.input_requests if isinstance(one.asked, Elicitation))
+
+
+def _title(services: Services, task: Task) -> str:
+    tool = services.catalog.known(task.work.tool)
+    if tool is None:
+        return task.work.tool
+    return tool.title or (tool.annotations or {}).get("title") or tool.name
+
+
+def _progress(task: Task) -> JsonObject:
+    progress = task.progress
+    if progress is None:
+        return {}
+    message = None if task.has_ended else task.status.message
+    return {
+        "progress": {
+            "progress": progress.done,
+            **({} if progress.total is None else {"total": progress.total}),
+            **({} if message is None else {"message": visible(message)}),
+        }
+    }
+
+
+def _states(services: Services, task: Task) -> JsonObject:
+    names = services.operations.upkeep.passed_states(task)
+    return {"states": [visible(name) for name in names]} if names else {}
+
+
+def _question(request: InputRequest) -> JsonObject:
+    asked = request.asked
+    params = request_params(request)
+    form_or_page: JsonObject = (
+        {"url": params["url"]} if isinstance(asked, UrlElicitation) else {"requestedSchema": params["requestedSchema"]}
+    )
+    return {
+        "key": request.key,
+        "message": visible(asked.message, _LINE_ENDS) if isinstance(asked, Elicitation) else "",
+        "mode": params["mode"],
+        **form_or_page,
+        "attempt": 2 if request.is_asked_again else 1,
+        **({} if request.refusal is None else {"error": request.refusal}),
+    }
+
+
+def _end(services: Services, task: Task) -> JsonObject:
+    """Return the result or the error of a task that has one."""
+    match task.status:
+        case Completed():
+            match services.operations.result_of(task):
+                case ToolResult(text):
+                    value: JsonObject = load_json(text)
+                    return {"result": {name: value[name] for name in _OF_A_RESULT if name in value}}
+                case error:
+                    return {"error": {"code": error.code, "message": error.message}}
+        case Failed(error):
+            return {"error": {"code": error.code, "message": error.message}}
+        case _:
+            return {}
+
+
+# -------------------------------------------------------------------------------------------------------- the tools
 
 
 # Without the URI of the card: their results need no card of their own.

@@ -9,26 +9,27 @@ from typing import Final
 
 from stepwire.errors import MethodNotFound
 from stepwire.json_text import JsonObject
-from stepwire.protocol.versions import EVENTS_EXTENSION
+from stepwire.protocol.messages import EVENTS_EXTENSION
+from stepwire.server.call import Call, Reply
 from stepwire.server.extension import ALL_VERSIONS, Extension
-from stepwire.server.kit import Call, Kit, Reply
+from stepwire.server.services import Services
 
 
-def _capabilities(kit: Kit, call: Call) -> JsonObject:
+def _capabilities(services: Services, call: Call) -> JsonObject:
     """Return what ChatGPT reads, and what others do. The older era has no extensions; some of its clients name this."""
-    if kit.events is None:
+    if services.events is None:
         return {}
     declared = call.client_capabilities
     is_named = "events" in declared or EVENTS_EXTENSION in declared.get("extensions", {})
     return {"events": {}, **({"extensions": {EVENTS_EXTENSION: {}}} if call.is_modern or is_named else {})}
 
 
-def _answered(method: str, kit: Kit, call: Call) -> Reply:
-    if kit.events is None:
+def _answered(method: str, services: Services, call: Call) -> Reply:
+    if services.events is None:
         raise MethodNotFound("This server has no events: poll tasks/get instead.")
     from stepwire.server.extensions.events.methods import METHODS
 
-    return METHODS[method](kit, kit.events(), call)
+    return METHODS[method](services, services.events(), call)
 
 
 _NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")

@@ -7,8 +7,9 @@ from typing import Final
 
 from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams, Unsupported
 from stepwire.json_text import JsonObject
-from stepwire.protocol import params as read
-from stepwire.server.kit import Call, Kit
+from stepwire.protocol.messages import cursor_of, object_in, optional_milliseconds_in, text_in
+from stepwire.server.call import Call
+from stepwire.server.services import Services
 from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed, position_of
 from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.subscribing import Asked, Events
@@ -18,77 +19,77 @@ _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LONGEST_AGE: Final = timedelta(days=365)
 
 
-def list_events(kit: Kit, _events: Events, call: Call) -> JsonObject:
+def list_events(services: Services, _events: Events, call: Call) -> JsonObject:
     """Return the types of events; they fit on one page. Webhooks are for callers who are known."""
-    if read.cursor(call.params) is not None:
+    if cursor_of(call.params) is not None:
         raise InvalidCursor
-    return {"events": listed((WEBHOOK, POLL) if kit.access.knows_callers else (POLL,))}
+    return {"events": listed((WEBHOOK, POLL) if services.access.knows_callers else (POLL,))}
 
 
-def poll_events(kit: Kit, events: Events, call: Call) -> JsonObject:
+def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
     """Return the caller's events since a cursor, or a first cursor."""
-    kit.polls.check(call.caller.principal, "events/poll")
+    services.polls.check(call.caller.principal, "events/poll")
     wanted = _wanted(call)
-    position = position_of(call.caller.principal, read.cursor(call.params))
+    position = position_of(call.caller.principal, cursor_of(call.params))
     asked = Poll(call.caller.principal, wanted, position, _longest(call), _most(call))
-    if wanted.task_id is None and not kit.access.knows_callers:
+    if wanted.task_id is None and not services.access.knows_callers:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
-        _check_known(kit, call, wanted)
-    return poll(events.record, asked, kit.now())
+        _check_known(services, call, wanted)
+    return poll(events.record, asked, services.now())
 
 
-def subscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
+def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     """Begin or refresh a webhook subscription.
 
     The ladder, first failure wins: who calls; the event and its arguments; the delivery; times and cursor; then what
     needs a read, a limit, and last a request to the endpoint.
     """
-    _check_caller(kit)
-    kit.polls.check(call.caller.principal, "events/subscribe")
+    _check_caller(services)
+    services.polls.check(call.caller.principal, "events/subscribe")
     wanted = _wanted(call)
-    delivery = read.required_object(call.params, "delivery")
+    delivery = object_in(call.params, "delivery")
     mode = delivery.get("mode")
     if mode != WEBHOOK:
         raise Unsupported("params.delivery.mode must be webhook.", "deliveryMode", str(mode))
     endpoint_of(delivery.get("url"), allows_local=events.allows_local)
     secret = check_secret(delivery.get("secret"))
     ttl = granted(_duration(call, "ttlMs"), is_given="ttlMs" in call.params)
-    position = position_of(call.caller.principal, read.cursor(call.params))
+    position = position_of(call.caller.principal, cursor_of(call.params))
     asked = Asked(call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _longest(call))
-    _check_known(kit, call, wanted)
-    return events.subscribing.subscribe(asked, kit.now())
+    _check_known(services, call, wanted)
+    return events.subscribing.subscribe(asked, services.now())
 
 
-def unsubscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
+def unsubscribe(services: Services, events: Events, call: Call) -> JsonObject:
     """End a webhook subscription."""
-    _check_caller(kit)
-    kit.polls.check(call.caller.principal, "events/unsubscribe")
+    _check_caller(services)
+    services.polls.check(call.caller.principal, "events/unsubscribe")
     wanted = _wanted(call)
-    url = read.text(read.required_object(call.params, "delivery"), "url")
-    events.subscribing.unsubscribe(call.caller.principal, wanted, url, kit.now())
+    url = text_in(object_in(call.params, "delivery"), "url")
+    events.subscribing.unsubscribe(call.caller.principal, wanted, url, services.now())
     return {}
 
 
-def _check_caller(kit: Kit) -> None:
-    if not kit.access.knows_callers:
+def _check_caller(services: Services) -> None:
+    if not services.access.knows_callers:
         raise Forbidden("This server has no sign-in, so it cannot know whose webhook that is: use events/poll.")
 
 
 def _wanted(call: Call) -> Filter:
-    name = read.text(call.params, "name")
+    name = text_in(call.params, "name")
     if name not in EVENT_NAMES:
         known = ", ".join(EVENT_NAMES)
         raise EntityNotFound(f"Unknown event {name[:_LONGEST_NAME]!r}. There are: {known}.", "event")
     return filter_of(name, call.params.get("arguments"))
 
 
-def _check_known(kit: Kit, call: Call, wanted: Filter) -> None:
+def _check_known(services: Services, call: Call, wanted: Filter) -> None:
     """Refuse a filter that cannot match; another caller's task is as unknown as one that never was."""
     if wanted.tool is not None:
-        kit.access.check_tool(kit.catalog.find(wanted.tool), call.caller.scopes, kit.catalog)
+        services.access.check_tool(services.catalog.find(wanted.tool), call.caller.scopes, services.catalog)
     if wanted.task_id is not None:
-        kit.operations.recorder.require(call.caller.principal, wanted.task_id)
+        services.operations.recorder.require(call.caller.principal, wanted.task_id)
 
 
 def _longest(call: Call) -> timedelta | None:
@@ -96,7 +97,7 @@ def _longest(call: Call) -> timedelta | None:
 
 
 def _duration(call: Call, name: str) -> timedelta | None:
-    milliseconds = read.optional_milliseconds(call.params, name, f"params.{name}")
+    milliseconds = optional_milliseconds_in(call.params, name, f"params.{name}")
     return None if milliseconds is None else timedelta(milliseconds=min(milliseconds, _LONGEST_AGE // _MILLISECOND))
 
 
@@ -110,7 +111,7 @@ def _most(call: Call) -> int:
 
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
-METHODS: Final[Mapping[str, Callable[[Kit, Events, Call], JsonObject]]] = MappingProxyType(
+METHODS: Final[Mapping[str, Callable[[Services, Events, Call], JsonObject]]] = MappingProxyType(
     {
         "events/list": list_events,
         "events/poll": poll_events,

@@ -10,23 +10,24 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL
+from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, OWN_TOOLS, RESULT_TOOL
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status
-from stepwire.server.extension import NotOpen, OwnTool, Wait
-from stepwire.server.kit import Call, Kit
-from stepwire.server.tool_calls import permit
-from stepwire.server.unfinished import (
+from stepwire.server.call import Call
+from stepwire.server.extension import Extension, NotOpen, OwnTool, Wait
+from stepwire.server.results import (
     fetch_step,
     next_step,
+    offered_names,
     question_shown,
     questions_for_models,
-    said,
     summary,
-    told,
+    task_result,
+    text_result,
     who_answers,
 )
+from stepwire.server.services import Services
 from stepwire.tasks.inputs import Action, retry_key
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Cancelled, Task, ToolResult
@@ -48,74 +49,74 @@ _AFTER_SECONDS: Final[JsonObject] = {
 _SHOWN_TASKS: Final = 20
 
 
-def _result(kit: Kit, call: Call, arguments: JsonObject) -> Wait:
+def _result(services: Services, call: Call, arguments: JsonObject) -> Wait:
     asked = arguments.get("wait_seconds")
-    longest = kit.patience.unresumable_request
+    longest = services.patience.unresumable_request
     # Compared before it becomes a timedelta, which 1e300 seconds would overflow.
     patience = timedelta(seconds=asked) if asked is not None and asked < longest.total_seconds() else longest
-    kit.polls.check(call.caller.principal, arguments["task_id"])
-    return Wait(kit.operations.get(call.caller.principal, arguments["task_id"]), patience)
+    services.polls.check(call.caller.principal, arguments["task_id"])
+    return Wait(services.operations.get(call.caller.principal, arguments["task_id"]), patience)
 
 
-def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
+def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     """Answer the question with this very key: a model answers what it has read, and not what is asked by now."""
     key, task_id = arguments["question"], arguments["task_id"]
     response = {"action": arguments.get("action", Action.ACCEPT.value), "content": arguments.get("answer", {})}
-    may_call = permit(kit, call.caller.scopes)
+    may_call = services.permit(call.caller.scopes)
 
     def check(task: Task) -> None:
         may_call(task)
-        if key not in {one.key for one in questions_for_models(kit, task)}:
+        if key not in {one.key for one in questions_for_models(services, task)}:
             raise NotOpen(task)
 
-    kit.polls.check(call.caller.principal, task_id)
+    services.polls.check(call.caller.principal, task_id)
     try:
-        after = kit.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
+        after = services.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
     except NotOpen as refused:
-        return tool_error(_not_answered(kit, call, refused.task))
+        return tool_error(_not_answered(services, call, refused.task))
     again = next((one for one in after.input_requests if one.key == retry_key(key, one.number)), None)
     if again is not None:
         words = f"The answer was not accepted. The task {after.task_id} asks again, and the question has another key."
-        return tool_error(" ".join([words, *who_answers(kit, call, after), next_step(kit, call, after)]))
+        return tool_error(" ".join([words, *who_answers(services, call, after), next_step(services, call, after)]))
     words = [
         f"The answer was taken by the task {after.task_id}.",
-        *who_answers(kit, call, after),
-        next_step(kit, call, after),
+        *who_answers(services, call, after),
+        next_step(services, call, after),
     ]
-    return told(" ".join(words), {**summary(kit, after), **question_shown(kit, call, after)})
+    return task_result(" ".join(words), {**summary(services, after), **question_shown(services, call, after)})
 
 
-def _not_answered(kit: Kit, call: Call, task: Task) -> str:
-    if questions_for_models(kit, task):
+def _not_answered(services: Services, call: Call, task: Task) -> str:
+    if questions_for_models(services, task):
         reason = "has no open question with this key."
     elif task.input_requests:
         reason = "waits for a person, not for you."
     else:
         reason = "has no open question; it may have been answered already."
     words = f"Nothing was answered: the task {task.task_id} {reason}"
-    return " ".join([words, *who_answers(kit, call, task), next_step(kit, call, task)])
+    return " ".join([words, *who_answers(services, call, task), next_step(services, call, task)])
 
 
-def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.caller.principal, arguments["task_id"])
+def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
+    services.polls.check(call.caller.principal, arguments["task_id"])
     try:
-        task = kit.operations.cancel(call.caller.principal, arguments["task_id"])
+        task = services.operations.cancel(call.caller.principal, arguments["task_id"])
         words = f"The task {task.task_id} was cancelled, and its workflow does not run any more."
     except TaskAlreadyEnded:
-        task = kit.operations.get(call.caller.principal, arguments["task_id"])
+        task = services.operations.get(call.caller.principal, arguments["task_id"])
         words = f"Nothing was cancelled: the task {task.task_id} had ended already, as {modern_status(task.status)}."
         if not isinstance(task.status, Cancelled):
             words = f"{words} {fetch_step(task.task_id)}"
-    return told(words, summary(kit, task))
+    return task_result(words, summary(services, task))
 
 
-def _list(kit: Kit, call: Call, _arguments: JsonObject) -> ToolResult:
-    kit.polls.check(call.caller.principal, LIST_TOOL)
-    tasks = kit.operations.page(call.caller.principal, None).tasks[:_SHOWN_TASKS]
-    shown = [summary(kit, task) for task in tasks]
+def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
+    services.polls.check(call.caller.principal, LIST_TOOL)
+    tasks = services.operations.page(call.caller.principal, None).tasks[:_SHOWN_TASKS]
+    shown = [summary(services, task) for task in tasks]
     lines = [f"{one['taskId']}  {one['tool']}  {one['status']}  created {one['createdAt']}" for one in shown]
     words = "\n".join(lines) if lines else "You have no tasks."
-    return said(words, {"tasks": shown})
+    return text_result(words, {"tasks": shown})
 
 
 _READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
@@ -174,5 +175,14 @@ _BY_NAME: Final = (
         _result,
     ),
 )
-TOOLS: Final[Mapping[str, OwnTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
-"""The tools, in the order of their names."""
+_TOOLS: Final[Mapping[str, OwnTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
+
+
+def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
+    names = offered_names(services, call)
+    if not names:
+        return {}
+    return {name: tool for name, tool in _TOOLS.items() if name in names}
+
+
+FETCHING: Final = Extension(tool_names=OWN_TOOLS - CARD_TOOLS, tools=_tools)

@@ -1,10 +1,14 @@
-"""Identify the caller from what API Gateway's authorizer verified: the claims of a token, or an IAM signature.
+"""API Gateway's HTTP API (payload format 2.0): its event to a request, a response to its result, and who calls.
 
-An incomplete identity is refused: with a claim missing, different callers could share one identity. Nothing that a
-caller can choose is part of the identity.
+The caller is identified by what the authorizer verified: the claims of a token, or an IAM signature. An incomplete
+identity is refused: with a claim missing, different callers could share one identity. Nothing that a caller can choose
+is part of the identity.
 """
 
+import base64
+import binascii
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -12,6 +16,7 @@ from msgspec import Struct
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
 from stepwire.json_text import as_object
 from stepwire.principal import Caller, Claims, principal_of
+from stepwire.protocol.http import HttpRequest, HttpResponse
 
 ANONYMOUS: Final = ("anonymous",)
 ISSUER_AND_SUBJECT: Final = ("iss", "sub")
@@ -19,6 +24,40 @@ _NO_VALUE: Final = ("", "<nil>")  # API Gateway writes all claims as strings, an
 _SIGNATURE_CLAIMS: Final = ("accountId", "callerId", "principalOrgId", "userArn", "userId")
 _POOL_CLAIMS: Final = ("identityId", "identityPoolId")
 _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
+
+
+def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None = None) -> HttpRequest:
+    """Return the request that an event carries; Lambda ends the invocation at the deadline."""
+    headers = cast(dict[str, str], event.get("headers") or {})
+    return HttpRequest(
+        method=event["requestContext"]["http"]["method"],
+        headers={name.lower(): value for name, value in headers.items()},
+        body=_body(event),
+        caller=caller,
+        query=str(event.get("rawQueryString") or ""),
+        deadline=deadline,
+    )
+
+
+def response_of(response: HttpResponse) -> dict[str, Any]:
+    """Return a response in API Gateway's format."""
+    return {
+        "statusCode": response.status,
+        "headers": dict(response.headers),
+        "body": response.body,
+        "isBase64Encoded": False,
+    }
+
+
+def _body(event: dict[str, Any]) -> bytes:
+    # A lone surrogate is not valid UTF-8, and the parser refuses it as such.
+    body = str(event.get("body") or "").encode(errors="surrogatepass")
+    if not event.get("isBase64Encoded"):
+        return body
+    try:
+        return base64.b64decode(body, validate=True)
+    except binascii.Error:
+        return body  # not valid base64; the parser refuses it, as it is no JSON either
 
 
 class SignIn(Struct, frozen=True):

@@ -4,7 +4,7 @@ In 2025-11-25, either side may make a task of the other's request. To a client t
 `task`, and may be answered with a CreateTaskResult, which is stored with our task. Whenever the client resumes
 a stream, it is asked about its tasks: `tasks/get` at the pace that it named, `tasks/result` once its task has ended,
 and `tasks/cancel` once the question is closed. Each is sent again until it is answered, so a lost body loses nothing.
-What the result holds is an answer like any other. What this adds to a stream, `stepwire.server.sse_polling` calls.
+What the result holds is an answer like any other.
 """
 
 from collections.abc import Iterator
@@ -16,16 +16,14 @@ from msgspec.structs import replace
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Response, request_text
-from stepwire.server.extension import Extension
-from stepwire.server.kit import Call, Kit
-from stepwire.server.tool_calls import permit
+from stepwire.server.call import Call
+from stepwire.server.extension import LONGEST_PAUSE, Extension, OnStream
+from stepwire.server.services import Services
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask, Standing, client_task_of, standing_of
 from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
 from stepwire.tasks.inputs import Action, Elicitation, InputRequest, method_of
 from stepwire.tasks.task import Task
 
-LONGEST_PAUSE: Final = timedelta(seconds=20)
-"""Between two bodies of a stream; clients give up on a request that is silent for longer."""
 # JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
 _LONGEST_TTL: Final = timedelta(days=24)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -33,7 +31,7 @@ _LOST: Final = "the client has lost the task that it made of this question"
 _DISMISSED: Final[JsonObject] = {"action": Action.CANCEL.value}
 
 
-def offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonObject:
+def _offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonObject:
     """Return the parameter that lets a client answer a question with a task of its own; empty if it did not declare it.
 
     What is asked again is asked without: the client may have lost its task, or be unable to say how it stands.
@@ -45,19 +43,19 @@ def offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonOb
     return {"task": {"ttl": min(left, _LONGEST_TTL) // _MILLISECOND}}
 
 
-def is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
+def _is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
     """Tell whether this client has made a task of the question, and so need not be asked it again."""
     return any(one.number == request.number for one in _tasks_of(call, task))
 
 
-def pace_of(call: Call, task: Task) -> timedelta:
+def _pace_of(call: Call, task: Task) -> timedelta:
     """Return how long this client must wait before it resumes, so that it is not asked about its tasks too often."""
     open_numbers = _open_numbers(task)
     going_on = (one for one in _tasks_of(call, task) if one.number in open_numbers and not one.has_ended)
     return min(LONGEST_PAUSE, max((one.poll_interval for one in going_on), default=timedelta()))
 
 
-def due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[str]:
+def _due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[str]:
     """Write what to ask this client about its tasks, on the body that it gets after so many polls."""
     open_numbers = _open_numbers(task)
     for one in _tasks_of(call, task):
@@ -67,7 +65,7 @@ def due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[s
             yield request_text(message_id, f"tasks/{verb}", {"taskId": one.task_id})
 
 
-def answer(kit: Kit, call: Call, response: Response) -> None:
+def _answer(services: Services, call: Call, response: Response) -> None:
     """Take a client's response to a request of the server, whose id names our task, the question, and what was asked.
 
     A response about a question that is not open is ignored, whether it was ever asked or not.
@@ -77,26 +75,26 @@ def answer(kit: Kit, call: Call, response: Response) -> None:
         UnknownTask: no such task for this caller.
     """
     task_id, *named = str(response.id).split(".", 4)
-    task = kit.operations.recorder.require(call.caller.principal, task_id)
+    task = services.operations.recorder.require(call.caller.principal, task_id)
     request = next((one for one in task.input_requests if named[:1] == [str(one.number)]), None)
     if request is not None:
-        permit(kit, call.caller.scopes)(task)
-    told = next((one for one in _tasks_of(call, task) if named[3:] == [one.task_id]), None)
+        services.permit(call.caller.scopes)(task)
+    made = next((one for one in _tasks_of(call, task) if named[3:] == [one.task_id]), None)
     match named:
         case [number]:
-            is_task = _is_noted(kit, call, task, number, response.result)
-            _take(kit, call, task, None if is_task else request, response.result)
-        case [_, "result", _, _] if told is not None:
-            _take(kit, call, task, request, response.result)
-        case [_, "get", _, _] if told is not None:
-            _hear(kit, task, request, told, standing_of(told, response.result))
-        case [_, "cancel", _, _] if told is not None:
-            kit.operations.recorder.record(task, ClientTaskClosed(told))
+            is_task = _is_noted(services, call, task, number, response.result)
+            _take(services, call, task, None if is_task else request, response.result)
+        case [_, "result", _, _] if made is not None:
+            _take(services, call, task, request, response.result)
+        case [_, "get", _, _] if made is not None:
+            _note_status(services, task, request, made, standing_of(made, response.result))
+        case [_, "cancel", _, _] if made is not None:
+            services.operations.recorder.record(task, ClientTaskClosed(made))
         case _:
             pass
 
 
-def _is_noted(kit: Kit, call: Call, task: Task, number: str, result: JsonObject | None) -> bool:
+def _is_noted(services: Services, call: Call, task: Task, number: str, result: JsonObject | None) -> bool:
     """Note the task that a client has made of a question, if it has; also of a closed one, to have it cancelled.
 
     Return False for every other response, and where there is no room for one more: then it is a wrong answer.
@@ -105,41 +103,43 @@ def _is_noted(kit: Kit, call: Call, task: Task, number: str, result: JsonObject 
     if not may_make_tasks or not number.isdecimal():
         return False
     made = client_task_of(int(number), call.session.digest_of(int(number)) or "", result)
-    after = None if made is None else kit.operations.recorder.record(task, ClientTaskNoted(made))
+    after = None if made is None else services.operations.recorder.record(task, ClientTaskNoted(made))
     return after is not None and made in after.client_tasks
 
 
-def _hear(kit: Kit, task: Task, request: InputRequest | None, told: ClientTask, standing: Standing) -> None:
+def _note_status(
+    services: Services, task: Task, request: InputRequest | None, made: ClientTask, standing: Standing
+) -> None:
     """Take what a client says of its task; `request` is the question, while it is open."""
-    recorder = kit.operations.recorder
+    recorder = services.operations.recorder
     if standing is Standing.GOES_ON:
         return
     if standing is Standing.HAS_RESULT:
-        recorder.record(task, ClientTaskNoted(replace(told, has_ended=True)))
+        recorder.record(task, ClientTaskNoted(replace(made, has_ended=True)))
         return
     # The question comes first: a crash between the two leaves none that its client is never asked again.
     if request is not None and standing is Standing.LOST:
-        task = kit.dialogue.ask_again(task, {request.key: WrongAnswer(_LOST)})
+        task = services.dialogue.ask_again(task, {request.key: WrongAnswer(_LOST)})
     elif request is not None:
-        task = _dismiss(kit, task, request)
-    recorder.record(task, ClientTaskClosed(told))
+        task = _dismiss(services, task, request)
+    recorder.record(task, ClientTaskClosed(made))
 
 
-def _take(kit: Kit, call: Call, task: Task, request: InputRequest | None, result: JsonObject | None) -> None:
+def _take(services: Services, call: Call, task: Task, request: InputRequest | None, result: JsonObject | None) -> None:
     """Take an answer to a question, if that is open; None stands for an error."""
     if request is None:
         return
     if result is None:
-        kit.dialogue.mark_unanswerable(call.caller.principal, task.task_id, request.key)
+        services.dialogue.mark_unanswerable(call.caller.principal, task.task_id, request.key)
     else:
-        kit.dialogue.respond(call.caller.principal, task.task_id, {request.key: result})
+        services.dialogue.respond(call.caller.principal, task.task_id, {request.key: result})
 
 
-def _dismiss(kit: Kit, task: Task, request: InputRequest) -> Task:
+def _dismiss(services: Services, task: Task, request: InputRequest) -> Task:
     """Answer a question whose client task was cancelled, because the user does not want to answer."""
     if isinstance(request.asked, Elicitation):
-        return kit.dialogue.respond(task.owner, task.task_id, {request.key: _DISMISSED})
-    return kit.dialogue.mark_unanswerable(task.owner, task.task_id, request.key)
+        return services.dialogue.respond(task.owner, task.task_id, {request.key: _DISMISSED})
+    return services.dialogue.mark_unanswerable(task.owner, task.task_id, request.key)
 
 
 def _due(call: Call, one: ClientTask, polls: int, *, is_open: bool) -> str | None:
@@ -168,4 +168,4 @@ def _declares(call: Call, method: str) -> bool:
     return verb in as_object(requests.get(kind))
 
 
-CLIENT_TASKS: Final = Extension(take=answer)
+CLIENT_TASKS: Final = Extension(take=_answer, on_stream=OnStream(_due_requests, _offer, _is_deferred, _pace_of))

@@ -1,45 +1,33 @@
-"""The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
+"""What the methods work with: the services and settings of one endpoint, built once for each function instance."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct, field
 
-from stepwire import __version__
-from stepwire.catalog.access import Access
+from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.tools import Catalog
-from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.dialogue import Dialogue, Permit
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
-from stepwire.json_text import JsonObject, as_object
-from stepwire.principal import Caller
-from stepwire.protocol.headers import RequestHeaders
-from stepwire.protocol.messages import MessageId
-from stepwire.protocol.params import optional_object
-from stepwire.protocol.sessions import NEVER, Resumes, ResumingClients, Session, shows_cards
-from stepwire.protocol.versions import (
-    LEGACY_VERSIONS,
-    LEGACY_WITH_TASKS,
-    MODERN_VERSIONS,
-    TASKS_EXTENSION,
-)
-from stepwire.tasks.inputs import Mode, modes_of
-from stepwire.tasks.task import TaskError, ToolResult
+from stepwire.protocol.sessions import ResumingClients
+from stepwire.tasks.task import Task, TaskError, ToolResult
 
 if TYPE_CHECKING:
     from stepwire.subscriptions.subscribing import Events
 
-TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
-SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 INSTRUCTIONS: Final = (
     "Each tool runs a workflow that may take from seconds to days. Start it once: calling the tool again starts the "
     "work again. If a result says that the task is not done yet, call task_result with its task_id, again and again "
     "until it has ended. If you have no tool task_result, your client waits for the task by itself."
 )
 """Tell a model how to use the tools of this server."""
+_Result = TypeVar("_Result")
+_PAUSES: Final = (0.5, 1.0)  # seconds, before a message is handled again
+# With less time left, its client is asked to repeat it: a call of AWS that gets no answer takes up to 9 seconds.
+_TIME_TO_REPEAT: Final = timedelta(seconds=20)
 
 
 class Patience(Struct, frozen=True):
@@ -64,18 +52,12 @@ def no_express(call: ToolCall, _deadline: datetime | None) -> ToolResult | TaskE
     raise WorkflowNotStarted(f"The workflow of {call.tool.name} cannot run here.")
 
 
-_Result = TypeVar("_Result")
-_PAUSES: Final = (0.5, 1.0)  # seconds, before a message is handled again
-# With less time left, its client is asked to repeat it: a call of AWS that gets no answer takes up to 9 seconds.
-_TIME_TO_REPEAT: Final = timedelta(seconds=20)
-
-
 def is_busy(fault: Exception) -> bool:
     """Tell whether a port says of itself that it is busy."""
     return isinstance(fault, AtQuota | StoreBusy)
 
 
-class Kit(Struct, frozen=True):
+class Services(Struct, frozen=True):
     """The services and settings that methods use."""
 
     catalog: Catalog
@@ -94,23 +76,28 @@ class Kit(Struct, frozen=True):
     """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
     """Returns further keys that may have signed a requestState, before or after a rotation."""
-
     is_weather: Callable[[Exception], bool] = is_busy
     """Tells whether a fault is AWS's and passes by itself, so that the request may be sent again soon."""
-
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
-
-    def resumes(self, call: "Call") -> Resumes:
-        """Return which responses a client resumes; all others are sent as JSON."""
-        session = call.session
-        # VS Code and the PHP SDK send no version, and never resume a response.
-        is_able = call.headers.accepts_events and call.headers.version and session.id
-        return session.resumes if call.version in LEGACY_VERSIONS and is_able else NEVER
 
     def now(self) -> datetime:
         """Return the current time."""
         return self.operations.recorder.now()
+
+    def permit(self, scopes: Scopes) -> Permit:
+        """Return a check that a caller with these scopes may answer the questions of a task.
+
+        Answers resume the workflow, and a confirmation starts it. So answering needs the same scopes as calling the
+        tool. The check raises InsufficientScope if the caller may not call the task's tool.
+        """
+
+        def check(task: Task) -> None:
+            tool = self.catalog.tools.get(task.work.tool)
+            if tool is not None:  # a tool that is no longer served needs no scopes
+                self.access.check_tool(tool, scopes, self.catalog)
+
+        return check
 
     def repeatedly(
         self, act: Callable[[], _Result], deadline: datetime | None, may: Callable[[], bool] = lambda: True
@@ -132,73 +119,3 @@ class Kit(Struct, frozen=True):
                 self.report(fault)
             self.operations.recorder.clock.sleep(pause)
         return act()
-
-
-class Call(Struct, frozen=True, dict=True):
-    """What a caller asks for, in either era: every request, notification, response and resumption becomes one."""
-
-    caller: Caller
-    params: JsonObject
-    message_id: MessageId = 0
-    version: str = ""
-    """The protocol version that the client speaks."""
-    client_capabilities: JsonObject = field(default_factory=dict[str, Any])
-    """What the client declares: a modern one in each request, a legacy one in its session."""
-    session: Session = field(default_factory=Session)
-    idempotency_key: str | None = None
-    """The client's key for this call: a retry with the same key gets the same task."""
-    headers: RequestHeaders = field(default_factory=RequestHeaders)
-    query: str = ""
-    """Of the endpoint's URL."""
-    deadline: datetime | None = None
-    """When Lambda ends the invocation; None: not known."""
-
-    @property
-    def is_modern(self) -> bool:
-        """Tell whether the client speaks a version of the modern era."""
-        return self.version in MODERN_VERSIONS
-
-    @cached_property
-    def asks_for_task(self) -> bool:
-        """Tell whether a call is to be a task: a modern client declares that it may, an older one says so each time.
-
-        Raises:
-            InvalidParams: `params.task` is no object.
-        """
-        if self.is_modern:  # X2: in this very request; A5: not in older eras
-            return TASKS_EXTENSION in as_object(self.client_capabilities.get("extensions"))
-        # T2: before 2025-11-25 the parameter means nothing.
-        return self.version == LEGACY_WITH_TASKS and optional_object(self.params, "task") is not None
-
-    @cached_property
-    def shows_cards(self) -> bool:
-        """Tell whether the client's host shows cards: in this era in this very request, else in its session."""
-        return shows_cards(self.client_capabilities, self.query)
-
-    @property
-    def modes(self) -> frozenset[Mode]:
-        """Return what the client can be asked."""
-        return modes_of(self.client_capabilities)
-
-
-class Stream(Struct, frozen=True):
-    """A response whose body is server-sent events."""
-
-    body: str
-
-
-class Written(Struct, frozen=True):
-    """A JSON-RPC response that is already serialized."""
-
-    text: str
-
-
-class SessionOpened(Struct, frozen=True):
-    """The result of `initialize`, with the id of the new session."""
-
-    result: JsonObject
-    session_id: str
-
-
-Reply: TypeAlias = JsonObject | Stream | Written | SessionOpened
-Method: TypeAlias = Callable[[Kit, Call], Reply]

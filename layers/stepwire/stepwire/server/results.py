@@ -1,7 +1,7 @@
-"""What a client without tasks is told of work that goes on: how its task stands, who may answer, what to do next.
+"""The results of calls: of a task that has ended, and of one that goes on, for the model of a client without tasks.
 
-All words are for models: each result says what to do next. Who is offered which tool of Stepwire's own is decided
-here, because the words name no tool that the client is not shown.
+The words are for models: each result says how the task stands, who may answer, and what to do next. Who is offered
+which tool of Stepwire's own is decided here, because the words name no tool that the client is not shown.
 """
 
 from collections.abc import Callable
@@ -9,10 +9,21 @@ from datetime import timedelta
 from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, Tool
+from stepwire.errors import WorkflowError
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.rendering import UNFINISHED_TASK, modern_status, request_params, status_message, timestamp
-from stepwire.server.kit import Call, Kit
-from stepwire.server.tool_calls import declares_tasks, is_followed, shows_card
+from stepwire.rendering import (
+    UNFINISHED_TASK,
+    legacy_result,
+    modern_result,
+    modern_status,
+    request_params,
+    status_message,
+    timestamp,
+)
+from stepwire.schemas.validation import Violation
+from stepwire.server.call import Call
+from stepwire.server.extension import ToolRequest
+from stepwire.server.services import Services
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
     Elicitation,
@@ -22,7 +33,8 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
     mode_of,
 )
-from stepwire.tasks.task import Task, ToolResult
+from stepwire.tasks.outcomes import tool_error
+from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
 from stepwire.visible_text import quoted, visible
 
 _CARD: Final = (
@@ -33,51 +45,103 @@ _NOT_HERE: Final = "it cannot be put to your user over this client's connection"
 _BY_CLIENT: Final = "Do not call the tool again for the same work: a client with MCP tasks gets the result by this id."
 
 
-def offered_names(kit: Kit, call: Call) -> frozenset[str]:
+def has_ended(task: Task) -> bool:
+    """Tell whether the task has ended, so that waiting for it can stop."""
+    return task.has_ended
+
+
+def rejection(tool: str, faults: tuple[Violation, ...]) -> str:
+    """Return a message that lists what is wrong with the arguments, so that a model can correct them."""
+    wrong = "; ".join(map(str, faults))
+    return f"The arguments of {tool} are not valid, and nothing was started: {wrong}."
+
+
+def answer_or_raise(services: Services, task: Task) -> ToolResult:
+    """Return the result of an ended task, as the call itself would have returned it (T14).
+
+    Raises:
+        WorkflowError: the workflow ended with a JSON-RPC error.
+    """
+    if isinstance(task.status, Cancelled):  # K4: no specification defines this; a tool result reaches the model
+        return tool_error(f"The task {task.task_id} was cancelled, so it has no result.")
+    return result_or_raise(services.operations.result_of(task))
+
+
+def result_or_raise(ended: ToolResult | TaskError) -> ToolResult:
+    """Return the result of a workflow that has ended.
+
+    Raises:
+        WorkflowError: it ended with a JSON-RPC error.
+    """
+    match ended:
+        case TaskError(code, message, data):
+            raise WorkflowError(code, message, data)
+        case ToolResult() as result:
+            return result
+
+
+def written(call: Call, result: ToolResult) -> JsonObject:
+    """Return a CallToolResult as the era of a call writes it."""
+    return modern_result(result) if call.is_modern else legacy_result(result)
+
+
+# ------------------------------------------------------------------------------------------------ work that goes on
+
+
+def offered_names(services: Services, call: Call) -> frozenset[str]:
     """Return the names of the tools of Stepwire's own that this client is shown."""
-    if declares_tasks(call):
+    if call.declares_tasks:
         return frozenset()
     hidden = set[str]()
-    if _can_ask_its_user(kit, call):
+    if call.modes & ELICITATION_MODES and call.is_followed():
         hidden.add(ANSWER_TOOL)
-    if not kit.access.knows_callers:
+    if not services.access.knows_callers:
         hidden.add(LIST_TOOL)  # T21: without sign-in, all callers are one
     return frozenset({ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL}) - hidden
 
 
-def can_ask(kit: Kit, call: Call, request: InputRequest) -> bool:
+def can_ask(call: Call, request: InputRequest) -> bool:
     """Tell whether this question can be put to this client; a legacy one must resume the response."""
-    return mode_of(request.asked) in call.modes and is_followed(kit, call)
+    return mode_of(request.asked) in call.modes and call.is_followed()
 
 
-def questions_for_models(kit: Kit, task: Task) -> tuple[InputRequest, ...]:
+def questions_for_models(services: Services, task: Task) -> tuple[InputRequest, ...]:
     """Return the open questions that a model may answer; a person has to answer the others."""
-    tool = kit.catalog.tools.get(task.work.tool)
+    tool = services.catalog.tools.get(task.work.tool)
     if tool is None or not tool.model_may_answer:
         return ()
     return tuple(one for one in task.input_requests if _is_for_models(one))
 
 
-def modes_for(kit: Kit, call: Call, tool: Tool, *, is_asked: bool) -> frozenset[Mode]:
+def modes_for(request: ToolRequest, *, is_asked: bool) -> frozenset[Mode]:
     """Return how a workflow may ask: its client, if questions reach it; on a card; or the client's model."""
-    if shows_card(call, tool):
+    call = request.call
+    if request.shows_card:
         # Its call answers soon, so what the client's model and roots could say comes too late.
-        return ELICITATION_MODES | (call.modes if declares_tasks(call) else frozenset[Mode]())
+        return ELICITATION_MODES | (call.modes if call.declares_tasks else frozenset[Mode]())
     own = call.modes if is_asked else frozenset[Mode]()
-    return own | {Mode.FORM} if tool.model_may_answer and _offers_answers(kit, call) else own
+    return own | {Mode.FORM} if request.tool.model_may_answer and _offers_answers(request.services, call) else own
 
 
-def stops_waiting(kit: Kit, call: Call) -> Callable[[Task], bool]:
+def stops_waiting(services: Services, call: Call) -> Callable[[Task], bool]:
     """Return the condition at which a plain call stops waiting: its task has ended, or its model has to answer."""
-    return lambda task: task.has_ended or bool(_for_this_model(kit, call, task))
+    return lambda task: task.has_ended or bool(_for_this_model(services, call, task))
 
 
-def unfinished(kit: Kit, call: Call, task: Task, *, is_repeat: bool = False, on_card: bool = False) -> ToolResult:
+def unfinished(
+    services: Services, call: Call, task: Task, *, is_repeat: bool = False, on_card: bool = False
+) -> ToolResult:
     """Return a result that gives the status of an unfinished task, and the next step of the client's model."""
-    first = [repeat_words(kit.catalog.tools.get(task.work.tool))] if is_repeat else []
-    step = next_step(kit, call, task)
-    words = [*first, _standing(kit, task), *who_answers(kit, call, task), step, *([_CARD] if on_card else [])]
-    shown = {**summary(kit, task), **question_shown(kit, call, task)}
+    first = [repeat_words(services.catalog.tools.get(task.work.tool))] if is_repeat else []
+    step = next_step(services, call, task)
+    words = [
+        *first,
+        _progress_words(services, task),
+        *who_answers(services, call, task),
+        step,
+        *([_CARD] if on_card else []),
+    ]
+    shown = {**summary(services, task), **question_shown(services, call, task)}
     return _unfinished(" ".join(words), {**shown, "repeated": True} if is_repeat else shown)
 
 
@@ -90,10 +154,10 @@ def unfinished_unread(task_id: str, *, is_repeat: bool = False) -> ToolResult:
     return _unfinished(words, shown)
 
 
-def summary(kit: Kit, task: Task) -> JsonObject:
+def summary(services: Services, task: Task) -> JsonObject:
     """Write how a task stands as data."""
     message = status_message(task)
-    until = task.last_updated_at if task.has_ended else kit.now()
+    until = task.last_updated_at if task.has_ended else services.now()
     return {
         "taskId": task.task_id,
         "tool": task.work.tool,
@@ -104,9 +168,9 @@ def summary(kit: Kit, task: Task) -> JsonObject:
     }
 
 
-def question_shown(kit: Kit, call: Call, task: Task) -> JsonObject:
+def question_shown(services: Services, call: Call, task: Task) -> JsonObject:
     """Return the member of a result's data with the question that this client's model may answer, if there is one."""
-    questions = _for_this_model(kit, call, task)
+    questions = _for_this_model(services, call, task)
     return {"question": shown_question(questions[0])} if questions else {}
 
 
@@ -116,18 +180,18 @@ def shown_question(question: InputRequest) -> JsonObject:
     return {"key": question.key, "message": params["message"], "schema": params["requestedSchema"]}
 
 
-def said(words: str, data: JsonObject) -> ToolResult:
+def text_result(words: str, data: JsonObject) -> ToolResult:
     """Return a tool result with words for the model, and data."""
     content = [{"type": "text", "text": words}]
     return ToolResult(write({"content": content, "structuredContent": data, "isError": False}), is_error=False)
 
 
-def told(words: str, task: JsonObject) -> ToolResult:
+def task_result(words: str, task: JsonObject) -> ToolResult:
     """Return a tool result with words for the model, and how a task stands.
 
     The data contains the words too: some hosts, such as Claude Code, show a model the structured content alone.
     """
-    return said(words, {UNFINISHED_TASK: {**task, "instructions": words}})
+    return text_result(words, {UNFINISHED_TASK: {**task, "instructions": words}})
 
 
 def repeat_words(tool: Tool | None) -> str:
@@ -138,12 +202,12 @@ def repeat_words(tool: Tool | None) -> str:
     return f"This call started nothing new: {equal} began this task, which runs with the arguments of that call."
 
 
-def who_answers(kit: Kit, call: Call, task: Task) -> list[str]:
+def who_answers(services: Services, call: Call, task: Task) -> list[str]:
     """Say who has to answer what the task waits for: the model, or a person elsewhere. Empty if neither has to."""
-    if questions := _for_this_model(kit, call, task):
+    if questions := _for_this_model(services, call, task):
         return [f"It waits for an answer that you may give: {write(shown_question(questions[0]))}."]
     users = [one for one in task.input_requests if isinstance(one.asked, Elicitation)]
-    if not users or any(can_ask(kit, call, one) for one in users):
+    if not users or any(can_ask(call, one) for one in users):
         return []
     here = "your user can give it on the card of the task, if this client shows one" if call.shows_cards else _NOT_HERE
     return [
@@ -152,18 +216,18 @@ def who_answers(kit: Kit, call: Call, task: Task) -> list[str]:
     ]
 
 
-def next_step(kit: Kit, call: Call, task: Task) -> str:
+def next_step(services: Services, call: Call, task: Task) -> str:
     """Say what the model does next."""
-    if declares_tasks(call):
+    if call.declares_tasks:
         return _BY_CLIENT
     if task.has_ended:
         return fetch_step(task.task_id)
-    again = f"Do not call {task.work.tool} again for the same work: {_effect_of_another_call(kit, task)}."
-    if questions := _for_this_model(kit, call, task):
+    again = f"Do not call {task.work.tool} again for the same work: {_effect_of_another_call(services, task)}."
+    if questions := _for_this_model(services, call, task):
         arguments = write({"task_id": task.task_id, "question": questions[0].key, "answer": {}})
         return f"Next: call {ANSWER_TOOL} with {arguments}, the answer filled in by its schema. {again}"
     # Why the age: some hosts, such as Gemini CLI, stop a model that makes one call again and again.
-    step = fetch_step(task.task_id, after_seconds=int((kit.now() - task.created_at).total_seconds()))
+    step = fetch_step(task.task_id, after_seconds=int((services.now() - task.created_at).total_seconds()))
     return f"{step} It waits for news by itself, so do not pause before it. {again}"
 
 
@@ -172,17 +236,13 @@ def fetch_step(task_id: str, **more: Json) -> str:
     return f"Next: call {RESULT_TOOL} with {write({'task_id': task_id, **more})}."
 
 
-def _can_ask_its_user(kit: Kit, call: Call) -> bool:
-    return bool(call.modes & ELICITATION_MODES) and is_followed(kit, call)
-
-
-def _for_this_model(kit: Kit, call: Call, task: Task) -> tuple[InputRequest, ...]:
+def _for_this_model(services: Services, call: Call, task: Task) -> tuple[InputRequest, ...]:
     # Most tasks have no open question, and a look at one must not ask for the catalog, which the table may hold.
-    return questions_for_models(kit, task) if task.input_requests and _offers_answers(kit, call) else ()
+    return questions_for_models(services, task) if task.input_requests and _offers_answers(services, call) else ()
 
 
-def _offers_answers(kit: Kit, call: Call) -> bool:
-    return ANSWER_TOOL in offered_names(kit, call)
+def _offers_answers(services: Services, call: Call) -> bool:
+    return ANSWER_TOOL in offered_names(services, call)
 
 
 def _is_for_models(request: InputRequest) -> bool:
@@ -191,21 +251,21 @@ def _is_for_models(request: InputRequest) -> bool:
 
 
 def _unfinished(words: str, task: JsonObject) -> ToolResult:
-    result = told(words, task)
+    result = task_result(words, task)
     # Also where no model reads it: for a client or a host that looks for it.
     meta = {UNFINISHED_TASK: {"taskId": task["taskId"], "status": task["status"]}}
     return ToolResult(write({**result.value(), "_meta": meta}), is_error=False)
 
 
-def _standing(kit: Kit, task: Task) -> str:
-    elapsed = _elapsed(kit.now() - task.created_at)
+def _progress_words(services: Services, task: Task) -> str:
+    elapsed = _elapsed(services.now() - task.created_at)
     message = status_message(task)
     words = f"The task {task.task_id} of {task.work.tool} is not done yet, after {elapsed}."
     return words if message is None else f"{words} Its status: {quoted(message)}."
 
 
-def _effect_of_another_call(kit: Kit, task: Task) -> str:
-    tool = kit.catalog.tools.get(task.work.tool)
+def _effect_of_another_call(services: Services, task: Task) -> str:
+    tool = services.catalog.tools.get(task.work.tool)
     has_key = tool is not None and tool.idempotency is not None
     return "that would give you the same task, or start it twice" if has_key else "that would start it twice"
 

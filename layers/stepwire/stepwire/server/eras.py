@@ -1,0 +1,259 @@
+"""The methods of both eras, and what each has of its own in a call of a tool.
+
+Legacy is 2025-11-25, and the two versions before it, which have no tasks; modern is 2026-07-28, in which no request
+depends on an earlier one (M22): a client declares its capabilities in each. A method reads its parameters, calls an
+operation of the engine and renders the result. The extensions add methods of their own; `METHODS` has them all.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from msgspec.structs import replace
+
+from stepwire.catalog.published import REREAD_AFTER
+from stepwire.catalog.tools import NAME_PATTERN, TaskSupport, Tool
+from stepwire.engine.idempotency import Begun
+from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
+from stepwire.json_text import JsonObject, as_object
+from stepwire.protocol.http import check_parameter_headers
+from stepwire.protocol.messages import (
+    LEGACY_VERSIONS,
+    LEGACY_WITH_TASKS,
+    MODERN_VERSIONS,
+    TASKS_CAPABILITY,
+    TASKS_EXTENSION,
+    cursor_text_in,
+    next_cursor,
+    text_in,
+)
+from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
+from stepwire.rendering import SERVER_INFO, legacy_result, legacy_tool, mark_repeated, modern_tool
+from stepwire.server.call import Call, Reply, SessionOpened
+from stepwire.server.calls import Asking, Era, call_tool
+from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
+from stepwire.server.extension import Method, ToolRequest, Way
+from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
+from stepwire.server.rounds import Rounds
+from stepwire.server.services import INSTRUCTIONS, Services
+from stepwire.server.sse_polling import open_stream
+from stepwire.tasks.inputs import Mode
+
+TOOLS_PAGE_SIZE: Final = 100
+LARGEST_TOOLS_PAGE: Final = 2_000_000
+"""Bytes, nearly, of the tools on a page, unless one tool alone has more. A response of Lambda has room for 6 MB."""
+_TOOL: Final = "tool:"  # in a cursor, before the name of the last tool on its page
+_CACHE_TTL_MS: Final = 300_000
+_TOOLS_TTL_MS: Final = REREAD_AFTER // timedelta(milliseconds=1)  # owners register tools while the server runs
+
+
+def _tools_page(services: Services, call: Call) -> tuple[list[Tool], str | None]:
+    """Return the page of tools after the name in the cursor, in a stable order (M33), and where the next one begins.
+
+    Tools that the caller may not call are left out.
+    """
+    # The tool that the cursor names may be gone; the list goes on behind it.
+    text = cursor_text_in(call.params)
+    after = text and text.removeprefix(_TOOL)
+    if text is not None and not (text.startswith(_TOOL) and NAME_PATTERN.fullmatch(text.removeprefix(_TOOL))):
+        raise InvalidCursor
+    allowed = (tool for tool in services.catalog.in_order if services.access.allows(tool, call.caller.scopes))
+    tools = [tool for tool in allowed if after is None or tool.name > after]
+    page = list(_that_fit(tools[:TOOLS_PAGE_SIZE]))
+    return page, _TOOL + page[-1].name if len(tools) > len(page) else None
+
+
+def _that_fit(tools: list[Tool]) -> Iterator[Tool]:
+    """Yield the first tools up to the size of a page, at least one."""
+    size = 0
+    for number, tool in enumerate(tools):
+        texts = (tool.description, tool.input_schema, tool.output_schema or "")
+        size += sum(len(text.encode()) for text in texts)
+        if number and size > LARGEST_TOOLS_PAGE:
+            return
+        yield tool
+
+
+def _missing_capabilities(request: ToolRequest) -> JsonObject:
+    """Return the capabilities that the tool needs and the client does not declare; a confirmation needs forms."""
+    call, tool = request.call, request.tool
+    on_card = {"elicitation"} if request.shows_card else set[str]()
+    declared = call.client_capabilities.keys() | on_card
+    missing = {name: value for name, value in tool.client_capabilities.items() if name not in declared}
+    if tool.confirmation is None or Mode.FORM in call.modes or on_card:
+        return missing
+    return {**missing, "elicitation": {"form": {}}}
+
+
+# --------------------------------------------------------------------------------------------------------------- legacy
+
+
+def initialize(services: Services, call: Call) -> SessionOpened:
+    """Open a session, with the client's version if the server supports it, else with the latest (L2)."""
+    requested = text_in(call.params, "protocolVersion")
+    version = requested if requested in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
+    agreed = replace(call, version=version, client_capabilities=as_object(call.params.get("capabilities")))
+    result: JsonObject = {
+        "protocolVersion": version,
+        "capabilities": capabilities_of(services, agreed),
+        "serverInfo": SERVER_INFO,
+        "instructions": INSTRUCTIONS,
+    }
+    # Decided once, for the whole session: which responses the client resumes.
+    decide = services.resuming.decide if version == LEGACY_WITH_TASKS else services.resuming.decide_older
+    resumes = decide(client_info_of(call.params, call.headers.user_agent), resume_parameter(call.query))
+    random = services.operations.randomness(RANDOM_BYTES)
+    return SessionOpened(result, session_id_of(version, call.params, random, resumes))
+
+
+def ping(_services: Services, _call: Call) -> JsonObject:
+    """Return an empty result: the server is reachable (L14)."""
+    return {}
+
+
+def list_legacy_tools(services: Services, call: Call) -> JsonObject:
+    """Return a page of tools; with their task support if the version has tasks."""
+    page, next_after = _tools_page(services, call)
+    with_tasks = call.version == LEGACY_WITH_TASKS
+    shown = [legacy_tool(tool, with_tasks=with_tasks, with_card=call.shows_card(tool)) for tool in page]
+    if next_after is None:
+        shown += [tool.shown(call.version) for tool in offered_tools(services, call)]
+    return {"tools": shown, **next_cursor(next_after)}
+
+
+def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> None:
+    if as_task and support is TaskSupport.FORBIDDEN:  # T3
+        raise MethodNotFound(f"The tool {tool} does not run as a task: call it without params.task.")
+    if not as_task and support is TaskSupport.REQUIRED:  # T4
+        raise MethodNotFound(f"The tool {tool} runs as a task only: call it with params.task (2025-11-25).")
+
+
+def _check_legacy(request: ToolRequest) -> None:
+    """L3: rely on nothing that was not declared. No error of this era is made for it."""
+    call, tool, as_task = request.call, request.tool, request.call.asks_for_task
+    _check_kind_of_call(tool.name, tool.task_support, as_task=as_task)
+    missing = _missing_capabilities(request)
+    if missing:
+        needed = ", ".join(sorted(missing))
+        raise ClientNotCapable(
+            f"The tool {tool.name} needs a client that declares these capabilities when it initializes, and sends the "
+            f"MCP-Session-Id that it gets: {needed}."
+        )
+    if tool.confirmation is not None and not request.shows_card and not call.is_followed(as_task=as_task):
+        raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and no question reaches this client.")
+
+
+def _awaited(services: Services, call: Call, begun: Begun) -> Reply:
+    """Answer a plain call: on a stream that its client resumes, or after a wait."""
+    is_repeat = begun.is_repeat
+    if call.resumes.calls:
+        return open_stream(services, call, begun.task, is_call=True, is_repeat=is_repeat)
+    *_, task = services.operations.watch(
+        begun.task, services.patience.unresumable_request, stops_waiting(services, call), call.deadline
+    )
+    result = (
+        answer_or_raise(services, task) if task.has_ended else unfinished(services, call, task, is_repeat=is_repeat)
+    )
+    return mark_repeated(legacy_result(result), is_repeat=is_repeat)
+
+
+def _asking_on_stream(services: Services, call: Call, _tool: str) -> Asking:
+    """Let a question travel on a stream, on which its answer comes later."""
+    return Asking(
+        lambda task: open_stream(services, call, task, is_call=True, is_fetch=True), answered=lambda task: task
+    )
+
+
+_LEGACY: Final = Era(
+    _check_legacy,
+    plain=lambda request: Way(partial(_awaited, request.services, request.call)),
+    check_own=lambda call, tool: _check_kind_of_call(tool, TaskSupport.FORBIDDEN, as_task=call.asks_for_task),
+    asking=_asking_on_stream,
+)
+
+
+# --------------------------------------------------------------------------------------------------------------- modern
+
+
+def discover(services: Services, call: Call) -> JsonObject:
+    """Return the supported versions and capabilities (M30, X1), without the legacy `tasks` capability (A4)."""
+    return {
+        "supportedVersions": list(MODERN_VERSIONS),
+        "capabilities": capabilities_of(services, call),
+        "instructions": INSTRUCTIONS,
+        "ttlMs": _CACHE_TTL_MS,
+        "cacheScope": "public",
+    }
+
+
+def list_tools(services: Services, call: Call) -> JsonObject:
+    """Return a page of tools; private to the caller, because it depends on the caller's scopes (M32)."""
+    page, next_after = _tools_page(services, call)
+    may_be_tasks = call.declares_tasks
+    shown = [
+        modern_tool(
+            tool,
+            as_task=may_be_tasks and tool.task_support is not TaskSupport.FORBIDDEN,
+            with_card=call.shows_card(tool),
+        )
+        for tool in page
+    ]
+    if next_after is None:
+        shown += [tool.shown(call.version) for tool in offered_tools(services, call)]
+    return {"tools": shown, **next_cursor(next_after), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "private"}
+
+
+def _check_modern(request: ToolRequest) -> None:
+    call, tool = request.call, request.tool
+    check_parameter_headers(call.headers, tool.parameter_headers, call.arguments)
+    _ = call.request_state, call.input_responses  # refused here where they cannot be read
+    missing = _missing_capabilities(request)
+    if missing:  # M19
+        needed = ", ".join(sorted(missing))
+        raise MissingClientCapability(f"The tool {tool.name} needs the client capabilities: {needed}.", missing)
+    if tool.task_support is TaskSupport.REQUIRED and not call.asks_for_task:  # X3
+        message = f"The tool {tool.name} runs as a task only: declare the extension {TASKS_EXTENSION}."
+        raise MissingClientCapability(message, TASKS_CAPABILITY)
+
+
+def _in_rounds(request: ToolRequest) -> Way:
+    rounds = Rounds(request.services, request.call, request.tool.name)
+    return Way(rounds.answer, rounds.confirm, rounds.resume)
+
+
+def _asking_in_rounds(services: Services, call: Call, tool: str) -> Asking:
+    rounds = Rounds(services, call, tool)
+    return Asking(rounds.question, rounds.answered)
+
+
+_MODERN: Final = Era(_check_modern, _in_rounds, check_own=lambda _call, _tool: None, asking=_asking_in_rounds)
+
+
+# -------------------------------------------------------------------------------------------------------------- methods
+
+
+def _with_extensions(version: str, own: Mapping[str, Method]) -> Mapping[str, Method]:
+    added = (one.methods.get(version, {}) for one in EXTENSIONS)
+    return {**own, **{name: method for methods in added for name, method in methods.items()}}
+
+
+_LEGACY_METHODS: Final[Mapping[str, Method]] = {
+    "initialize": initialize,
+    "ping": ping,
+    "tools/list": list_legacy_tools,
+    "tools/call": partial(call_tool, era=_LEGACY),
+}
+_MODERN_METHODS: Final[Mapping[str, Method]] = {
+    "server/discover": discover,
+    "tools/list": list_tools,
+    "tools/call": partial(call_tool, era=_MODERN),
+}
+METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
+    {
+        **{version: _with_extensions(version, _LEGACY_METHODS) for version in LEGACY_VERSIONS},
+        **{version: _with_extensions(version, _MODERN_METHODS) for version in MODERN_VERSIONS},
+    }
+)
+"""The methods of each version: the era's own, and those of the extensions."""

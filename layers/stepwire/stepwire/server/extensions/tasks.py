@@ -1,0 +1,300 @@
+"""Tasks: a call is answered with a handle at once, and its client polls. Part of 2025-11-25, an extension since.
+
+A modern client declares the extension in each request (X24). The two versions before 2025-11-25 have no tasks.
+"""
+
+from contextlib import suppress
+from functools import partial
+from types import MappingProxyType
+from typing import Final, cast
+
+from stepwire.catalog.tools import TaskSupport
+from stepwire.engine.idempotency import Begun
+from stepwire.errors import (
+    InvalidCursor,
+    InvalidParams,
+    MethodNotFound,
+    MissingClientCapability,
+    NotAcceptable,
+    TaskAlreadyEnded,
+    TaskStillRunning,
+    UnknownTask,
+)
+from stepwire.json_text import Json, JsonObject
+from stepwire.protocol.http import ServerSentEvent, body_of
+from stepwire.protocol.messages import (
+    LEGACY_WITH_TASKS,
+    META_SUBSCRIPTION,
+    MODEL_IMMEDIATE_RESPONSE,
+    MODERN_VERSIONS,
+    TASKS_CAPABILITY,
+    TASKS_EXTENSION,
+    cursor_text_in,
+    next_cursor,
+    notification_text,
+    object_in,
+    optional_milliseconds_in,
+    result_text,
+)
+from stepwire.rendering import (
+    complete_result,
+    legacy_result,
+    legacy_task,
+    link_meta,
+    mark_repeated,
+    modern_answer,
+    modern_requests,
+    modern_task,
+    naming_card,
+)
+from stepwire.server.call import Call, Reply, ResultOnStream, Stream
+from stepwire.server.extension import Extension, Method, ToolRequest, Way
+from stepwire.server.results import answer_or_raise, has_ended, repeat_words
+from stepwire.server.services import Services
+from stepwire.tasks.ids import task_id_of
+from stepwire.tasks.inputs import Mode
+from stepwire.tasks.task import (
+    Cancelled,
+    Completed,
+    InputRequired,
+    ResultElsewhere,
+    ResultInExecution,
+    StoredResult,
+    Task,
+    ToolResult,
+)
+
+MOST_SUBSCRIPTIONS: Final = 20  # tasks in one subscription
+_LARGEST_IN_A_SUBSCRIPTION: Final = 100_000  # bytes of a result
+
+
+def get_task(services: Services, call: Call) -> JsonObject:
+    """Return a task with the details of its status: result, error or input requests (X10)."""
+    _check_declared(call)
+    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    return _detailed(services, call, services.operations.get(call.caller.principal, call.params.get("taskId")))
+
+
+def update_task(services: Services, call: Call) -> JsonObject:
+    """Record answers to input requests; unknown and already answered keys are ignored (X15 to X17).
+
+    A wrong answer is acknowledged too, and its question asked again under a new key: on an error, `ext-tasks` gives up.
+    """
+    _check_declared(call)
+    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    responses = object_in(call.params, "inputResponses")
+    services.dialogue.respond(
+        call.caller.principal, call.params.get("taskId"), responses, services.permit(call.caller.scopes)
+    )
+    return {}
+
+
+def cancel_task(services: Services, call: Call) -> JsonObject:
+    """Cancel a task, and acknowledge; a task that has ended is acknowledged too (X18, X20)."""
+    _check_declared(call)
+    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    with suppress(TaskAlreadyEnded):
+        services.operations.cancel(call.caller.principal, call.params.get("taskId"))
+    return {}
+
+
+def listen(services: Services, call: Call) -> Stream:
+    """Return the current state of the tasks that a client subscribes to, then end the stream (M50 to M53).
+
+    The response is complete at once: a client that waits for the acknowledgement must not wait for a change as well.
+    """
+    wanted = object_in(call.params, "notifications")
+    task_ids = _task_ids(wanted.get("taskIds"))
+    if task_ids:
+        _check_declared(call)
+    if not call.headers.accepts_events:
+        raise NotAcceptable("The Accept header must allow text/event-stream.")
+    tasks = [task for task_id in task_ids for task in _subscribed(services, call, task_id)]
+    agreed: JsonObject = {"taskIds": [task.task_id for task in tasks]} if task_ids else {}
+    subscription: JsonObject = {META_SUBSCRIPTION: call.message_id}
+    texts = [
+        notification_text("notifications/subscriptions/acknowledged", {"_meta": subscription, "notifications": agreed}),
+        *(
+            notification_text("notifications/tasks", {**_detailed(services, call, task), "_meta": subscription})
+            for task in tasks
+        ),
+        result_text(call.message_id, complete_result({"_meta": subscription})),
+    ]
+    return Stream(body_of(map(ServerSentEvent, texts)))
+
+
+def _check_declared(call: Call) -> None:
+    """X24: refuse a client that does not declare the extension before anything is read from the store."""
+    if not call.declares_tasks:
+        raise MissingClientCapability(f"This method needs the client extension {TASKS_EXTENSION}.", TASKS_CAPABILITY)
+
+
+def _detailed(services: Services, call: Call, task: Task) -> JsonObject:
+    shown = {**modern_task(task, services.now()), **link_meta(task)}
+    match task.status:
+        case InputRequired(requests):
+            return {**shown, "inputRequests": modern_requests(requests, call.modes)}
+        case Cancelled():
+            return shown
+        case _ if task.has_ended:
+            answer = modern_answer(services.operations.result_of(task))
+            if call.shows_cards and "result" in answer:
+                answer["result"] = naming_card(answer["result"], task.task_id, has_ended=True)
+            return {**shown, **answer}
+        case _:
+            return shown
+
+
+def _task_ids(value: Json) -> list[str]:
+    task_ids = cast(list[Json], value) if isinstance(value, list) else []
+    is_list = value is None or isinstance(value, list)
+    if not is_list or len(task_ids) > MOST_SUBSCRIPTIONS or not all(isinstance(one, str) for one in task_ids):
+        raise InvalidParams(f"params.notifications.taskIds must be a list of at most {MOST_SUBSCRIPTIONS} strings.")
+    return list(dict.fromkeys(task_ids))
+
+
+def _subscribed(services: Services, call: Call, task_id: str) -> list[Task]:
+    """X23: leave out tasks that are unknown or another caller's, and those whose result is fetched separately."""
+    services.polls.check(call.caller.principal, task_id)
+    try:
+        task = services.operations.get(call.caller.principal, task_id)
+    except UnknownTask:
+        return []
+    return [] if isinstance(task.status, Completed) and _is_fetched_separately(task.status.result) else [task]
+
+
+def _is_fetched_separately(result: StoredResult) -> bool:
+    """Tell whether a result is too large for a subscription: Lambda limits the whole response to 6 MB."""
+    match result:
+        case ToolResult():
+            return False
+        case ResultElsewhere(_, _, size):
+            return size > _LARGEST_IN_A_SUBSCRIPTION
+        case ResultInExecution():
+            return True
+
+
+_MODERN: Final = MappingProxyType[str, Method](
+    {
+        "tasks/get": get_task,
+        "tasks/update": update_task,
+        "tasks/cancel": cancel_task,
+        "subscriptions/listen": listen,
+    }
+)
+
+
+# ----------------------------------------------------------------------------------------------------------- 2025-11-25
+
+
+def get_legacy_task(services: Services, call: Call) -> JsonObject:
+    """Return the status of a task."""
+    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    task = services.operations.get(call.caller.principal, call.params.get("taskId"))
+    return {**legacy_task(task, services.now()), **link_meta(task)}
+
+
+def get_legacy_result(services: Services, call: Call) -> Reply:
+    """Return what the call would have returned (T15).
+
+    A client that cannot resume waits up to `Patience.unresumable_request`.
+    """
+    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    task = services.operations.get(call.caller.principal, call.params.get("taskId"))
+    if call.resumes.results:
+        return ResultOnStream(task)
+    *_, task = services.operations.watch(task, services.patience.unresumable_request, has_ended, call.deadline)
+    if not task.has_ended:
+        raise TaskStillRunning(
+            "The task is still running. Poll tasks/get, and call tasks/result when it has ended.",
+            legacy_task(task, services.now()),
+        )
+    return legacy_result(answer_or_raise(services, task), related_task=task.task_id)
+
+
+def list_legacy_tasks(services: Services, call: Call) -> JsonObject:
+    """Return a page of the caller's tasks, newest first; T21: only if callers sign in."""
+    if not services.access.knows_callers:
+        raise MethodNotFound("This server lists no tasks without sign-in: keep the ids of your tasks.")
+    services.polls.check(call.caller.principal, "tasks/list")
+    text = cursor_text_in(call.params)
+    after = task_id_of(text)
+    if text is not None and after is None:
+        raise InvalidCursor
+    page = services.operations.page(call.caller.principal, after)  # of the caller's own tasks, whatever the cursor says
+    return {"tasks": [legacy_task(task, services.now()) for task in page.tasks], **next_cursor(page.next_after)}
+
+
+def cancel_legacy_task(services: Services, call: Call) -> JsonObject:
+    """Cancel a task; in this era, a task that has ended raises TaskAlreadyEnded (T22)."""
+    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    return legacy_task(services.operations.cancel(call.caller.principal, call.params.get("taskId")), services.now())
+
+
+_LEGACY: Final = MappingProxyType[str, Method](
+    {
+        "tasks/get": get_legacy_task,
+        "tasks/result": get_legacy_result,
+        "tasks/list": list_legacy_tasks,
+        "tasks/cancel": cancel_legacy_task,
+    }
+)
+
+# ---------------------------------------------------------------------------------------------- tools/call as a task
+
+
+def _capabilities(services: Services, call: Call) -> JsonObject:
+    if call.is_modern:
+        return TASKS_CAPABILITY
+    if call.version != LEGACY_WITH_TASKS:
+        return {}
+    listing: JsonObject = {"list": {}} if services.access.knows_callers else {}  # T21
+    return {"tasks": {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}}  # T1
+
+
+def _intercept(request: ToolRequest, plain: Way) -> Way | None:
+    """Answer a call with its task."""
+    call, tool = request.call, request.tool
+    if tool.task_support is TaskSupport.FORBIDDEN or not call.asks_for_task:
+        return None
+    # A client with tasks that can ask its user does so itself, though its host shows cards.
+    asks_on_card = tool.confirmation is not None and request.shows_card and Mode.FORM not in call.modes
+    ttl_ms = None
+    if not call.is_modern:
+        ttl_ms = optional_milliseconds_in(call.params["task"], "ttl", "params.task.ttl")
+    return Way(
+        partial(_task_handle, request),
+        None if asks_on_card else plain.confirm,
+        plain.resume,
+        refuse=None if call.is_modern else _refuse_task,
+        is_task=True,
+        ttl_ms=ttl_ms,
+        is_cancellable=False,
+    )
+
+
+def _refuse_task(words: str) -> Reply:
+    raise InvalidParams(words)  # the response must be a task, so a CallToolResult cannot say it (T7)
+
+
+def _task_handle(request: ToolRequest, begun: Begun) -> JsonObject:
+    """Write the task that a call has begun, as its era does."""
+    task, now = begun.task, request.services.now()
+    if request.call.is_modern:
+        result: JsonObject = {**modern_task(task, now), "resultType": "task"}
+    else:
+        shown = legacy_task(task, now)
+        # T9: a new task is `working`, even if it already waits for its confirmation.
+        result = {"task": {**shown, "status": "working"} if task.awaits_confirmation else shown}
+        if begun.is_repeat:
+            result["_meta"] = {MODEL_IMMEDIATE_RESPONSE: repeat_words(request.tool)}  # T33
+    if request.shows_card:
+        result = naming_card(result, task.task_id)
+    return mark_repeated(result, is_repeat=begun.is_repeat)
+
+
+TASKS: Final = Extension(
+    {LEGACY_WITH_TASKS: _LEGACY, **dict.fromkeys(MODERN_VERSIONS, _MODERN)},
+    _capabilities,
+    intercept=_intercept,
+)
