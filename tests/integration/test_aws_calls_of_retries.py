@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from benchmarks.cost import calls
 from local import never
-from stepwire.catalog.published import REREAD_AFTER
+from stepwire.catalog.tools import REREAD_AFTER
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner
 from tests.integration.stacks import ROOT, Deployed, deployed

@@ -10,7 +10,7 @@ import pytest
 
 from local import LocalStack
 from local.lambdas import asynchronous
-from stepwire.catalog.published import REREAD_AFTER
+from stepwire.catalog.tools import REREAD_AFTER
 from tests.integration.clock import Clock
 from tests.integration.forty_machines import ARGUMENTS, KINDS, TEAMS, make_the_rest, tool_of, write_templates
 from tests.integration.owners import Owner

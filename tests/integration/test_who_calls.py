@@ -11,7 +11,7 @@ import yaml
 
 from local import at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.published import REREAD_AFTER
+from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of

@@ -11,7 +11,7 @@ import pytest
 
 from local import at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.published import REREAD_AFTER
+from stepwire.catalog.tools import REREAD_AFTER
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
 from stepwire_cli.account.machines import Chosen, StateMachines

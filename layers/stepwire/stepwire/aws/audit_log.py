@@ -54,12 +54,10 @@ def write_audit_entry(entry: AuditEntry) -> None:
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
     dimensions = {"tool": entry.tool or NO_TOOL, **({"service": service} if service else {})}
     metrics = _metrics(entry)
-    line = {
-        **_described(dimensions, metrics),
-        **dimensions,
-        **_shown(entry),
-        **{name: [float(value)] for name, value in metrics.items()},
-    }
+    line = dict[str, Any]()
+    if os.environ.get("TOOL_METRICS") != "off":
+        line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
+    line |= dimensions | _shown(entry) | {name: [float(value)] for name, value in metrics.items()}
     # ASCII: a client may give itself a name that no encoding of a stream has.
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
@@ -98,13 +96,6 @@ def metrics_in_line(dimensions: Iterable[str], units: Mapping[str, str]) -> dict
         "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
     }
     return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
-
-
-def _described(dimensions: dict[str, str], metrics: dict[str, float]) -> dict[str, Any]:
-    """Return what makes metrics of a line's members; nothing if they are switched off."""
-    if os.environ.get("TOOL_METRICS") == "off":
-        return {}
-    return metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
 
 
 def _metrics(entry: AuditEntry) -> dict[str, float]:

@@ -17,8 +17,7 @@ from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.throttling import is_weather
-from stepwire.catalog.published import LiveCatalog
-from stepwire.catalog.tools import Catalog, read_catalog
+from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder

@@ -1,20 +1,17 @@
-"""The registered tools as function catalog publishes them, and the catalog of the moment, which has them too.
+"""The registered tools as function catalog compiles and publishes them, with what it refuses and what has to wait.
 
-Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic. The rules: the
-table is asked when tools are listed or called, and at most once in 30 seconds; never by a poll of a task. A tool of the
-release wins over a registered one of its name.
+Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import Catalog, CompiledTool, Tool, catalog_text, compiled_in, read_catalog
+from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.errors import CatalogError
 
 LARGEST_SHARD: Final = 300_000
@@ -22,7 +19,6 @@ LARGEST_SHARD: Final = 300_000
 LARGEST_REASON: Final = 500  # characters
 LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
 MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
-REREAD_AFTER: Final = timedelta(seconds=30)
 
 
 class Endpoint(Struct, frozen=True):
@@ -123,76 +119,3 @@ def entries_in(shard: str) -> dict[str, CompiledTool]:
 def earlier_in(text: str) -> Earlier:
     """Read what `refusals_text` returned."""
     return decode(text, type=Earlier)
-
-
-class Published(Struct, frozen=True):
-    """The registered tools as they were last compiled."""
-
-    version: str
-    shards: tuple[str, ...]
-    """Texts that `read_catalog` reads."""
-
-
-class CatalogSource(Protocol):
-    """Where compiled tools are published."""
-
-    def read(self, known: str | None) -> Published | None:
-        """Return what is published; None if that is still the version `known`."""
-        ...
-
-
-class LiveCatalog(Catalog):
-    """The tools that clients may call now."""
-
-    def __init__(
-        self,
-        built_in: Catalog,
-        source: CatalogSource,
-        now: Callable[[], datetime],
-        report: Callable[[Exception], None],
-    ) -> None:
-        self._built_in = built_in
-        self._source = source
-        self._now = now
-        self._report = report
-        self._catalog: Catalog | None = None
-        self._version: str | None = None
-        self._next_look = datetime.min.replace(tzinfo=now().tzinfo)
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools by name, read anew where it is time."""
-        return self._current().tools
-
-    def known(self, name: str) -> Tool | None:
-        """Return the tool of that name as this instance knows it; only the first such question asks the table."""
-        return (self._catalog or self._current()).known(name)
-
-    def _current(self) -> Catalog:
-        if self._catalog is not None and self._now() < self._next_look:
-            return self._catalog
-        # First: whoever asks meanwhile gets the tools of before.
-        self._next_look = self._now() + REREAD_AFTER
-        try:
-            self._look()
-        except Exception as fault:  # what is published is read again after the pause
-            if self._catalog is None:
-                raise
-            self._report(fault)
-        return self._catalog or self._built_in
-
-    def _look(self) -> None:
-        published = self._source.read(self._version)
-        if published is None:
-            self._catalog = self._catalog or self._built_in
-            return
-        registered = {tool.name: tool for shard in published.shards for tool in self._tools_in(shard)}
-        self._catalog = Catalog({**registered, **self._built_in.tools}.values())
-        self._version = published.version
-
-    def _tools_in(self, shard: str) -> Iterable[Tool]:
-        try:
-            return read_catalog(shard, {}).in_order
-        except CatalogError as fault:  # another version compiled it; function catalog of this one does so anew
-            self._report(fault)
-            return ()

@@ -8,11 +8,11 @@ shown, and a call with a member of that name is refused.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import decode, encode
@@ -47,6 +47,7 @@ CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOO
 OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}) | CARD_TOOLS
 """The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
+REREAD_AFTER: Final = timedelta(seconds=30)
 _NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
 
 
@@ -64,7 +65,7 @@ class Context(Struct, frozen=True, omit_defaults=True):
         return {"principal": caller.principal, "task_id": task_id, "tool": tool, "claims": claims}
 
 
-class Additions(Struct, frozen=True, omit_defaults=True):
+class Additions(Struct, frozen=True, dict=True, omit_defaults=True):
     """What is added to the arguments of a tool's calls."""
 
     constants: JsonObject = field(default_factory=dict[str, Any])
@@ -74,7 +75,7 @@ class Additions(Struct, frozen=True, omit_defaults=True):
     of_arms: tuple[str, ...] = ()
     """Names of the constants of the arms of a race, which each arm gets when it starts."""
 
-    @property
+    @cached_property
     def reserved(self) -> frozenset[str]:
         """Names that the server sets, and a caller may not."""
         return frozenset((*self.constants, *((self.context.input_key,) if self.context else ()), *self.of_arms))
@@ -86,8 +87,6 @@ class Additions(Struct, frozen=True, omit_defaults=True):
 
     def workflow_input(self, arguments: JsonObject, caller: Caller, task_id: str, tool: str) -> JsonObject:
         """Return the workflow's input."""
-        if not self.reserved:
-            return arguments
         context = {} if self.context is None else {self.context.input_key: self.context.member(caller, task_id, tool)}
         return {**arguments, **self.constants, **context}
 
@@ -192,7 +191,7 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """The runs of each of its tasks."""
         return self.race or Plan((Run(self.state_machine_arn, role=self.role),))
@@ -329,3 +328,76 @@ def _found(one: CompiledTool, state_machines: Mapping[str, str]) -> Tool:
         return arn
 
     return one.tool.with_machines(arn_of)
+
+
+class Published(Struct, frozen=True):
+    """The registered tools as they were last compiled."""
+
+    version: str
+    shards: tuple[str, ...]
+    """Texts that `read_catalog` reads."""
+
+
+class CatalogSource(Protocol):
+    """Where compiled tools are published."""
+
+    def read(self, known: str | None) -> Published | None:
+        """Return what is published; None if that is still the version `known`."""
+        ...
+
+
+class LiveCatalog(Catalog):
+    """The tools that clients may call now: those of the release, and those that owners have registered.
+
+    The rules: the table is asked when tools are listed or called, and at most once in 30 seconds; never by a poll of a
+    task. A tool of the release wins over a registered one of its name.
+    """
+
+    def __init__(
+        self,
+        built_in: Catalog,
+        source: CatalogSource,
+        now: Callable[[], datetime],
+        report: Callable[[Exception], None],
+    ) -> None:
+        super().__init__(built_in.in_order)
+        self._built_in = built_in
+        self._source = source
+        self._now = now
+        self._report = report
+        self._was_read = False
+        self._version: str | None = None
+        self._next_look = now()
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by name, read anew where it is time."""
+        if not self._was_read or self._now() >= self._next_look:
+            self._look()
+        return self._tools
+
+    def known(self, name: str) -> Tool | None:
+        """Return the tool of that name as this instance knows it; only the first such question asks the table."""
+        return (self._tools if self._was_read else self.tools).get(name)
+
+    def _look(self) -> None:
+        # First: whoever asks meanwhile gets the tools of before.
+        self._next_look = self._now() + REREAD_AFTER
+        try:
+            published = self._source.read(self._version)
+            if published is not None:
+                registered = {tool.name: tool for shard in published.shards for tool in self._tools_in(shard)}
+                self._tools = Catalog({**registered, **self._built_in.tools}.values()).tools
+                self._version = published.version
+        except Exception as fault:  # what is published is read again after the pause
+            if not self._was_read:
+                raise
+            self._report(fault)
+        self._was_read = True
+
+    def _tools_in(self, shard: str) -> Iterable[Tool]:
+        try:
+            return read_catalog(shard, {}).in_order
+        except CatalogError as fault:  # another version compiled it; function catalog of this one does so anew
+            self._report(fault)
+            return ()

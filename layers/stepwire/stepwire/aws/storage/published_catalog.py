@@ -21,8 +21,8 @@ from msgspec import Struct
 from stepwire.aws.storage.conditions import is_failed_condition
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import seconds_of
-from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Published, earlier_in, entries_in
-from stepwire.catalog.tools import CompiledTool
+from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
+from stepwire.catalog.tools import CompiledTool, Published
 from stepwire.errors import SaveConflict, StoreBusy
 
 if TYPE_CHECKING:
