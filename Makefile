@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo run logs services test browser screenshots repeat e2e load check docs scan explore fuzz model conformance hosts catalog \
-	build account deploy deploy-examples replay lock bench clean
+	build account deploy release deploy-examples replay lock bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -117,6 +117,9 @@ build: .venv/ready .venv-sam/ready  ## build the artifacts for `make deploy` and
 	@$(BIN)/python layers/artifacts.py .aws-sam/build
 	@echo "Built. Next: make deploy"
 
+release: .venv/ready .venv-sam/ready  ## build what is released: the artifact and the wheels, into dist/; ARGS='--output FOLDER'
+	@$(BIN)/python -m release $(ARGS)
+
 deploy: account build  ## deploy to AWS with CONFIG (dev, prod) of samconfig.toml; ARGS are `sam deploy`'s
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
 
@@ -139,7 +142,7 @@ lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 take
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:  ## remove everything that these targets create
-	rm -rf .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
+	rm -rf dist command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules \

@@ -34,6 +34,11 @@ Examples:
   stepwire call approve_refund order_id=A-1042 amount=249
   stepwire call get_quote closed:='["swift"]'
   stepwire call profile_dataset csv=@data.csv --detach"""
+_DEPLOY_EPILOG: Final = """\b
+Examples:
+  stepwire deploy Authorizer=cognito
+  stepwire deploy trial Authorizer=none DeletionProtection=false
+  stepwire deploy --parameters"""
 _ANSWER_EPILOG: Final = """\b
 Examples:
   stepwire tasks answer ID                 at the terminal
@@ -258,6 +263,98 @@ def doctor(
         from stepwire_cli import examining
 
         _end(examining.doctor(context.obj, path))
+
+
+StackName = Annotated[str, typer.Argument(metavar="STACK", help="The stack's name.")]
+TemplateParameters = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Parameters of the template.")
+]
+ReleaseFile = Annotated[
+    Path | None, typer.Option("--release", metavar="FILE", help="Another release than this command's own.")
+]
+ArtifactBucket = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A bucket of yours for the files; else one is made.")
+]
+SaysYes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
+
+
+@app.command(epilog=_DEPLOY_EPILOG)
+def deploy(
+    context: typer.Context,
+    stack: StackName = "stepwire",
+    parameters: TemplateParameters = None,
+    *,
+    release: ReleaseFile = None,
+    bucket: ArtifactBucket = None,
+    yes: SaysYes = False,
+    list_parameters: Annotated[
+        bool, typer.Option("--parameters", help="List the parameters, and deploy nothing.")
+    ] = False,
+) -> None:
+    """Deploy an endpoint to your AWS account, or change one.
+
+    Needs no clone, no SAM CLI and no Docker: it uploads this version's files and lets CloudFormation do the rest, after
+    you have seen what would change.
+    """
+    from stepwire_cli import deploying
+
+    if list_parameters:
+        _end(deploying.list_parameters(context.obj, release))
+    name, pairs = _name_and_pairs(stack, parameters)
+    _end(deploying.deploy(context.obj, deploying.Given(name, pairs, release, bucket, yes)))
+
+
+@app.command()
+def upgrade(
+    context: typer.Context,
+    stack: StackName = "stepwire",
+    parameters: TemplateParameters = None,
+    *,
+    release: ReleaseFile = None,
+    bucket: ArtifactBucket = None,
+    back: Annotated[bool, typer.Option("--back", help="Take an older version than the stack has.")] = False,
+    yes: SaysYes = False,
+) -> None:
+    """Bring an endpoint to this command's version. Its parameters stay as they are, unless you name them."""
+    from stepwire_cli import deploying
+
+    name, pairs = _name_and_pairs(stack, parameters)
+    given = deploying.Given(name, pairs, release, bucket, yes, is_upgrade=True, goes_back=back)
+    _end(deploying.deploy(context.obj, given))
+
+
+@app.command()
+def status(
+    context: typer.Context,
+    stack: StackName = "stepwire",
+    *,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow a change to its end.")] = False,
+) -> None:
+    """Say how an endpoint's stack stands, and what to do about it."""
+    from stepwire_cli import deploying
+
+    _end(deploying.status(context.obj, stack, watches=watch))
+
+
+@app.command()
+def destroy(
+    context: typer.Context,
+    stack: StackName = "stepwire",
+    *,
+    with_data: Annotated[
+        bool, typer.Option("--with-data", help="Delete the tasks, the large results and the users, too.")
+    ] = False,
+    yes: SaysYes = False,
+) -> None:
+    """Remove an endpoint. It names what is lost, and leaves the tasks unless told."""
+    from stepwire_cli import deploying
+
+    _end(deploying.destroy(context.obj, stack, with_data=with_data, says_yes=yes))
+
+
+def _name_and_pairs(stack: str, parameters: list[str] | None) -> tuple[str, list[str]]:
+    """Return the stack's name and the parameters: the name may be left out before a parameter."""
+    return ("stepwire", [stack, *(parameters or ())]) if "=" in stack else (stack, parameters or [])
 
 
 @app.command()

@@ -14,10 +14,10 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.machines import Chosen
+from stepwire_cli.agreeing import agrees
 from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError
 from stepwire_cli.files import wrapping as files
-from stepwire_cli.keyboard import Keyboard, LeftOpen
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 from stepwire_cli.visible_text import plain
@@ -64,7 +64,7 @@ def wrap(settings: Settings, given: Given) -> int:
             given.role,
             given.applies,
             given.is_dry,
-            lambda question: given.says_yes or _agrees(screen, question),
+            lambda question: given.says_yes or agrees(screen, question),
             watch,
         )
         try:
@@ -118,22 +118,6 @@ def _tag(text: str | None) -> tuple[str, str] | None:
     if not key or not equals:
         raise CommandError(f"{text!r} is no tag: write --tag KEY=VALUE.")
     return key, value
-
-
-def _agrees(screen: Screen, question: str) -> bool:
-    """Ask; Ctrl-C and Ctrl-D end the command."""
-    answers = {"y": True, "n": False, "": False}
-    if not screen.is_interactive:
-        return False
-    try:
-        with Keyboard() as keyboard:
-            while True:
-                screen.ask(f"{question} [y/n] (n): ")
-                if (answer := keyboard.line().strip().lower()) in answers:
-                    return answers[answer]
-    except LeftOpen:
-        screen.say("")
-        raise KeyboardInterrupt from None
 
 
 @contextmanager

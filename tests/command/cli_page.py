@@ -64,6 +64,10 @@ def blocks() -> dict[str, str]:
         running = re.findall(r"task (\w{20,})", gone.text)[0]
         shown = {
             "help": run(["--help"]),
+            "deploy help": run(["deploy", "--help"]),
+            "upgrade help": run(["upgrade", "--help"]),
+            "status help": run(["status", "--help"]),
+            "destroy help": run(["destroy", "--help"]),
             "call help": run(["call", "--help"]),
             "tasks help": run(["tasks", "--help"]),
             "sign in help": run(["sign-in", "--help"]),

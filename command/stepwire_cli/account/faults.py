@@ -44,6 +44,7 @@ _FAULTS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[A
 )
 _DENIED: Final = frozenset(
     {
+        "403",
         "AccessDenied",
         "AccessDeniedException",
         "AWS.SimpleQueueService.AccessDenied",
@@ -69,8 +70,10 @@ _EXPIRED: Final = frozenset(
 )
 _MISSING: Final = frozenset(
     {
+        "404",
         "ExecutionDoesNotExist",
         "InvalidArn",
+        "NoSuchBucket",
         "ParameterNotFound",
         "QueueDoesNotExist",
         "AWS.SimpleQueueService.NonExistentQueue",
@@ -80,9 +83,17 @@ _MISSING: Final = frozenset(
     }
 )
 _SERVICES: Final = {"stepfunctions": "states", "resourcegroupstaggingapi": "tag", "dynamodbstreams": "dynamodb"}
+_PERMISSIONS: Final = {
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:HeadObject": "s3:GetObject",
+    "s3:ListObjectVersions": "s3:ListBucketVersions",
+    "s3:DeleteObjects": "s3:DeleteObject",
+}
+"""Those that have another name than their operation."""
 _NAMES: Final = (
     "stateMachineArn", "stateMachineAliasArn", "executionArn", "resourceArn", "mapRunArn", "RoleArn", "StackName",
-    "TableName", "Name", "Path", "QueueUrl", "FunctionName",
+    "TableName", "Name", "Path", "QueueUrl", "FunctionName", "Bucket", "UserPoolId",
 )  # fmt: skip
 
 
@@ -136,15 +147,20 @@ def _refused(error: ClientError, operation: str, parameters: Mapping[str, Any]) 
         return NotAllowed(
             f"{subject or 'the account'}: these credentials may not {_action(operation)}{key}: add the permission"
         )
-    if code == "ValidationError" and "StackName" in parameters:  # CloudFormation has no other code
+    # CloudFormation has no other code for a stack that is not there.
+    if code == "ValidationError" and "StackName" in parameters and _is_look(operation):
         return _no_such_stack(subject, operation)
     if code in _MISSING:
         return NotThere(f"{subject or operation}: there is none in this account and Region")
     return AccountError(f"{subject or 'the account'}: {operation} was refused: {code}: {words}")
 
 
+def _is_look(operation: str) -> bool:
+    return operation.rpartition(":")[2].startswith(("Describe", "Get", "List"))
+
+
 def _action(operation: str) -> str:
-    if operation == "lambda:Invoke":  # the one whose permission has another name
-        return "lambda:InvokeFunction"
+    if operation in _PERMISSIONS:
+        return _PERMISSIONS[operation]
     service, colon, name = operation.partition(":")
     return f"{_SERVICES.get(service, service)}:{name}" if colon else operation

@@ -70,8 +70,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """Return the current time."""
-        now = datetime.now(UTC)
-        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+        return datetime.now(UTC)
 
     def sleep(self, seconds: float) -> None:
         """Block for that many seconds."""

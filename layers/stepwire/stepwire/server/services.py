@@ -83,7 +83,7 @@ class Services(Struct, frozen=True):
 
     def now(self) -> datetime:
         """Return the current time."""
-        return self.operations.recorder.clock.now()
+        return self.operations.recorder.now()
 
     def permit(self, scopes: Scopes) -> Permit:
         """Return a check that a caller with these scopes may answer the questions of a task.

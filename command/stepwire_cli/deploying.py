@@ -1,0 +1,113 @@
+"""`stepwire deploy`, `upgrade`, `status` and `destroy` at a terminal: one question, and what Ctrl-C leaves."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.connecting import connected
+from stepwire_cli.agreeing import agrees
+from stepwire_cli.deployment import commands, removing
+from stepwire_cli.deployment.release import opened
+from stepwire_cli.exits import CommandError
+from stepwire_cli.screen import Screen
+from stepwire_cli.settings import Settings
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options of `stepwire deploy` and `upgrade`, as they were written."""
+
+    name: str
+    pairs: Sequence[str]
+    release: Path | None
+    bucket: str | None
+    says_yes: bool
+    is_upgrade: bool = False
+    goes_back: bool = False
+
+
+def deploy(settings: Settings, given: Given) -> int:
+    """Deploy a release.
+
+    Raises:
+        CommandError: it cannot be done.
+    """
+    screen = Screen(as_json=settings.as_json)
+    release, parameters = opened(given.release), _pairs(given.pairs)
+    options = commands.Deployment(
+        given.name,
+        parameters,
+        given.bucket,
+        is_upgrade=given.is_upgrade,
+        goes_back=given.goes_back,
+        agree=_agree(screen, says_yes=given.says_yes),
+    )
+    return commands.deploy(options, release, _calls(settings), screen)
+
+
+def list_parameters(settings: Settings, release: Path | None) -> int:
+    """Print the parameters of a release.
+
+    Raises:
+        CommandError: there is no release.
+    """
+    screen, rows = Screen(as_json=settings.as_json), commands.parameter_rows(opened(release))
+    if screen.as_json:
+        screen.json([{"name": name, "default": default, "description": words} for name, default, words in rows])
+    else:
+        screen.table(("parameter", "default", "description"), rows)
+    return 0
+
+
+def status(settings: Settings, name: str, *, watches: bool) -> int:
+    """Say how a stack stands.
+
+    Raises:
+        CommandError: it cannot be found out.
+    """
+    return commands.status(name, _calls(settings), Screen(as_json=settings.as_json), time.sleep, watches=watches)
+
+
+def destroy(settings: Settings, name: str, *, with_data: bool, says_yes: bool) -> int:
+    """Delete a stack.
+
+    Raises:
+        CommandError: it cannot be done.
+    """
+    screen = Screen(as_json=settings.as_json)
+    options = removing.Removal(name, with_data=with_data, agree=_agree(screen, says_yes=says_yes))
+    return removing.destroy(options, _calls(settings), screen)
+
+
+def _calls(settings: Settings) -> Calls:
+    return connected(settings.profile, settings.region)
+
+
+def _agree(screen: Screen, *, says_yes: bool) -> Callable[[str], bool]:
+    def agree(question: str) -> bool:
+        if says_yes:
+            return True
+        if not screen.is_interactive:
+            raise CommandError("Nobody can be asked here: add --yes to go on.")
+        return agrees(screen, question)
+
+    return agree
+
+
+def _pairs(words: Sequence[str]) -> dict[str, str]:
+    """Return the parameters that a command line sets.
+
+    Raises:
+        CommandError: a word is no pair, or a name stands twice.
+    """
+    found = dict[str, str]()
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise CommandError(f"{word!r} is no parameter: write NAME=VALUE, such as Authorizer=cognito.")
+        if name in found:
+            raise CommandError(f"{name} stands twice.")
+        found[name] = value
+    return found

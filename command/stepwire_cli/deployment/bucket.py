@@ -1,0 +1,90 @@
+"""The bucket from which CloudFormation takes the template and the zip files.
+
+The rule: only a bucket of this account is used, whoever else has made one of that name. An object is named after its
+content, so an upload that ended in the middle is continued, and nothing is uploaded twice.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError, NotAllowed, NotThere
+
+PREFIX: Final = "stepwire/"
+_WITHOUT_LOCATION: Final = "us-east-1"  # the Region that a request must not name
+_DIGITS: Final = 16
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket of this account and Region."""
+
+    calls: Calls
+    account: str
+    region: str
+    name: str
+    suffix: str = "amazonaws.com"
+    """Of the hosts of AWS."""
+
+    def make(self) -> bool:
+        """Create the bucket unless it is there, and tell whether it was created.
+
+        Raises:
+            AccountError: it belongs to another account, or cannot be created.
+        """
+        try:
+            self.calls.call("s3", "HeadBucket", Bucket=self.name, ExpectedBucketOwner=self.account)
+        except NotThere:
+            self._create()
+            return True
+        except NotAllowed:
+            raise NotAllowed(
+                f"the bucket {self.name} belongs to another account, or these credentials may not see it: add the "
+                "permission s3:ListBucket, or name a bucket of yours with --bucket"
+            ) from None
+        return False
+
+    def upload(self, files: Mapping[str, bytes], watch: Callable[[str], object]) -> dict[str, str]:
+        """Upload the files that are not there yet, and return the URL of each.
+
+        Args:
+            files: by name, which must depend on the content.
+            watch: gets the name of each file that is uploaded.
+        """
+        for name, content in files.items():
+            key = {"Bucket": self.name, "Key": PREFIX + name, "ExpectedBucketOwner": self.account}
+            try:
+                self.calls.call("s3", "HeadObject", **key)
+            except NotThere:
+                watch(name)
+                self.calls.call("s3", "PutObject", **key, Body=content)
+        return {name: f"https://s3.{self.region}.{self.suffix}/{self.name}/{PREFIX}{name}" for name in files}
+
+    def _create(self) -> None:
+        place = (
+            {}
+            if self.region == _WITHOUT_LOCATION
+            else {"CreateBucketConfiguration": {"LocationConstraint": self.region}}
+        )
+        self.calls.call("s3", "CreateBucket", Bucket=self.name, **place)
+
+
+def bucket_in(calls: Calls, name: str | None) -> Bucket:
+    """Return the bucket of this name in this account and Region; None: the one that this command makes.
+
+    Raises:
+        AccountError: there are no credentials, or no Region.
+    """
+    identity = calls.call("sts", "GetCallerIdentity")
+    account, partition = identity["Account"], identity["Arn"].split(":")[1]
+    if calls.region is None:
+        raise AccountError("no Region: add --region, or set AWS_REGION")
+    suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
+    return Bucket(calls, account, calls.region, name or f"stepwire-artifacts-{account}-{calls.region}", suffix)
+
+
+def named(content: bytes, name: str, ending: str) -> str:
+    """Return a name for a file that depends on its content."""
+    return f"{name}-{hashlib.sha256(content).hexdigest()[:_DIGITS]}{ending}"

@@ -1,0 +1,129 @@
+"""A change set: what CloudFormation would do to a stack, before it does anything.
+
+The rule: nothing of the stack changes before its change set was shown and agreed to.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.deployment.following import Sleep
+from stepwire_cli.deployment.stack import Stack, Standing
+
+_CAPABILITIES: Final = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
+_PAUSE: Final = 2.0  # seconds
+_READY: Final = "CREATE_COMPLETE"
+_FAILED: Final = frozenset({"FAILED", "DELETE_COMPLETE", "DELETE_FAILED"})
+
+
+class Action(StrEnum):
+    """What becomes of a resource."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    MAY_BE_REPLACED = "changed, perhaps replaced"
+    REPLACED = "replaced"
+    DELETED = "deleted"
+    LEFT = "left behind"
+    """It is no longer in the stack, and goes on to exist."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one resource."""
+
+    action: Action
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """A change set of a stack that CloudFormation has computed."""
+
+    calls: Calls
+    arn: str
+    stack_id: str
+    changes: tuple[Change, ...]
+
+    def run(self) -> None:
+        """Begin to change the stack."""
+        self.calls.call("cloudformation", "ExecuteChangeSet", ChangeSetName=self.arn)
+
+    def drop(self, stack: Stack) -> None:
+        """Delete the change set, and the empty stack that it was made for."""
+        self.calls.call("cloudformation", "DeleteChangeSet", ChangeSetName=self.arn)
+        if stack.standing is Standing.ABSENT:
+            self.calls.call("cloudformation", "DeleteStack", StackName=self.stack_id)
+
+
+def make(
+    calls: Calls, stack: Stack, template_url: str, parameters: Mapping[str, str | None], sleep: Sleep
+) -> ChangeSet:
+    """Let CloudFormation compute what would change.
+
+    Args:
+        calls: of the account.
+        stack: as it is, or the name of a new one.
+        template_url: of the template, in S3.
+        parameters: of the template; None keeps the value that the stack has.
+        sleep: waits between two looks.
+
+    Raises:
+        AccountError: CloudFormation refuses the template or the parameters.
+    """
+    made = calls.call(
+        "cloudformation",
+        "CreateChangeSet",
+        StackName=stack.name,
+        ChangeSetName=f"stepwire-{uuid.uuid4()}",
+        ChangeSetType="CREATE" if stack.standing is Standing.ABSENT else "UPDATE",
+        TemplateURL=template_url,
+        Parameters=[_parameter(name, value) for name, value in parameters.items()],
+        Capabilities=list(_CAPABILITIES),
+    )
+    while True:
+        pages = list(calls.pages("cloudformation", "DescribeChangeSet", "NextToken", ChangeSetName=made["Id"]))
+        if pages[0]["Status"] == _READY:
+            changes = tuple(_change(one["ResourceChange"]) for page in pages for one in page.get("Changes", ()))
+            return ChangeSet(calls, made["Id"], made["StackId"], changes)
+        if pages[0]["Status"] in _FAILED:
+            why = " ".join(str(pages[0].get("StatusReason", "no reason was given")).split())
+            ChangeSet(calls, made["Id"], made["StackId"], ()).drop(stack)
+            raise AccountError(f"{stack.name} cannot be changed so: {why}")
+        sleep(_PAUSE)
+
+
+def counted(changes: Iterable[Change]) -> Counter[Action]:
+    """Return how many resources share each fate."""
+    return Counter(change.action for change in changes)
+
+
+def _parameter(name: str, value: str | None) -> dict[str, Any]:
+    kept = {"UsePreviousValue": True} if value is None else {"ParameterValue": value}
+    return {"ParameterKey": name, **kept}
+
+
+def _change(change: Mapping[str, Any]) -> Change:
+    return Change(_action(change), change["LogicalResourceId"], change["ResourceType"])
+
+
+def _action(change: Mapping[str, Any]) -> Action:
+    match change["Action"], change.get("Replacement"), change.get("PolicyAction"):
+        case "Add" | "Import", _, _:
+            return Action.CREATED
+        case "Remove", _, "Retain":
+            return Action.LEFT
+        case "Remove", _, _:
+            return Action.DELETED
+        case _, "True", _:
+            return Action.REPLACED
+        case _, "Conditional", _:
+            return Action.MAY_BE_REPLACED
+        case _:
+            return Action.CHANGED

@@ -1,0 +1,329 @@
+"""`stepwire deploy`, `upgrade` and `status`: what they do once their options are read.
+
+The rule: each step may be the last. What was done stays, the same command does the rest, and nobody has to clean up
+first: uploads are named after their content, a change set that nobody ran changes nothing, and CloudFormation goes on
+by itself.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError, NotThere
+from stepwire_cli.deployment import change_set
+from stepwire_cli.deployment.bucket import PREFIX, bucket_in, named
+from stepwire_cli.deployment.change_set import Action, ChangeSet
+from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
+from stepwire_cli.deployment.release import Release
+from stepwire_cli.deployment.stack import ENDPOINT, SUCCEEDED, Stack, Standing, check_free, described, resources_of
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.screen import Screen
+
+AUTHORIZER: Final = "Authorizer"
+_OF_THE_COMMAND: Final = ("ArtifactBucket", "ArtifactPrefix")
+"""The parameters that the command sets."""
+_WHO_MAY_CALL: Final = (
+    "Who may call? Write one of\n"
+    "  Authorizer=cognito   people and programs of a user pool, which the stack makes\n"
+    "  Authorizer=jwt JwtIssuer=https://... JwtAudience=...   whoever has a token of your issuer\n"
+    "  Authorizer=iam       whoever has AWS credentials that allow it\n"
+    "  Authorizer=none      everybody who learns the URL: for a trial"
+)
+_CLIENTS: Final = (
+    ("ClaudeCode", "Claude Code"),
+    ("VsCode", "VS Code, .vscode/mcp.json"),
+    ("Cursor", "Cursor, .cursor/mcp.json"),
+)
+_OPEN: Final = frozenset({"AWS::ApiGatewayV2::Api", "AWS::ApiGatewayV2::DomainName", "AWS::Cognito::UserPoolDomain"})
+"""The types of what answers the internet."""
+_SHOWN: Final = (Action.REPLACED, Action.MAY_BE_REPLACED, Action.DELETED, Action.LEFT, Action.CHANGED)
+"""What is listed by name, the gravest first; what is created is counted."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """The options of `stepwire deploy` and `upgrade`."""
+
+    name: str
+    """Of the stack."""
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of the template, as they were written."""
+    bucket: str | None = None
+    is_upgrade: bool = False
+    """Whether there must be a stack."""
+    goes_back: bool = False
+    """Whether an older release may take the place of a newer one."""
+    agree: Callable[[str], bool] = lambda _question: False
+    """Asks whether to go on."""
+    sleep: Sleep = time.sleep
+
+
+def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) -> int:
+    """Deploy a release, and say how to reach the endpoint.
+
+    Raises:
+        CommandError: it cannot be done, with what to do first.
+    """
+    _check_names(options.parameters, release)
+    stack = described(calls, options.name)
+    check_free(stack)
+    _check_succession(stack, release, options)
+    parameters = _parameters(stack, release, options.parameters)
+    bucket = bucket_in(calls, options.bucket)
+    if bucket.make():
+        screen.say(f"made the bucket {bucket.name} for the files of releases")
+    template = named(release.template.encode(), "template", ".yaml")
+    bucket.upload(release.files, lambda name: screen.progress("uploading", name))
+    urls = bucket.upload({template: release.template.encode()}, lambda _name: None)
+    parameters |= {"ArtifactBucket": bucket.name, "ArtifactPrefix": PREFIX}
+    if _is_same(calls, stack, release, parameters):
+        screen.say(f"{stack.name} has version {release.version} with these parameters already.")
+        _show_outputs(stack, screen)
+        return Exit.DONE
+    screen.progress("comparing", "CloudFormation computes what would change")
+    planned = change_set.make(calls, stack, urls[template], parameters, options.sleep)
+    try:
+        _show_plan(planned, stack, release, parameters, screen)
+        agreed = options.agree(_question(stack, planned))
+    except BaseException:
+        planned.drop(stack)
+        raise
+    if not agreed:
+        planned.drop(stack)
+        screen.say("Nothing was changed.")
+        return Exit.FAILED
+    return _run(planned, options, calls, screen)
+
+
+def status(name: str, calls: Calls, screen: Screen, sleep: Sleep, *, watches: bool) -> int:
+    """Say how a stack stands, and what to do about it.
+
+    Raises:
+        AccountError: there is no such stack, or AWS cannot be asked.
+    """
+    stack = described(calls, name)
+    if stack.standing is Standing.ABSENT:
+        raise NotThere(f"there is no stack {name} in this account and Region: `stepwire deploy {name}` makes one")
+    if watches and stack.standing is Standing.BUSY:
+        ending = _follow(calls, stack.stack_id, screen, sleep)
+        return _told(ending, screen)
+    ringing = _ringing(calls, stack)
+    failures = [] if stack.standing is Standing.STANDS else last_failures(calls, stack)
+    if screen.as_json:
+        screen.json(_as_json(stack, ringing, failures))
+    else:
+        _show_status(stack, ringing, failures, screen)
+    is_well = stack.standing is not Standing.BROKEN and stack.standing is not Standing.STUCK and not ringing
+    return Exit.DONE if is_well else Exit.FAILED
+
+
+def _check_names(given: Mapping[str, str], release: Release) -> None:
+    for name in given:
+        if name in _OF_THE_COMMAND:
+            raise CommandError(f"{name} is set by this command: --bucket NAME chooses the bucket.")
+        if name not in release.parameters:
+            near = [one for one in release.parameters if one.lower() == name.lower()]
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise CommandError(
+                f"There is no parameter {name} in version {release.version}.{hint} "
+                "`stepwire deploy --parameters` lists those there are."
+            )
+
+
+def _check_succession(stack: Stack, release: Release, options: Deployment) -> None:
+    """Do nothing if this release may take the place of what the stack has."""
+    if stack.standing is Standing.ABSENT:
+        if options.is_upgrade:
+            raise NotThere(f"there is no stack {stack.name} to upgrade: `stepwire deploy {stack.name}` makes one")
+        return
+    if not stack.is_ours:
+        raise AccountError(f"{stack.name} is a stack of something else: choose another name")
+    if stack.version is None:
+        return
+    if _numbers(stack.version) < min(_numbers(release.oldest), _numbers(release.version)):
+        raise AccountError(
+            f"{stack.name} has version {stack.version}, which {release.version} cannot follow: upgrade to "
+            f"{release.oldest} first"
+        )
+    if _numbers(stack.version) > _numbers(release.version) and not options.goes_back:
+        raise AccountError(
+            f"{stack.name} has version {stack.version}, and this is {release.version}: install a newer command "
+            "(`uvx stepwire@latest`), or go back on purpose with --back"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _parameters(stack: Stack, release: Release, given: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the value of each parameter that is not left to its default; None: as it is.
+
+    Raises:
+        CommandError: one that has no default is missing.
+    """
+    kept = {name: None for name in stack.parameters if name in release.parameters}
+    chosen: dict[str, str | None] = {**kept, **given}
+    lacking = [
+        name
+        for name, body in release.parameters.items()
+        if "Default" not in body and name not in chosen and name not in _OF_THE_COMMAND
+    ]
+    if AUTHORIZER in lacking:
+        raise CommandError(_WHO_MAY_CALL)
+    if lacking:
+        raise CommandError(f"These parameters have no default: write {' '.join(f'{name}=...' for name in lacking)}.")
+    return chosen
+
+
+def _is_same(calls: Calls, stack: Stack, release: Release, parameters: Mapping[str, str | None]) -> bool:
+    if stack.standing is not Standing.STANDS:
+        return False
+    if any(value is not None and stack.parameters.get(name) != value for name, value in parameters.items()):
+        return False
+    found = calls.call("cloudformation", "GetTemplate", StackName=stack.name, TemplateStage="Original")
+    return found["TemplateBody"] == release.template
+
+
+def _show_plan(
+    planned: ChangeSet, stack: Stack, release: Release, parameters: Mapping[str, str | None], screen: Screen
+) -> None:
+    before = "" if stack.standing is Standing.ABSENT else f" (now {stack.version or 'from its sources'})"
+    if screen.as_json:
+        return  # whoever reads JSON has agreed on the command line
+    screen.heading(f"{stack.name}: version {release.version}{before}")
+    counts = change_set.counted(planned.changes)
+    rows = [
+        (action.value, change.name, change.kind.removeprefix("AWS::"))
+        for action in _SHOWN
+        for change in sorted(planned.changes, key=lambda one: one.name)
+        if change.action is action
+    ]
+    if counts[Action.CREATED]:
+        rows.append(("created", f"{counts[Action.CREATED]} resources", ""))
+    screen.table(("what", "resource", "type"), rows)
+    chosen = {name: value for name, value in {**stack.parameters, **parameters}.items() if value is not None}
+    opened = [one for one in planned.changes if one.kind in _OPEN and one.action is Action.CREATED]
+    if opened:
+        who = chosen.get(AUTHORIZER, "")
+        whoever = "everybody who learns its URL may call it" if who == "none" else f"callers sign in with {who}"
+        screen.result(f"The internet reaches {' and '.join(one.name for one in opened)}: {whoever}.")
+    screen.result(f"While nobody calls, it costs about ${release.cost.with_(chosen):.2f} a month.")
+
+
+def _question(stack: Stack, planned: ChangeSet) -> str:
+    grave = change_set.counted(planned.changes)[Action.REPLACED]
+    replaced = f", and replace {grave} of its resources" if grave else ""
+    what = "Create" if stack.standing is Standing.ABSENT else "Change"
+    return f"{what} {stack.name}{replaced}?"
+
+
+def _run(planned: ChangeSet, options: Deployment, calls: Calls, screen: Screen) -> int:
+    follower = _follower(calls, planned.stack_id, screen, options.sleep)
+    follower.begin()
+    planned.run()
+    try:
+        return _told(follower.follow(), screen)
+    except KeyboardInterrupt:
+        screen.say(f"CloudFormation goes on. Follow it with: stepwire status {options.name} --watch")
+        raise
+
+
+def _follow(calls: Calls, stack_id: str, screen: Screen, sleep: Sleep) -> Ending:
+    return _follower(calls, stack_id, screen, sleep).follow()
+
+
+def _follower(calls: Calls, stack_id: str, screen: Screen, sleep: Sleep) -> Follower:
+    def show(event: Event) -> None:
+        if event.is_failure:
+            screen.say(f"{event.name} {event.words}: {event.why}", "bad")
+        elif screen.is_interactive or not event.is_beginning:  # a log of two lines for each resource says no more
+            screen.progress("deploying", f"{event.name} {event.words}")
+
+    return Follower(calls, stack_id, sleep, show)
+
+
+def _told(ending: Ending, screen: Screen) -> int:
+    """Say how a change ended, and return the exit code."""
+    stack = ending.stack
+    if stack.status in SUCCEEDED:
+        screen.say(f"{stack.name} has version {stack.version or 'of its sources'}.", "good")
+        _show_outputs(stack, screen)
+        return Exit.DONE
+    screen.error(f"{stack.name}: {stack.status}")
+    if ending.failures:
+        first = ending.failures[0]
+        screen.say(f"It began with {first.name} ({first.kind}): {first.why}")
+    if stack.standing is Standing.STANDS:
+        screen.say("The stack is as it was before, and serves.")
+    else:
+        _show_next(stack, screen)
+    return Exit.FAILED
+
+
+def _show_outputs(stack: Stack, screen: Screen) -> None:
+    if screen.as_json:
+        screen.json({"stack": stack.name, "version": stack.version, "outputs": dict(stack.outputs)})
+        return
+    screen.result(f"URL        {stack.outputs.get(ENDPOINT, '')}")
+    screen.result(f"sign-in    {stack.parameters.get(AUTHORIZER, '')}")
+    for output, client in _CLIENTS:
+        if output in stack.outputs:
+            screen.result(f"{client}:\n  {stack.outputs[output]}")
+    screen.say(f"Wrap a state machine: stepwire wrap NAME --endpoint {stack.name} --apply")
+
+
+def _show_status(stack: Stack, ringing: Sequence[str], failures: Sequence[Event], screen: Screen) -> None:
+    screen.result(f"stack      {stack.name}: {stack.standing.value} ({stack.status})")
+    screen.result(f"version    {stack.version or 'deployed from its sources'}")
+    for event in failures:
+        screen.result(f"failed     {event.name} ({event.kind}): {event.why}")
+    for name in ringing:
+        screen.result(f"alarm      {name}: docs/operations.md says what to do")
+    if stack.standing is Standing.STANDS:
+        _show_outputs(stack, screen)
+    else:
+        _show_next(stack, screen)
+
+
+def _show_next(stack: Stack, screen: Screen) -> None:
+    try:
+        check_free(stack)
+    except AccountError as error:
+        screen.say(str(error))
+
+
+def _ringing(calls: Calls, stack: Stack) -> list[str]:
+    """Return the alarms of a stack that are in alarm; none if these credentials may not see them."""
+    try:
+        alarms = [
+            held for kind, held in resources_of(calls, stack).values() if kind == "AWS::CloudWatch::Alarm" and held
+        ]
+        if not alarms:
+            return []
+        found: Any = calls.call("cloudwatch", "DescribeAlarms", AlarmNames=alarms[:100], StateValue="ALARM")
+    except AccountError:
+        return []
+    return sorted(one["AlarmName"] for one in found.get("MetricAlarms", ()))
+
+
+def _as_json(stack: Stack, ringing: Sequence[str], failures: Sequence[Event]) -> dict[str, Any]:
+    return {
+        "stack": stack.name,
+        "status": stack.status,
+        "version": stack.version,
+        "alarms": list(ringing),
+        "failures": [{"resource": one.name, "type": one.kind, "why": one.why} for one in failures],
+        "outputs": dict(stack.outputs),
+    }
+
+
+def parameter_rows(release: Release) -> list[tuple[str, str, str]]:
+    """Return the name, the default and the description of each parameter that a deployment may set."""
+    return [
+        (name, str(body["Default"]) if "Default" in body else "(none)", " ".join(str(body["Description"]).split()))
+        for name, body in release.parameters.items()
+        if name not in _OF_THE_COMMAND
+    ]

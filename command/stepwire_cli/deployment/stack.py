@@ -1,0 +1,142 @@
+"""The stack as CloudFormation describes it: which state it is in, and what may be done then.
+
+The rule: a decision is made by a status, never by the words beside it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError, NotThere
+
+VERSION: Final = "Version"
+ENDPOINT: Final = "McpEndpoint"
+
+
+class Standing(Enum):
+    """What may be done with a stack."""
+
+    ABSENT = "there is none"
+    """It can be created."""
+    STANDS = "it stands"
+    """It can be changed."""
+    BUSY = "it is being changed"
+    BROKEN = "its creation failed"
+    """It can only be deleted."""
+    STUCK = "its change failed, and so did the way back"
+
+
+_STANDINGS: Final[Mapping[str, Standing]] = {
+    "REVIEW_IN_PROGRESS": Standing.ABSENT,  # a change set was made, and nothing else
+    "DELETE_COMPLETE": Standing.ABSENT,
+    "CREATE_COMPLETE": Standing.STANDS,
+    "UPDATE_COMPLETE": Standing.STANDS,
+    "UPDATE_FAILED": Standing.STANDS,
+    "UPDATE_ROLLBACK_COMPLETE": Standing.STANDS,
+    "IMPORT_COMPLETE": Standing.STANDS,
+    "IMPORT_ROLLBACK_COMPLETE": Standing.STANDS,
+    "CREATE_FAILED": Standing.BROKEN,
+    "ROLLBACK_COMPLETE": Standing.BROKEN,
+    "ROLLBACK_FAILED": Standing.BROKEN,
+    "DELETE_FAILED": Standing.BROKEN,
+    "UPDATE_ROLLBACK_FAILED": Standing.STUCK,
+    "IMPORT_ROLLBACK_FAILED": Standing.STUCK,
+}
+"""By status; every other is a change that goes on."""
+SUCCEEDED: Final = frozenset({"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"})
+"""The statuses with which a deployment has ended well."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack, or the name of one that does not exist."""
+
+    name: str
+    status: str = "DELETE_COMPLETE"
+    stack_id: str = ""
+    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def standing(self) -> Standing:
+        """What may be done with it."""
+        return _STANDINGS.get(self.status, Standing.BUSY)
+
+    @property
+    def is_ours(self) -> bool:
+        """Tell whether it is an endpoint: whatever deployed it, it has the URL as an output."""
+        return ENDPOINT in self.outputs
+
+    @property
+    def version(self) -> str | None:
+        """The release that it was deployed from; None: it was deployed from its sources."""
+        return self.outputs.get(VERSION)
+
+
+def described(calls: Calls, name: str) -> Stack:
+    """Return a stack by its name or id, also one that does not exist.
+
+    Raises:
+        AccountError: CloudFormation cannot be asked.
+    """
+    try:
+        (found,) = calls.call("cloudformation", "DescribeStacks", StackName=name)["Stacks"]
+    except NotThere:
+        return Stack(name)
+    return Stack(
+        found["StackName"],
+        found["StackStatus"],
+        found["StackId"],
+        {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", ())},
+        {one["ParameterKey"]: one["ParameterValue"] for one in found.get("Parameters", ())},
+    )
+
+
+def last_deleted(calls: Calls, name: str) -> Stack | None:
+    """Return the stack of this name that was deleted last; CloudFormation remembers one for 90 days."""
+    pages = calls.pages("cloudformation", "ListStacks", "NextToken", StackStatusFilter=["DELETE_COMPLETE"])
+    found: list[Any] = [one for page in pages for one in page["StackSummaries"] if one["StackName"] == name]
+    if not found:
+        return None
+    newest = max(found, key=lambda one: one["DeletionTime"])
+    return Stack(name, stack_id=newest["StackId"])
+
+
+def check_free(stack: Stack) -> None:
+    """Do nothing if a stack can be created or changed.
+
+    Raises:
+        AccountError: not now, with what to do first.
+    """
+    match stack.standing:
+        case Standing.BUSY:
+            raise AccountError(
+                f"{stack.name} is being changed ({stack.status}): `stepwire status {stack.name} --watch` follows it; "
+                "then repeat this command"
+            )
+        case Standing.BROKEN:
+            raise AccountError(
+                f"{stack.name} was not created whole ({stack.status}), and nothing of it serves: remove it with "
+                f"`stepwire destroy {stack.name}`, then repeat this command"
+            )
+        case Standing.STUCK:
+            raise AccountError(
+                f"{stack.name} is between two versions ({stack.status}): mend what `stepwire status {stack.name}` "
+                f"names, and run `aws cloudformation continue-update-rollback --stack-name {stack.name}`; then repeat "
+                "this command"
+            )
+        case _:
+            return
+
+
+def resources_of(calls: Calls, stack: Stack) -> dict[str, tuple[str, str]]:
+    """Return the type and the physical id of each resource, by its name in the template."""
+    pages = calls.pages("cloudformation", "ListStackResources", "NextToken", StackName=stack.stack_id or stack.name)
+    found: list[Any] = [one for page in pages for one in page["StackResourceSummaries"]]
+    return {
+        one["LogicalResourceId"]: (one["ResourceType"], one.get("PhysicalResourceId", ""))
+        for one in found
+        if one.get("ResourceStatus") != "DELETE_COMPLETE"
+    }

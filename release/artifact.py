@@ -1,0 +1,97 @@
+"""The artifact of a release: `stepwire-<version>.zip`, which is all that a deployment needs.
+
+    template.yaml       the template (`template`)
+    files/*.zip         a zip file for each function and layer, for arm64, named after what is in it
+    sbom.cdx.json       what is in the layers (`inventory`)
+    licenses/           the licenses of ours and of what is in the layers
+    release.json        the version, from which it may be reached, and what an idle stack costs
+    SHA256SUMS          the digests of all others
+
+The rule: two builds of a commit give the same bytes, whatever the machine, its Python and its pip.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from release.archive import contents_of, digest_of, write
+from release.inventory import inventory, licenses
+from release.template import folders_of, release_template
+
+PYTHON: Final = "3.13"
+"""The Python of the functions."""
+SUMS: Final = "SHA256SUMS"
+_LONGEST_DIGEST: Final = 16  # digits in the name of a file: enough that no two releases share one
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What was made."""
+
+    file: Path
+    has_bytecode: bool
+    digest: str
+    """SHA-256, in hexadecimal."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is said about a release."""
+
+    version: str
+    oldest: str
+    """The oldest version from which a stack may be upgraded to this one."""
+    dollars: float
+    """What a stack with the defaults costs a month while nobody calls."""
+    more: Mapping[str, float]
+    """What a choice adds to that, by `Parameter=value`."""
+
+
+def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
+    """Write the artifact of a release.
+
+    Args:
+        build: the folder that `sam build` wrote to.
+        project: the folder of the project, with its license.
+        target: the folder to write to.
+        release: what is said about it.
+    """
+    version = release.version
+    folders = folders_of(build)
+    zips = {name: _zipped(folder) for name, folder in folders.items()}
+    files = {name: f"{name}-{digest_of(content)[:_LONGEST_DIGEST]}.zip" for name, content in zips.items()}
+    has_bytecode = any(folders["StepwireLayer"].rglob("*.pyc"))
+    about = {
+        "version": version,
+        "oldest": release.oldest,
+        "python": PYTHON,
+        "bytecode": has_bytecode,
+        "idle": {"dollars": release.dollars, "more": dict(release.more)},
+    }
+    contents = {
+        "template.yaml": release_template(build, files, version).encode(),
+        "release.json": (json.dumps(about, indent=1) + "\n").encode(),
+        "sbom.cdx.json": inventory(folders.values(), version).encode(),
+        **{f"files/{files[name]}": content for name, content in zips.items()},
+        "licenses/stepwire/LICENSE": (project / "LICENSE").read_bytes(),
+        **{f"licenses/{name}": text for name, text in licenses(folders.values()).items()},
+    }
+    file = target / f"stepwire-{version}.zip"
+    target.mkdir(parents=True, exist_ok=True)
+    write(file, {**contents, SUMS: sums_of(contents)})
+    return Artifact(file, has_bytecode, digest_of(file.read_bytes()))
+
+
+def sums_of(contents: Mapping[str, bytes]) -> bytes:
+    """Return the list of the digests of files, as `sha256sum --check` reads it."""
+    return "".join(f"{digest_of(contents[name])}  {name}\n" for name in sorted(contents)).encode()
+
+
+def _zipped(folder: Path) -> bytes:
+    with TemporaryDirectory() as place:
+        file = Path(place) / "made.zip"
+        write(file, contents_of(folder))
+        return file.read_bytes()

@@ -1,0 +1,75 @@
+"""A release, deployed, upgraded and removed by the command alone, on the emulated AWS."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from release import archive
+from release.__main__ import about
+from release.artifact import SUMS, make, sums_of
+from tests.deployed.conftest import ADOPTER_BUILT
+from tests.deployed.emulator import ROOT, Emulator
+from tests.deployed.endpoint import Endpoint
+from tests.deployed.not_served import with_wide_permissions, without_what_is_left_out
+from tests.deployed.stack import aws, build, compile_what_is_registered, deploy, for_the_emulator, look_at
+
+pytestmark = pytest.mark.anyio
+NAME: Final = "released"
+
+
+@pytest.fixture(scope="module")
+def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of this commit, without what the emulator cannot serve (not_served.py)."""
+    folder = tmp_path_factory.mktemp("release")
+    with zipfile.ZipFile(make(built, ROOT, folder, about()).file) as whole:
+        contents = {name: whole.read(name) for name in whole.namelist() if name != SUMS}
+    rest, _ = without_what_is_left_out(with_wide_permissions(yaml.safe_load(contents["template.yaml"])))
+    contents["template.yaml"] = yaml.safe_dump(rest, sort_keys=False).encode()
+    archive.write(folder / "emulated.zip", {**contents, SUMS: sums_of(contents)})
+    return folder / "emulated.zip"
+
+
+def stepwire(emulator: Emulator, *words: str) -> Any:
+    """Run the command in an environment of its own, and return what it prints."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **emulator.credentials}
+    command = [sys.executable, "-m", "stepwire_cli", *words, "--json"]
+    ended = subprocess.run(
+        command, cwd=ROOT / "command", env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return json.loads(ended.stdout.splitlines()[-1]) if ended.stdout else None
+
+
+async def called(endpoint: Endpoint, arguments: Mapping[str, Any]) -> Any:
+    async with endpoint.client() as client:
+        return (await client.call_tool("wait_and_echo", dict(arguments))).structured_content
+
+
+async def test_a_stack_is_deployed_used_upgraded_and_removed(emulator: Emulator, release: Path) -> None:
+    where, sign_in = ("--release", str(release), "--yes"), ("Authorizer=none", "DeletionProtection=false")
+    stepwire(emulator, "deploy", NAME, *sign_in, f"EndpointUrl={emulator.url}/mcp", *where)
+    stack = look_at(NAME, emulator.credentials)
+    adopter, _ = for_the_emulator(build(ROOT, ADOPTER_BUILT, platform="host", template="tests/adopter/template.yaml"))
+    deploy(adopter, {"Endpoint": NAME}, emulator.credentials, name=f"{NAME}-adopter")
+    compile_what_is_registered(stack, emulator.credentials)
+    host = emulator.host_of(stack.named("Api"))
+    endpoint = Endpoint(f"{emulator.url}/mcp", lambda _caller: None, host=host)
+
+    before = await called(endpoint, {"message": "hello", "seconds": 1})
+    stepwire(emulator, "upgrade", NAME, "MostActiveTasks=7", *where)
+    after = await called(endpoint, {"message": "again", "seconds": 1})
+    seen = stepwire(emulator, "status", NAME)
+    stepwire(emulator, "destroy", NAME, "--with-data", "--yes")
+
+    assert (before["message"], after["message"]) == ("hello", "again")
+    assert (seen["version"], seen["alarms"], seen["failures"]) == (about().version, [], [])
+    assert seen["outputs"]["McpEndpoint"] == endpoint.url
+    tables = aws("dynamodb", emulator.credentials).list_tables()["TableNames"]
+    assert not [name for name in tables if name.startswith(f"{NAME}-")]

@@ -1,0 +1,144 @@
+"""The artifact of a release, made of a small build."""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from release.artifact import About, Artifact, make
+from stepwire_cli.deployment.release import opened
+from stepwire_cli.exits import CommandError
+
+ABOUT: Final = About("1.2.0", "1.0.0", 1.87, {"Alarms=all": 2.1})
+TEMPLATE: Final = """
+Transform: AWS::Serverless-2016-10-31
+Metadata: {'AWS::CloudFormation::Interface': {ParameterGroups: []}}
+Parameters: {Alarms: {Type: String, Default: "on", Description: Whether there are alarms.}}
+Resources:
+  McpFunction: {Type: 'AWS::Serverless::Function', Properties: {CodeUri: McpFunction}, Metadata: {SamResourceId: x}}
+  StepwireLayer: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: StepwireLayer}}
+  Fn::Transform: {Name: 'AWS::Include', Parameters: {Location: included.yaml}}
+Outputs: {McpEndpoint: {Value: !Sub "${Api.ApiEndpoint}/mcp"}}
+"""
+RECORD: Final = "Metadata-Version: 2.4\nName: msgspec\nVersion: 0.22.0\nLicense: BSD-3-Clause\n"
+FILES: Final = {
+    "build/template.yaml": TEMPLATE,
+    "build/included.yaml": "Alarm: {Type: 'AWS::CloudWatch::Alarm'}\n",
+    "build/McpFunction/app.py": "x = 1\n",
+    "build/StepwireLayer/python/stepwire/__init__.py": "",
+    "build/StepwireLayer/python/msgspec-0.22.0.dist-info/METADATA": RECORD,
+    "build/StepwireLayer/python/msgspec-0.22.0.dist-info/licenses/LICENSE": "do as you like\n",
+    "LICENSE": "Apache\n",
+}
+BYTECODE: Final = "build/StepwireLayer/python/stepwire/__pycache__/__init__.cpython-313.pyc"
+
+
+def made(folder: Path, files: dict[str, str] = FILES) -> Artifact:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return make(folder / "build", folder, folder / "dist", ABOUT)
+
+
+def contents(artifact: Artifact) -> dict[str, bytes]:
+    with zipfile.ZipFile(artifact.file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_two_builds_of_the_same_files_have_the_same_bytes(tmp_path: Path) -> None:
+    """The second has other times, modes and places, and its files were made in another order."""
+    first = made(tmp_path / "one")
+    before = os.umask(0o077)
+    try:
+        second = made(tmp_path / "deeper" / "two", dict(reversed(FILES.items())))
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "deeper").rglob("*.py"):
+        os.utime(path, (1e9, 1e9))
+    third = made(tmp_path / "deeper" / "two")
+
+    assert {second.digest, third.digest} == {first.digest}
+    assert first.file.read_bytes() == third.file.read_bytes()
+
+
+def test_the_template_needs_neither_this_repository_nor_another_file(tmp_path: Path) -> None:
+    found = contents(made(tmp_path))
+
+    template: dict[str, Any] = yaml.safe_load(found["template.yaml"])
+    (layer,) = (name for name in found if name.startswith("files/StepwireLayer-"))
+    resources = template["Resources"]
+    assert resources["Alarm"] == {"Type": "AWS::CloudWatch::Alarm"}
+    assert resources["StepwireLayer"]["Properties"]["ContentUri"] == {
+        "Bucket": {"Ref": "ArtifactBucket"},
+        "Key": {"Fn::Sub": f"${{ArtifactPrefix}}{layer.removeprefix('files/')}"},
+    }
+    assert "Fn::Transform" not in resources
+    assert "Metadata" not in resources["McpFunction"]
+    assert template["Outputs"]["Version"]["Value"] == "1.2.0"
+    assert template["Parameters"]["Alarms"]["Default"] == "on", "and not true, which YAML 1.1 makes of it"
+
+
+def test_it_says_what_is_in_the_layers_and_under_which_licenses(tmp_path: Path) -> None:
+    found = contents(made(tmp_path))
+
+    (component,) = json.loads(found["sbom.cdx.json"])["components"]
+    assert component["purl"] == "pkg:pypi/msgspec@0.22.0"
+    assert component["licenses"] == [{"license": {"id": "BSD-3-Clause"}}]
+    assert found["licenses/msgspec/LICENSE"] == b"do as you like\n"
+    assert found["licenses/stepwire/LICENSE"] == b"Apache\n"
+
+
+@pytest.mark.parametrize(("files", "has_bytecode"), [(FILES, False), ({**FILES, BYTECODE: "compiled"}, True)])
+def test_it_says_whether_bytecode_is_in_it(tmp_path: Path, files: dict[str, str], has_bytecode: bool) -> None:
+    artifact = made(tmp_path, files)
+
+    assert artifact.has_bytecode is has_bytecode
+    assert json.loads(contents(artifact)["release.json"])["bytecode"] is has_bytecode
+
+
+def test_the_command_opens_it(tmp_path: Path) -> None:
+    release = opened(made(tmp_path).file)
+
+    assert (release.version, release.oldest) == ("1.2.0", "1.0.0")
+    assert release.cost.with_({"Alarms": "all"}) == pytest.approx(3.97)
+    assert sorted(name.partition("-")[0] for name in release.files) == ["McpFunction", "StepwireLayer"]
+
+
+def without_sums(found: dict[str, bytes]) -> None:
+    del found["SHA256SUMS"]
+
+
+def with_another_template(found: dict[str, bytes]) -> None:
+    found["template.yaml"] += b"# and more\n"
+
+
+def with_one_more(found: dict[str, bytes]) -> None:
+    found["files/Another-1.zip"] = b""
+
+
+@pytest.mark.parametrize("change", [without_sums, with_another_template, with_one_more])
+def test_the_command_opens_none_that_was_changed(tmp_path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
+    artifact = made(tmp_path)
+    found = contents(artifact)
+    change(found)
+    with zipfile.ZipFile(tmp_path / "changed.zip", "w") as archive:
+        for name, content in found.items():
+            archive.writestr(name, content)
+
+    with pytest.raises(CommandError, match="damaged"):
+        opened(tmp_path / "changed.zip")
+
+
+def test_the_command_says_that_a_file_is_none(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no zip file")
+
+    with pytest.raises(CommandError, match="no release of Stepwire"):
+        opened(tmp_path / "notes.txt")
+    with pytest.raises(CommandError, match="no such file"):
+        opened(tmp_path / "missing.zip")
