@@ -20,6 +20,7 @@ RUN_AS_SHOWN: Final = {
     ("README.md", ".venv/bin/stepwire"): "tests/docs/test_readme.py",
 }
 _OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
+_RELEASE = "needs an AWS account; tests/deployed/test_release.py deploys a release to the emulated AWS"
 _HANGING = "needs an AWS account; tests/integration/test_operators.py takes the same steps on the local stack"
 # Page and first word of each command that no test can run, with the reason.
 UNTESTABLE: Final = {
@@ -35,6 +36,9 @@ UNTESTABLE: Final = {
         "docs/issuers/README.md",
         "stepwire",
     ): "asks a server by its name; tests/command/test_sign_in.py runs it on the loopback",
+    ("docs/deploying.md", "unzip"): _RELEASE,
+    ("docs/deploying.md", "aws"): _RELEASE,
+    ("docs/deploying.md", ".venv/bin/stepwire"): _RELEASE,
     ("docs/operations.md", "aws"): _OPERATORS,
     ("docs/operations.md", "ask"): _OPERATORS,
     ("docs/operations.md", "ask()"): _OPERATORS,
