@@ -28,7 +28,6 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject, JsonTextError, as_object, load_json, parse, write
 from stepwire.principal import Caller
 from stepwire.protocol.http import (
-    META_KEY,
     METHOD,
     NAME,
     HttpRequest,
@@ -39,10 +38,9 @@ from stepwire.protocol.http import (
     check_parameter_headers,
     check_routing_headers,
     headers_of,
-    idempotency_key,
     parameter_headers,
 )
-from stepwire.protocol.inbound import Inbound, identify, receive
+from stepwire.protocol.inbound import META_KEY, Inbound, Received, admit, identify, receive
 from stepwire.protocol.messages import (
     LEGACY_WITH_TASKS,
     Request,
@@ -177,7 +175,9 @@ def _parameter_headers(text: str) -> None:
 def _idempotency_key(text: str) -> None:
     for headers, meta in (({"idempotency-key": text}, {}), ({}, {META_KEY: text}), ({}, {META_KEY: _value(text)})):
         with suppress(InvalidParams):
-            key = idempotency_key(headers_of(headers), {"_meta": meta})
+            request = Request(1, "tools/call", {"_meta": meta})
+            received = Received(HttpRequest("POST", headers, b"", Caller(OWNER)), headers_of(headers), None)
+            key = admit(Inbound(received, request, LEGACY_WITH_TASKS), request, METHODS)
             assert key is None or (0 < len(key) < 256 and key.isascii())
 
 

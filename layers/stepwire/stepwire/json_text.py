@@ -71,11 +71,11 @@ def examine(text: bytes | str) -> Reading:
         JsonTextError: not UTF-8, not JSON, NaN or an infinity, or nested deeper than about 200 levels.
     """
     if _is_small(text):
-        return _examined(text)
+        return _read(text)
     # Two readers: the first bounds the depth and reports the position of an error; the second sees duplicate keys.
     with _without_collections():
         _check_syntax(text)
-        return _examined(text)
+        return _read(text)
 
 
 @contextmanager
@@ -93,23 +93,19 @@ def _without_collections() -> Generator[None]:
             gc.enable()
 
 
-def _examined(text: bytes | str) -> Reading:
+def _read(text: bytes | str) -> Reading:
+    reading = Reading()
     try:
-        return _read(text if isinstance(text, str) else text.decode())
+        reading.value = json.loads(
+            text if isinstance(text, str) else text.decode(),
+            object_pairs_hook=partial(_members, reading),
+            parse_int=partial(_integer, reading),
+            parse_float=partial(_number, reading),
+            parse_constant=_refuse_constant,
+        )
     except ValueError as error:
         _check_syntax(text)  # has better words for it
         raise JsonTextError(str(error)) from None
-
-
-def _read(text: str) -> Reading:
-    reading = Reading()
-    reading.value = json.loads(
-        text,
-        object_pairs_hook=partial(_members, reading),
-        parse_int=partial(_integer, reading),
-        parse_float=partial(_number, reading),
-        parse_constant=_refuse_constant,
-    )
     return reading
 
 

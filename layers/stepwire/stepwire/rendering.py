@@ -40,6 +40,8 @@ from stepwire.tasks.task import (
 from stepwire.visible_text import visible
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
+_NO_FOLLOW_UPS: Final = FollowUpIds()
+_MILLISECOND: Final = timedelta(milliseconds=1)
 # Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
 # The server's own member of `_meta`, on the result of a call whose workflow is still running.
@@ -76,8 +78,8 @@ def legacy_task(task: Task, at: datetime) -> JsonObject:
     status = "failed" if tool_failed(task.status) else modern_status(task.status)
     return {
         **_task(task, status),
-        "ttl": _milliseconds(task.ttl),
-        "pollInterval": _milliseconds(task.poll_hint(at)),
+        "ttl": task.ttl // _MILLISECOND,
+        "pollInterval": task.poll_hint(at) // _MILLISECOND,
     }
 
 
@@ -85,8 +87,8 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
     """Return a task as 2026-07-28 writes it, without its result, error or input requests (X6)."""
     return {
         **_task(task, modern_status(task.status)),
-        "ttlMs": _milliseconds(task.ttl),
-        "pollIntervalMs": _milliseconds(task.poll_hint(at)),
+        "ttlMs": task.ttl // _MILLISECOND,
+        "pollIntervalMs": task.poll_hint(at) // _MILLISECOND,
     }
 
 
@@ -266,7 +268,7 @@ def status_message(task: Task) -> str | None:
             words = f"{_progress_text(task.progress)}: {words}" if words else _progress_text(task.progress)
         case _:
             pass
-    if not _is_linked(task):
+    if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS:
         return None if words is None else visible(words)[:LONGEST_MESSAGE]
     from stepwire.tasks.follow_ups import link_text  # noqa: PLC0415 - few tasks have links
 
@@ -277,16 +279,12 @@ def status_message(task: Task) -> str | None:
 
 def link_meta(task: Task) -> JsonObject:
     """Return the `_meta` that links a task with the one that it follows and those that follow it; empty without any."""
-    if not _is_linked(task):
+    if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS:
         return {}
     made = {"redrive": task.follow_ups.redrive, "restart": task.follow_ups.restart}
     follow_ups = {means: {"taskId": task_id} for means, task_id in made.items() if task_id is not None}
     follows = {FOLLOWS: {"taskId": task.follows.task_id}} if task.follows else {}
     return {"_meta": {**follows, **({FOLLOW_UPS: follow_ups} if follow_ups else {})}}
-
-
-def _is_linked(task: Task) -> bool:
-    return task.follows is not None or task.follow_ups != FollowUpIds()
 
 
 def _waiting_for(request: InputRequest) -> str:
@@ -305,7 +303,3 @@ def _progress_text(progress: Progress) -> str:
     if progress.total:
         return f"{100 * progress.done / progress.total:.0f}%"
     return f"{progress.done:g} done"
-
-
-def _milliseconds(duration: timedelta) -> int:
-    return duration // timedelta(milliseconds=1)

@@ -9,6 +9,7 @@ import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -60,7 +61,7 @@ def _body(event: dict[str, Any]) -> bytes:
         return body  # not valid base64; the parser refuses it, as it is no JSON either
 
 
-class SignIn(Struct, frozen=True):
+class SignIn(Struct, frozen=True, dict=True):
     """How callers are identified."""
 
     salt: str
@@ -69,6 +70,10 @@ class SignIn(Struct, frozen=True):
     """Whether the endpoint has no authorizer; all callers then share one identity."""
     claims: Sequence[str] = ISSUER_AND_SUBJECT
     """The claims that together identify the caller; `sub|client_id` means the first that is present."""
+
+    @cached_property
+    def _anybody(self) -> Caller:
+        return Caller(principal_of(ANONYMOUS, self.salt))
 
     def caller_of(self, event: Mapping[str, Any]) -> Caller:
         """Return the caller of a request.
@@ -79,7 +84,7 @@ class SignIn(Struct, frozen=True):
             IncompleteIdentity: a required claim is missing.
         """
         if self.is_open:
-            return Caller(principal_of(ANONYMOUS, self.salt))
+            return self._anybody
         authorizer = as_object(event["requestContext"].get("authorizer"))
         token, signature = as_object(authorizer.get("jwt")), as_object(authorizer.get("iam"))
         if claims := as_object(token.get("claims")):
@@ -149,8 +154,8 @@ def _scopes(token: Mapping[str, Any], claims: Mapping[str, Any]) -> frozenset[st
 
     RFC 6749 separates scopes by single spaces. API Gateway writes a list claim as `[a b]`.
     """
-    told: Any = token.get("scopes")
-    listed = [str(scope) for scope in cast(list[Any], told)] if isinstance(told, list) else []
+    required: Any = token.get("scopes")
+    listed = [str(scope) for scope in cast(list[Any], required)] if isinstance(required, list) else []
     text = str(claims.get("scope") or claims.get("scp") or "")
     words = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     return frozenset(listed) | frozenset(filter(None, words.split(" ")))

@@ -30,26 +30,25 @@ class Access(Struct, frozen=True):
 
     def check(self, held: Scopes) -> None:
         """Raise InsufficientScope where a caller may not call at all."""
-        self._check(held, self._needed(()), ())
+        if not self._holds(held, ()):
+            raise self._refusal(held, (), ())
 
     def check_tool(self, tool: Tool, held: Scopes, catalog: Catalog) -> None:
         """Raise InsufficientScope where a caller may not call a tool."""
-        # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
-        known = (scope for other in catalog.in_order for scope in other.scopes)
-        self._check(held, self._needed(tool.scopes), self._needed(known))
+        if not self._holds(held, tool.scopes):
+            # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
+            known = (scope for other in catalog.in_order for scope in other.scopes)
+            raise self._refusal(held, tool.scopes, known)
 
     def allows(self, tool: Tool, held: Scopes) -> bool:
         """Tell whether a caller may call a tool."""
-        return self._holds(held, self._needed(tool.scopes))
+        return self._holds(held, tool.scopes)
 
-    def _holds(self, held: Scopes, needed: tuple[str, ...]) -> bool:
+    def _holds(self, held: Scopes, scopes: tuple[str, ...]) -> bool:
+        needed = [self.prefix + scope for scope in (*self.required, *scopes)]
         return not needed if held is None else held.issuperset(needed)
 
-    def _needed(self, scopes: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.prefix + scope for scope in (*self.required, *scopes)))
-
-    def _check(self, held: Scopes, needed: tuple[str, ...], known: tuple[str, ...]) -> None:
-        if self._holds(held, needed):
-            return
-        kept = (scope for scope in known if scope in (held or ()))
-        raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)
+    def _refusal(self, held: Scopes, scopes: tuple[str, ...], known: Iterable[str]) -> InsufficientScope:
+        named = [self.prefix + scope for scope in (*self.required, *scopes)]
+        kept = [scope for scope in (self.prefix + one for one in (*self.required, *known)) if scope in (held or ())]
+        return InsufficientScope(tuple(dict.fromkeys((*named, *kept))), self.metadata_url)

@@ -24,7 +24,7 @@ from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
-from stepwire.tasks.inputs import FormElicitation
+from stepwire.tasks.inputs import FormElicitation, Mode
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry, Run
 from stepwire.tasks.task import Causes
@@ -48,6 +48,7 @@ OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 REREAD_AFTER: Final = timedelta(seconds=30)
+_NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 _NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
 
 
@@ -198,8 +199,13 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
 
     @property
     def has_card(self) -> bool:
-        """Tell whether a host may show a card of its tasks; a tool that never is a task has none to show."""
-        return self.card and self.task_support is not TaskSupport.FORBIDDEN and not self.is_express
+        """Tell whether a host may show a card of its tasks.
+
+        A tool that never is a task has none to show. A card asks its user, and has no model and no roots, so a tool
+        that needs those has none either.
+        """
+        may_be_task = self.task_support is not TaskSupport.FORBIDDEN and not self.is_express
+        return self.card and may_be_task and _NOT_ON_CARDS.isdisjoint(self.client_capabilities)
 
     @property
     def machines(self) -> tuple[Machine, ...]:

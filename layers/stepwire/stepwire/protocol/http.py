@@ -17,11 +17,12 @@ from typing import Final, cast
 
 from msgspec import Struct, field
 
-from stepwire.errors import HeaderMismatch, InvalidParams
+from stepwire.errors import HeaderMismatch
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
 from stepwire.protocol.messages import Request
 
+JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -41,9 +42,6 @@ _NAME_PARAMETERS: Final = {
 }
 # X25: FastMCP's and MCP Inspector's clients leave Mcp-Name out on tasks/*. A wrong one is refused there all the same.
 _NAME_MAY_BE_ABSENT: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
-META_KEY: Final = "stepwire/idempotencyKey"
-LONGEST_KEY: Final = 255  # characters
-_KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=")
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
 _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
@@ -92,47 +90,33 @@ class RequestHeaders(Struct, frozen=True):
     last_event_id: str | None = None
     idempotency_key: str | None = None
     user_agent: str = ""
-    sent: Mapping[str, str] = field(default_factory=dict[str, str])
-    """All headers, as they were sent."""
+    by_name: Mapping[str, str] = field(default_factory=dict[str, str])
+    """All headers; the names are in lower case."""
 
     def parameter(self, name: str) -> str | None:
         """Return a header Mcp-Param-*; the input schema of the called tool says which there are."""
-        return _value(self.sent, name.lower())
+        return self.by_name.get(name.lower())
 
 
 def headers_of(sent: Mapping[str, str]) -> RequestHeaders:
     """Read the headers of a request, whose names are in lower case. Any value is read; the ladder checks them."""
-    ranges = dict(map(_media_range, (_value(sent, "accept") or "*/*").split(",")))
+    values = {name: value.strip(" \t") for name, value in sent.items()}
+    accepted = _accepted(values.get("accept") or "*/*")
     return RequestHeaders(
-        origin=_value(sent, "origin"),
-        media_type=(_value(sent, "content-type") or "").partition(";")[0].strip().lower(),
-        content_encoding=(_value(sent, "content-encoding") or "identity").lower(),
-        accepts_json=_accepts(ranges, "application/json"),
-        accepts_events=_accepts(ranges, EVENT_STREAM),
-        version=_value(sent, VERSION),
-        method=_value(sent, METHOD),
-        name=_value(sent, NAME),
-        session_id=_value(sent, SESSION),
-        last_event_id=_value(sent, LAST_EVENT_ID),
-        idempotency_key=_value(sent, IDEMPOTENCY_KEY),
-        user_agent=_value(sent, USER_AGENT) or "",
-        sent=sent,
+        origin=values.get("origin"),
+        media_type=values.get("content-type", "").partition(";")[0].strip().lower(),
+        content_encoding=(values.get("content-encoding") or "identity").lower(),
+        accepts_json=JSON in accepted,
+        accepts_events=EVENT_STREAM in accepted,
+        version=values.get(VERSION),
+        method=values.get(METHOD),
+        name=values.get(NAME),
+        session_id=values.get(SESSION),
+        last_event_id=values.get(LAST_EVENT_ID),
+        idempotency_key=values.get(IDEMPOTENCY_KEY),
+        user_agent=values.get(USER_AGENT, ""),
+        by_name=values,
     )
-
-
-def idempotency_key(headers: RequestHeaders, params: JsonObject) -> str | None:
-    """Return the client's key for a call: from its header, or from `_meta` where the client cannot set headers.
-
-    Raises:
-        InvalidParams: the key is malformed, or the two differ.
-    """
-    in_header, in_meta = headers.idempotency_key, as_object(params.get("_meta")).get(META_KEY)
-    if in_header is not None and in_meta is not None and in_header != in_meta:
-        raise InvalidParams(f"The header Idempotency-Key differs from _meta's {META_KEY}.")
-    key = in_meta if in_header is None else in_header
-    if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
-        raise InvalidParams(f"The idempotency key must be 1 to {LONGEST_KEY} printable ASCII characters.")
-    return key
 
 
 def check_routing_headers(headers: RequestHeaders, request: Request) -> None:
@@ -141,13 +125,16 @@ def check_routing_headers(headers: RequestHeaders, request: Request) -> None:
     Raises:
         HeaderMismatch: one is missing, malformed, or differs.
     """
-    _check(METHOD, headers.method, request.method, "the body's method")
+    if headers.method != request.method:
+        raise _mismatch(METHOD, headers.method, "the body's method")
     parameter = _NAME_PARAMETERS.get(request.method)
     if parameter is None or (headers.name is None and request.method in _NAME_MAY_BE_ABSENT):
         return
     expected = request.params.get(parameter)
     if isinstance(expected, str):  # else the method itself reports what is wrong with its parameters
-        _check(NAME, decoded(NAME, headers.name), expected, f"params.{parameter}")
+        name = decoded(NAME, headers.name)
+        if name != expected:
+            raise _mismatch(NAME, name, f"params.{parameter}")
 
 
 def decoded(name: str, value: str | None) -> str | None:
@@ -167,29 +154,22 @@ def decoded(name: str, value: str | None) -> str | None:
         raise HeaderMismatch(f"The header {name} is not base64 of UTF-8 between =?base64? and ?=.") from None
 
 
-def _check(name: str, value: str | None, expected: str, where: str) -> None:
+def _mismatch(name: str, value: str | None, where: str) -> HeaderMismatch:
     if value is None:
-        raise HeaderMismatch(f"The header {name} is missing; it must repeat {where}.")
-    if value != expected:
-        raise HeaderMismatch(f"The header {name} differs from {where}.")
+        return HeaderMismatch(f"The header {name} is missing; it must repeat {where}.")
+    return HeaderMismatch(f"The header {name} differs from {where}.")
 
 
-def _value(sent: Mapping[str, str], name: str) -> str | None:
-    value = sent.get(name)
-    return None if value is None else value.strip(" \t")
-
-
-def _accepts(ranges: Mapping[str, bool], media_type: str) -> bool:
-    # RFC 9110: the most precise range decides.
-    if media_type in ranges:
-        return ranges[media_type]
-    return ranges.get(f"{media_type.partition('/')[0]}/*", ranges.get("*/*", False))
-
-
-def _media_range(part: str) -> tuple[str, bool]:
-    kind, *parameters = part.split(";")
-    weights = (one.strip().lower() for one in parameters)
-    return kind.strip().lower(), not any(_ZERO_WEIGHT.fullmatch(one) for one in weights)
+def _accepted(accept: str) -> list[str]:
+    """Return which types of a response a client accepts; of its media ranges, the most precise decides (RFC 9110)."""
+    ranges: dict[str, bool] = {}
+    for part in accept.split(","):
+        kind, *parameters = part.split(";")
+        is_refused = any(_ZERO_WEIGHT.fullmatch(one.strip().lower()) for one in parameters)
+        ranges[kind.strip().lower()] = not is_refused
+    any_type = ranges.get("*/*", False)
+    types = ((JSON, "application/*"), (EVENT_STREAM, "text/*"))
+    return [one for one, of_its_kind in types if ranges.get(one, ranges.get(of_its_kind, any_type))]
 
 
 # ---------------------------------------------------------------------------------------------------------- Mcp-Param-*

@@ -26,6 +26,7 @@ Requests of both eras, now that their era is known; in the legacy era, HTTP 200 
  17. the method exists in the version; a modern request has passed this as rung 13
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias, cast
 
@@ -44,7 +45,7 @@ from stepwire.errors import (
     UnsupportedProtocolVersion,
 )
 from stepwire.json_text import JsonObject, as_object, is_exact
-from stepwire.protocol.http import HttpRequest, RequestHeaders, check_routing_headers, headers_of, idempotency_key
+from stepwire.protocol.http import HttpRequest, RequestHeaders, check_routing_headers, headers_of
 from stepwire.protocol.messages import (
     ASSUMED_VERSION,
     LEGACY_VERSIONS,
@@ -67,6 +68,10 @@ from stepwire.protocol.sessions import Session, session_of
 LARGEST_BODY: Final = 1_048_576  # bytes
 MOST_BRACKETS: Final = 50_000
 """Objects and lists in a body, each of which costs as much as a hundred characters; brackets in texts count too."""
+
+META_KEY: Final = "stepwire/idempotencyKey"
+LONGEST_KEY: Final = 255  # characters
+_KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
 
 Methods: TypeAlias = Mapping[str, Collection[str]]
 """The names of the methods of each version."""
@@ -187,7 +192,8 @@ def _modern(received: Received, message: Message, meta: JsonObject, methods: Met
         raise HeaderMismatch(f"The header MCP-Protocol-Version must be present and repeat _meta's {META_VERSION}.")
     if version not in MODERN_VERSIONS:  # rung 12
         raise UnsupportedProtocolVersion(version, MODERN_VERSIONS)
-    _check_method(message, version, methods)  # rung 13, A3
+    if message.method not in methods[version]:  # rung 13, A3
+        raise _no_method(message, version)
     check_routing_headers(received.headers, message)  # rung 14
     return Inbound(received, message, version, client_capabilities=cast(JsonObject, capabilities))
 
@@ -199,18 +205,25 @@ def admit(inbound: Inbound, request: Request, methods: Methods) -> str | None:
         InvalidParams: rung 15 or 16 failed.
         MethodNotFound: rung 17 failed.
     """
-    # A user's answers are let through: a wrong one is asked for again.
-    exact = {name: value for name, value in request.params.items() if name != "inputResponses"}
-    if request.inexact is not None and not is_exact(exact):  # rung 15
-        raise InvalidParams(f"The parameters of {request.method[:80]!r} cannot be read exactly: {request.inexact}.")
-    key = idempotency_key(inbound.received.headers, request.params)  # rung 16
-    _check_method(request, inbound.version, methods)  # rung 17
+    if request.inexact is not None:  # rung 15
+        # A user's answers are let through: a wrong one is asked for again.
+        exact = {name: value for name, value in request.params.items() if name != "inputResponses"}
+        if not is_exact(exact):
+            raise InvalidParams(f"The parameters of {request.method[:80]!r} cannot be read exactly: {request.inexact}.")
+    # A client that cannot set headers sends its key in `_meta`.
+    in_header, in_meta = inbound.received.headers.idempotency_key, as_object(request.params.get("_meta")).get(META_KEY)
+    if in_header is not None and in_meta is not None and in_header != in_meta:  # rung 16
+        raise InvalidParams(f"The header Idempotency-Key differs from _meta's {META_KEY}.")
+    key = in_meta if in_header is None else in_header
+    if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
+        raise InvalidParams(f"The idempotency key must be 1 to {LONGEST_KEY} printable ASCII characters.")
+    if request.method not in methods[inbound.version]:  # rung 17
+        raise _no_method(request, inbound.version)
     return key
 
 
-def _check_method(request: Request, version: str, methods: Methods) -> None:
-    if request.method not in methods[version]:
-        raise MethodNotFound(f"The method {request.method[:80]!r} does not exist in {version}.")
+def _no_method(request: Request, version: str) -> MethodNotFound:
+    return MethodNotFound(f"The method {request.method[:80]!r} does not exist in {version}.")
 
 
 def _check_legacy_version(headers: RequestHeaders) -> None:

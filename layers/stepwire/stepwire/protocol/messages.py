@@ -39,6 +39,7 @@ META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 
 MessageId: TypeAlias = str | int
 LONGEST_ID: Final = 256  # characters
+_WRONG_ID: Final = f"The id must be an integer within ±(2^53 - 1), or a string of at most {LONGEST_ID} characters."
 
 
 class Request(Struct, frozen=True):
@@ -111,7 +112,7 @@ def message_of(body: Body) -> Message:
         UnclearId: the id is given twice.
         InvalidRequest: the body is no message, or another key is given twice.
     """
-    reading = body.reading
+    reading, message_id = body.reading, body.message_id
     if reading.duplicate_key is not None:
         kind = UnclearId if reading.top_level_keys.count("id") > 1 else InvalidRequest
         raise kind(f"The body is ambiguous: {reading.duplicate_key}.")
@@ -119,7 +120,7 @@ def message_of(body: Body) -> Message:
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
     if "method" not in value and ("result" in value or "error" in value):
-        return _response_of(value)
+        return _response_of(value, message_id)
     method = value.get("method")
     if not isinstance(method, str) or not method:
         raise InvalidRequest("The message must have a method, a string.")
@@ -128,24 +129,20 @@ def message_of(body: Body) -> Message:
         raise InvalidRequest("params must be an object.")
     if "id" not in value:
         return Notification(method, cast(JsonObject, params))
-    return Request(_message_id(value), method, cast(JsonObject, params), reading.inexact_number)
+    if message_id is None:
+        raise InvalidRequest(_WRONG_ID)
+    return Request(message_id, method, cast(JsonObject, params), reading.inexact_number)
 
 
-def _response_of(value: JsonObject) -> Response:
+def _response_of(value: JsonObject, message_id: MessageId | None) -> Response:
+    names_no_request = "error" in value and "result" not in value and value.get("id") is None
+    if message_id is None and not names_no_request:
+        raise InvalidRequest(_WRONG_ID)
     if "error" in value and "result" not in value:
-        return Response(None if value.get("id") is None else _message_id(value), None)
-    message_id = _message_id(value)
+        return Response(message_id, None)
     if "error" in value or not isinstance(value["result"], dict):
         raise InvalidRequest("A response must have either a result, an object, or an error.")
     return Response(message_id, cast(JsonObject, value["result"]))
-
-
-def _message_id(value: JsonObject) -> MessageId:
-    if not is_id(value.get("id")):
-        raise InvalidRequest(
-            f"The id must be an integer within ±(2^53 - 1), or a string of at most {LONGEST_ID} characters."
-        )
-    return value["id"]
 
 
 def result_text(message_id: MessageId, result: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, field
 
-from stepwire.catalog.tools import Tool
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
 from stepwire.protocol.http import RequestHeaders
@@ -33,7 +32,6 @@ _ROUNDS: Final = "rounds"
 _TAKING_ROUNDS: Final = ("fastmcp",)
 _PYTHON_SDK: Final = "mcp"
 """The name of the Python SDK, in every host that keeps its default."""
-_NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 
 
 class Call(Struct, frozen=True, dict=True):
@@ -98,13 +96,6 @@ class Call(Struct, frozen=True, dict=True):
     def shows_cards(self) -> bool:
         """Whether the client's host shows cards: in this era it says so in this very request, else in its session."""
         return shows_cards(self.client_capabilities, self.query)
-
-    def shows_card(self, tool: Tool) -> bool:
-        """Tell whether the client's host shows a card of this tool's tasks.
-
-        A card asks its user. It has no model and no roots, so a tool that needs those gets none.
-        """
-        return self.shows_cards and tool.has_card and _NOT_ON_CARDS.isdisjoint(tool.client_capabilities)
 
     @cached_property
     def resumes(self) -> Resumes:

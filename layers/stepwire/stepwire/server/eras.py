@@ -116,7 +116,7 @@ def list_legacy_tools(services: Services, call: Call) -> JsonObject:
     """Return a page of tools; with their task support if the version has tasks."""
     page, next_after = _tools_page(services, call)
     with_tasks = call.version == LEGACY_WITH_TASKS
-    shown = [legacy_tool(tool, with_tasks=with_tasks, with_card=call.shows_card(tool)) for tool in page]
+    shown = [legacy_tool(tool, with_tasks=with_tasks, with_card=call.shows_cards and tool.has_card) for tool in page]
     if next_after is None:
         shown += [tool.shown(call.version) for tool in offered_tools(services, call)]
     return {"tools": shown, **next_cursor(next_after)}
@@ -195,7 +195,7 @@ def list_tools(services: Services, call: Call) -> JsonObject:
         modern_tool(
             tool,
             as_task=may_be_tasks and tool.task_support is not TaskSupport.FORBIDDEN,
-            with_card=call.shows_card(tool),
+            with_card=call.shows_cards and tool.has_card,
         )
         for tool in page
     ]

@@ -94,7 +94,7 @@ class ToolRequest(Struct, frozen=True, dict=True):
     @cached_property
     def shows_card(self) -> bool:
         """Whether the client's host shows a card of this tool's tasks."""
-        return self.call.shows_card(self.tool)
+        return self.call.shows_cards and self.tool.has_card
 
 
 class Way(Struct, frozen=True):

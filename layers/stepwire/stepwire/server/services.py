@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct, field
@@ -57,7 +58,7 @@ def is_busy(fault: Exception) -> bool:
     return isinstance(fault, AtQuota | StoreBusy)
 
 
-class Services(Struct, frozen=True):
+class Services(Struct, frozen=True, dict=True):
     """The services and settings that methods use."""
 
     catalog: Catalog
@@ -81,9 +82,10 @@ class Services(Struct, frozen=True):
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
 
-    def now(self) -> datetime:
-        """Return the current time."""
-        return self.operations.recorder.now()
+    @cached_property
+    def now(self) -> Callable[[], datetime]:
+        """Returns the current time."""
+        return self.operations.recorder.now
 
     def permit(self, scopes: Scopes) -> Permit:
         """Return a check that a caller with these scopes may answer the questions of a task.
