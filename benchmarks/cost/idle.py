@@ -14,9 +14,7 @@ from tests.template.chosen import Stack, stack
 HOURS: Final = 730  # of a month
 MOST: Final = {
     "Alarms": "all",
-    "MetricsDashboard": "on",
-    "ToolMetrics": "on",
-    "PlatformLogs": "INFO",
+    "MetricsDashboard": "tools",
     "SnapStart": "PublishedVersions",
 }
 """The parameters with which a stack shows most, and starts fastest."""

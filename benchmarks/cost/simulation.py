@@ -45,11 +45,11 @@ class Assumptions:
     step_functions: float = 0.040  # seconds of a call
     memory: int = 512  # MB; McpMemory
     background_memory: int = 256  # MB of the functions for which no client waits
-    audit_line: int = 230  # bytes, as the functions write them with ToolMetrics=off
+    audit_line: int = 230  # bytes, as the functions write them without metrics by tool
     polls_per_line: int = 20  # POLLS_PER_LOG_LINE
     access_line: int = 220  # bytes that API Gateway logs for a request
     platform_lines: int = (
-        0  # bytes that Lambda itself logs for an invocation: none that succeeded, with PlatformLogs=WARN
+        0  # bytes that Lambda itself logs for an invocation: none that succeeded, with MetricsDashboard=off
     )
     state_after: float = 60  # seconds; STATE_AFTER_SECONDS
     inline_wait: float = 2  # seconds; INLINE_WAIT_SECONDS

@@ -26,13 +26,13 @@ CLIENTS: Final = (
 )
 RATES: Final = (10, 1_000, 100_000)  # tasks an hour
 PEAK: Final = 3  # times the average
-METRICS_OF_A_TOOL: Final = 17  # at most, with ToolMetrics=on
+METRICS_OF_A_TOOL: Final = 17  # at most, with MetricsDashboard=tools
 METRICS_IN_USE: Final = 1  # FoundByChecks, which has data in each hour in which a task ends
 WITH_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
     "the defaults": {},
     "`POLLS_PER_LOG_LINE=1`": {"polls_per_line": 1},
-    "`PlatformLogs=INFO`": {"platform_lines": 600},
-    "`ToolMetrics=on`, the bytes of its lines": {"audit_line": 400},
+    "`MetricsDashboard=on`, Lambda's lines": {"platform_lines": 600},
+    "`MetricsDashboard=tools`, the bytes of its lines": {"audit_line": 400, "platform_lines": 600},
     "`McpMemory=256`": {"memory": 256},
     "`McpMemory=1024`": {"memory": 1024},
     "`STATE_AFTER_SECONDS=0`": {"state_after": 0},

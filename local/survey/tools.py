@@ -59,7 +59,7 @@ def _without_end(world: World, tools: Iterable[_Tool]) -> list[str]:
             which = "" if len(missing) == len(ENDS) else f" where it is {' or '.join(missing)}"
             lines.append(
                 f"{tasks.names_of_target(arn)[0]}: no rule reports its end{which}; "
-                "a poll after RepairAfterSeconds or the sweep finds it"
+                "a poll a minute later or the sweep finds it"
             )
     return lines
 

@@ -28,7 +28,7 @@ TOOLS: Final = ("get_quote", EACH)
 def stack() -> Iterator[Deployed]:
     """The root template and the examples. No status event arrives, so only the actions of a test call AWS."""
     calls = AwsCalls()
-    settings = {"WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off", "RepairAfterSeconds": "600"}
+    settings = {"WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off", "REPAIR_AFTER_SECONDS": "600"}
     settings["MostActiveTasks"] = "3"
     served = LocalStack(ROOT / "template.yaml", others=[EXAMPLES], events=never, parameters=settings, instances=1)
     with served as stack, calls.of_handlers():

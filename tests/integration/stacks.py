@@ -205,7 +205,7 @@ def deployed(
 def deployed_without_events() -> Generator[Deployed]:
     """Run the root template. No status event arrives and no response waits, so only requests call AWS."""
     no_waiting = {"WaitSeconds": "0", "INLINE_WAIT_SECONDS": "0", "HOLD_SECONDS": "0"}
-    template, more = ROOT / "template.yaml", {"RepairAfterSeconds": "600", "STATE_AFTER_SECONDS": "0"}
+    template, more = ROOT / "template.yaml", {"REPAIR_AFTER_SECONDS": "600", "STATE_AFTER_SECONDS": "0"}
     with deployed(template, never, **no_waiting, **more) as stack:
         yield stack
 

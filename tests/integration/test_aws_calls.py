@@ -27,7 +27,9 @@ Client = LegacyClient | ModernClient
 def stack() -> Iterator[Deployed]:
     """The root template. No status event arrives, so only requests call AWS."""
     many = {"MostActiveTasks": "500"}  # all tasks of these tests stay active
-    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600", **many, **SIGN_IN) as stack:
+    with deployed(
+        ROOT / "template.yaml", never, WaitSeconds="0", REPAIR_AFTER_SECONDS="600", **many, **SIGN_IN
+    ) as stack:
         yield stack
 
 
@@ -40,7 +42,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack in which every task is overdue after a second, the shortest interval that the template allows."""
-    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "STATE_AFTER_SECONDS": "0"}
+    no_waiting = {"WaitSeconds": "0", "REPAIR_AFTER_SECONDS": "1", "STATE_AFTER_SECONDS": "0"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **no_waiting) as stack:
         yield stack
 

@@ -114,7 +114,12 @@ def clock() -> Clock:
 def stack(clock: Clock) -> Iterator[Watched]:
     """The root template. No status event arrives by itself; every task is overdue after a second."""
     calls = list[Call]()
-    impatient = {"WaitSeconds": "0", "INLINE_WAIT_SECONDS": "0", "RepairAfterSeconds": "1", "STATE_AFTER_SECONDS": "1"}
+    impatient = {
+        "WaitSeconds": "0",
+        "INLINE_WAIT_SECONDS": "0",
+        "REPAIR_AFTER_SECONDS": "1",
+        "STATE_AFTER_SECONDS": "1",
+    }
     parameters = {**impatient, **SIGN_IN, "EventBus": "default", "Events": "on"}
     with watched(calls.append), deployed(ROOT / "template.yaml", never, 1, clock, **parameters) as made:
         yield Watched(made, calls)

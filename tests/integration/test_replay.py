@@ -30,7 +30,7 @@ ENDED = "Step Functions Execution Status Change"
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template, where EventBridge and the stream deliver nothing."""
-    quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "STATE_AFTER_SECONDS": "0", "EventBus": "default"}
+    quiet = {"WaitSeconds": "0", "REPAIR_AFTER_SECONDS": "3600", "STATE_AFTER_SECONDS": "0", "EventBus": "default"}
     with deployed(ROOT / "template.yaml", never, Events="on", **quiet) as stack:
         for mapping in stack.stack.deployments[0].world.mappings:
             mapping.stop()

@@ -12,13 +12,14 @@ from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import FOLDER, recorded
 from tests.template.document import FUNCTION, resources
 
+RECORDED_PREFIX: Final = "sw-"
 MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"
 
 
 @pytest.fixture(scope="module")
 def stacks() -> Iterator[dict[bool, Deployed]]:
     """The whole root template, with and without sign-in."""
-    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ExecutionPrefix": "sw-"}
+    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default"}
     with (
         deployed(template, never, Events="on", **parameters) as anybody,
         deployed(template, never, Events="on", **parameters, **SIGN_IN) as guarded,
@@ -37,9 +38,10 @@ def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
 
 
 def of_the_stack(stack: LocalStack, recording: dict[str, Any]) -> dict[str, Any]:
-    """Replace the state machine in recorded events with that of the stack, the only one that its roles may access."""
-    ours = stack.physical_ids["WaitAndEcho"]
-    text = json.dumps(recording).replace(MACHINE, ours)
+    """Replace what is of another stack in recorded events: the state machine, and the start of executions' names."""
+    ours, names = stack.physical_ids["WaitAndEcho"], stack.physical_ids["ExecutionNames"]
+    prefix = stack.client("ssm").get_parameter(Name=names)["Parameter"]["Value"]
+    text = json.dumps(recording).replace(MACHINE, ours).replace(RECORDED_PREFIX, prefix)
     return json.loads(
         text.replace(MACHINE.replace("stateMachine", "execution"), ours.replace("stateMachine", "execution"))
     )

@@ -21,7 +21,7 @@ MINUTES = INTERVAL.total_seconds() / 60
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template, where no status event arrives and no reader checks the execution."""
-    rare = {"RepairAfterSeconds": "3600", "STATE_AFTER_SECONDS": "0"}
+    rare = {"REPAIR_AFTER_SECONDS": "3600", "STATE_AFTER_SECONDS": "0"}
     with deployed(ROOT / "template.yaml", never, WaitSeconds="0", **rare) as stack:
         yield stack
 

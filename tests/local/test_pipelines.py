@@ -179,14 +179,14 @@ async def test_a_state_machine_of_another_account_is_served_by_a_stub(tmp_path: 
     template = beside(tmp_path, **resources)
     answer = stub(tmp_path, "foreign.json", {"Throw": {"Error": "Bank.Closed", "Cause": "holiday"}})
     settings: Json = {"stubs": [(FOREIGN, answer)], "parameters": {"WorkflowRoleArns": FOREIGN_ROLE}}
-    settings["parameters"] |= {"RepairAfterSeconds": "1"}
+    settings["parameters"] |= {"REPAIR_AFTER_SECONDS": "1"}
 
     with served(template, **settings) as stack:
         errors = [await called(stack.url, name) for name in arns]
         faults = stack.faults
 
     assert ["Bank.Closed: holiday" in error for error in errors] == [True] * 3, errors
-    assert faults == ("Foreign: no rule reports its end; a poll after RepairAfterSeconds or the sweep finds it",)
+    assert faults == ("Foreign: no rule reports its end; a poll a minute later or the sweep finds it",)
 
 
 @pytest.mark.long

@@ -156,12 +156,10 @@ def test_progress_of_executions_with_the_endpoint_s_prefix_is_reported() -> None
     ("given", "prefix"),
     [
         ({}, "sw0a1b2c3d-"),
-        ({"PrincipalSalt": "our-tasks"}, "sw0a1b2c3d-"),
         (
             {"PrincipalSalt": f"arn:aws:cloudformation:eu-central-1:{'1' * 12}:stack/old/51af3dc0-{'a' * 27}"},
             "sw51af3dc0-",
         ),
-        ({"ExecutionPrefix": "mine-"}, "mine-"),
     ],
 )
 def test_executions_are_named_after_the_stack_or_the_stack_that_it_replaces(given: dict[str, str], prefix: str) -> None:

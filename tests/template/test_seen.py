@@ -210,7 +210,7 @@ def test_every_metric_that_we_count_is_shown(
 
     # These are questions for the log: who fetched a result, who cancelled, who answered on a card, which client resumes
     # a response, what is retried, what an operator continued. Refusals are shown as a metric of the log, which needs no
-    # ToolMetrics.
+    # MetricsDashboard=tools.
     of_the_log = {"Retrieved", "CancelRequests", "CardAnswers", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
     assert counted - looked_at == of_the_log
 

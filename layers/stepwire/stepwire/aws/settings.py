@@ -86,7 +86,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
         patience=_patience(environment),
         intervals=Intervals(
-            repair=_seconds(environment, "REPAIR_AFTER_SECONDS"),
+            repair=_seconds(environment, "REPAIR_AFTER_SECONDS", Intervals().repair),
             state=_seconds(environment, "STATE_AFTER_SECONDS", Intervals().state),
         ),
         resuming=_resuming(environment),
