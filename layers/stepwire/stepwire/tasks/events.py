@@ -1,7 +1,7 @@
 """Task events: facts about a task that are already true. `lifecycle.advance` decides what each changes.
 
 Not to be confused with `background.execution_events` (what Step Functions reports), `background.status_changes` (what
-Stepwire publishes) and `aws.workflows.status_events` (EventBridge's JSON).
+Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
 """
 
 from collections.abc import Mapping
