@@ -32,6 +32,7 @@ from stepwire.protocol.http import (
     NAME,
     HttpRequest,
     ParameterHeader,
+    RoutedName,
     ServerSentEvent,
     body_of,
     check_annotations,
@@ -68,7 +69,7 @@ from stepwire.protocol.tokens import (
     wrap,
 )
 from stepwire.server.call import Call
-from stepwire.server.eras import METHODS
+from stepwire.server.eras import METHODS, SERVED
 from stepwire.tasks.ids import (
     TaskKey,
     created_at_of,
@@ -147,16 +148,16 @@ def _inbound(text: str) -> None:
         return
     with suppress(ProtocolError):
         received = receive(HttpRequest("POST", headers, _octets(body), Caller(OWNER)), {ALLOWED_ORIGIN})
-        assert isinstance(identify(received, Access().check, METHODS), Inbound)
+        assert isinstance(identify(received, Access().check, SERVED), Inbound)
 
 
 def _name_header(text: str) -> None:
     """M14: a header can carry any name; any header is refused or decoded to its exact name."""
     request = Request(1, "tools/call", {"name": text})
     with suppress(HeaderMismatch):
-        check_routing_headers(headers_of({METHOD: "tools/call", NAME: text}), request)
+        check_routing_headers(headers_of({METHOD: "tools/call", NAME: text}), request, RoutedName("name"))
     if _is_whole(text):
-        check_routing_headers(headers_of({METHOD: "tools/call", NAME: header_value(text)}), request)
+        check_routing_headers(headers_of({METHOD: "tools/call", NAME: header_value(text)}), request, RoutedName("name"))
 
 
 def _parameter_headers(text: str) -> None:
@@ -177,7 +178,7 @@ def _idempotency_key(text: str) -> None:
         with suppress(InvalidParams):
             request = Request(1, "tools/call", {"_meta": meta})
             received = Received(HttpRequest("POST", headers, b"", Caller(OWNER)), headers_of(headers), None)
-            key = admit(Inbound(received, request, LEGACY_WITH_TASKS), request, METHODS)
+            key = admit(Inbound(received, request, LEGACY_WITH_TASKS, meta), request, SERVED)
             assert key is None or (0 < len(key) < 256 and key.isascii())
 
 
@@ -247,7 +248,7 @@ def _milliseconds(text: str) -> None:
 
 
 def _trace(text: str) -> None:
-    header = trace_header_of({"_meta": {"traceparent": text}})
+    header = trace_header_of({"traceparent": text})
     assert header is None or _TRACE.fullmatch(header)
 
 

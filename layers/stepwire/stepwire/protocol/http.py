@@ -32,16 +32,6 @@ IDEMPOTENCY_KEY: Final = "idempotency-key"
 LAST_EVENT_ID: Final = "last-event-id"
 USER_AGENT: Final = "user-agent"
 
-# The parameter that Mcp-Name repeats, for each method that has one.
-_NAME_PARAMETERS: Final = {
-    "tools/call": "name",
-    "resources/read": "uri",
-    "tasks/get": "taskId",
-    "tasks/update": "taskId",
-    "tasks/cancel": "taskId",
-}
-# X25: FastMCP's and MCP Inspector's clients leave Mcp-Name out on tasks/*. A wrong one is refused there all the same.
-_NAME_MAY_BE_ABSENT: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=")
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
 _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
@@ -67,6 +57,14 @@ class HttpResponse(Struct, frozen=True):
     status: int
     body: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class RoutedName(Struct, frozen=True):
+    """What Mcp-Name repeats of a method's parameters."""
+
+    parameter: str
+    may_be_absent: bool = False
+    """Whether the header may be left out; a wrong one is refused all the same."""
 
 
 class RequestHeaders(Struct, frozen=True):
@@ -119,22 +117,21 @@ def headers_of(sent: Mapping[str, str]) -> RequestHeaders:
     )
 
 
-def check_routing_headers(headers: RequestHeaders, request: Request) -> None:
-    """Compare Mcp-Method and Mcp-Name with the body.
+def check_routing_headers(headers: RequestHeaders, request: Request, routed: RoutedName | None) -> None:
+    """Compare Mcp-Method, and Mcp-Name where the method has one, with the body.
 
     Raises:
         HeaderMismatch: one is missing, malformed, or differs.
     """
     if headers.method != request.method:
         raise _mismatch(METHOD, headers.method, "the body's method")
-    parameter = _NAME_PARAMETERS.get(request.method)
-    if parameter is None or (headers.name is None and request.method in _NAME_MAY_BE_ABSENT):
+    if routed is None or (headers.name is None and routed.may_be_absent):
         return
-    expected = request.params.get(parameter)
+    expected = request.params.get(routed.parameter)
     if isinstance(expected, str):  # else the method itself reports what is wrong with its parameters
         name = decoded(NAME, headers.name)
         if name != expected:
-            raise _mismatch(NAME, name, f"params.{parameter}")
+            raise _mismatch(NAME, name, f"params.{routed.parameter}")
 
 
 def decoded(name: str, value: str | None) -> str | None:

@@ -28,7 +28,7 @@ Requests of both eras, now that their era is known; in the legacy era, HTTP 200 
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct, field
 
@@ -45,7 +45,7 @@ from stepwire.errors import (
     UnsupportedProtocolVersion,
 )
 from stepwire.json_text import JsonObject, as_object, is_exact
-from stepwire.protocol.http import HttpRequest, RequestHeaders, check_routing_headers, headers_of
+from stepwire.protocol.http import HttpRequest, RequestHeaders, RoutedName, check_routing_headers, headers_of
 from stepwire.protocol.messages import (
     ASSUMED_VERSION,
     LEGACY_VERSIONS,
@@ -73,8 +73,14 @@ META_KEY: Final = "stepwire/idempotencyKey"
 LONGEST_KEY: Final = 255  # characters
 _KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
 
-Methods: TypeAlias = Mapping[str, Collection[str]]
-"""The names of the methods of each version."""
+
+class Served(Struct, frozen=True):
+    """What the methods of a server are called."""
+
+    methods: Mapping[str, Collection[str]]
+    """Their names, for each version."""
+    routed_names: Mapping[str, RoutedName]
+    """What Mcp-Name repeats, for each method that has it."""
 
 
 class Received(Struct, frozen=True):
@@ -97,6 +103,8 @@ class Inbound(Struct, frozen=True):
     received: Received
     message: Message | Resumption
     version: str
+    meta: JsonObject = field(default_factory=dict[str, Any])
+    """The `_meta` of its parameters."""
     session: Session = field(default_factory=Session)
     """Legacy: what the client declared with `initialize`."""
     client_capabilities: JsonObject = field(default_factory=dict[str, Any])
@@ -145,13 +153,13 @@ def _check_transfer(headers: RequestHeaders, body_bytes: int) -> None:
         raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
 
 
-def identify(received: Received, check_scopes: Callable[[frozenset[str] | None], None], methods: Methods) -> Inbound:
+def identify(received: Received, check_scopes: Callable[[frozenset[str] | None], None], served: Served) -> Inbound:
     """Climb rungs 5 to 14: read the message, and find its era.
 
     Args:
         received: the request.
         check_scopes: raises InsufficientScope where the caller may not call at all.
-        methods: of every version that is served.
+        served: the methods that there are.
 
     Raises:
         ProtocolError: a rung failed; the kind says which.
@@ -160,31 +168,31 @@ def identify(received: Received, check_scopes: Callable[[frozenset[str] | None],
     headers, body = received.headers, received.body
     if body is None:
         session = session_of(headers.session_id)  # rung 9
-        return _legacy(received, Resumption(headers.last_event_id or ""), session)
+        return _legacy(received, Resumption(headers.last_event_id or ""), {}, session)
     message = message_of(body)  # rung 6
     meta = {} if isinstance(message, Response) else as_object(message.params.get("_meta"))
     has_modern_meta = META_VERSION in meta or META_CAPABILITIES in meta
     if has_modern_meta or (headers.version in MODERN_VERSIONS and not _is_initialize(message)):  # rung 7
-        return _modern(received, message, meta, methods)
+        return _modern(received, message, meta, served)
     if _is_initialize(message):
-        return Inbound(received, message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
+        return Inbound(received, message, LEGACY_VERSIONS[0], meta)  # its parameters name the version, not its headers
     _check_legacy_version(headers)  # rung 8
-    return _legacy(received, message, session_of(headers.session_id))  # rung 9
+    return _legacy(received, message, meta, session_of(headers.session_id))  # rung 9
 
 
-def _legacy(received: Received, message: Message | Resumption, session: Session) -> Inbound:
+def _legacy(received: Received, message: Message | Resumption, meta: JsonObject, session: Session) -> Inbound:
     # L3: the negotiated version decides; one client sends another version in its headers.
     agreed = session.version if session.version in LEGACY_VERSIONS else None
     version = agreed or received.headers.version or ASSUMED_VERSION
-    return Inbound(received, message, version, session, session.capabilities)
+    return Inbound(received, message, version, meta, session, session.capabilities)
 
 
-def _modern(received: Received, message: Message, meta: JsonObject, methods: Methods) -> Inbound:
+def _modern(received: Received, message: Message, meta: JsonObject, served: Served) -> Inbound:
     if isinstance(message, Response):
         raise InvalidRequest("In this protocol version the server sends no requests, so it accepts no responses.")
     if isinstance(message, Notification):
         # M6: clients of this era send no notification that means anything; any is accepted and ignored.
-        return Inbound(received, message, MODERN_VERSIONS[0])
+        return Inbound(received, message, MODERN_VERSIONS[0], meta)
     version, capabilities = meta.get(META_VERSION), meta.get(META_CAPABILITIES)
     if not isinstance(version, str) or not isinstance(capabilities, dict):  # rung 10
         raise InvalidParams(f"params._meta must have {META_VERSION} (a string) and {META_CAPABILITIES} (an object).")
@@ -192,13 +200,13 @@ def _modern(received: Received, message: Message, meta: JsonObject, methods: Met
         raise HeaderMismatch(f"The header MCP-Protocol-Version must be present and repeat _meta's {META_VERSION}.")
     if version not in MODERN_VERSIONS:  # rung 12
         raise UnsupportedProtocolVersion(version, MODERN_VERSIONS)
-    if message.method not in methods[version]:  # rung 13, A3
+    if message.method not in served.methods[version]:  # rung 13, A3
         raise _no_method(message, version)
-    check_routing_headers(received.headers, message)  # rung 14
-    return Inbound(received, message, version, client_capabilities=cast(JsonObject, capabilities))
+    check_routing_headers(received.headers, message, served.routed_names.get(message.method))  # rung 14
+    return Inbound(received, message, version, meta, client_capabilities=cast(JsonObject, capabilities))
 
 
-def admit(inbound: Inbound, request: Request, methods: Methods) -> str | None:
+def admit(inbound: Inbound, request: Request, served: Served) -> str | None:
     """Climb rungs 15 to 17, and return the call's idempotency key.
 
     Raises:
@@ -211,13 +219,13 @@ def admit(inbound: Inbound, request: Request, methods: Methods) -> str | None:
         if not is_exact(exact):
             raise InvalidParams(f"The parameters of {request.method[:80]!r} cannot be read exactly: {request.inexact}.")
     # A client that cannot set headers sends its key in `_meta`.
-    in_header, in_meta = inbound.received.headers.idempotency_key, as_object(request.params.get("_meta")).get(META_KEY)
+    in_header, in_meta = inbound.received.headers.idempotency_key, inbound.meta.get(META_KEY)
     if in_header is not None and in_meta is not None and in_header != in_meta:  # rung 16
         raise InvalidParams(f"The header Idempotency-Key differs from _meta's {META_KEY}.")
     key = in_meta if in_header is None else in_header
     if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
         raise InvalidParams(f"The idempotency key must be 1 to {LONGEST_KEY} printable ASCII characters.")
-    if request.method not in methods[inbound.version]:  # rung 17
+    if request.method not in served.methods[inbound.version]:  # rung 17
         raise _no_method(request, inbound.version)
     return key
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, TypeGuard, cast
 from msgspec import Struct
 
 from stepwire.errors import InvalidCursor, InvalidParams, InvalidRequest, ParseError, ProtocolError, UnclearId
-from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, Reading, as_object, examine, write
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, Reading, examine, write
 
 MODERN_VERSIONS: Final = ("2026-07-28",)
 # Newest first; only the first has tasks.
@@ -116,7 +116,7 @@ def message_of(body: Body) -> Message:
     if reading.duplicate_key is not None:
         kind = UnclearId if reading.top_level_keys.count("id") > 1 else InvalidRequest
         raise kind(f"The body is ambiguous: {reading.duplicate_key}.")
-    value = as_object(reading.value)
+    value = cast(JsonObject, reading.value)
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
     if "method" not in value and ("result" in value or "error" in value):
@@ -249,15 +249,15 @@ def next_cursor(after: str | None) -> JsonObject:
     return {} if after is None else {"nextCursor": base64.urlsafe_b64encode(after.encode()).decode().rstrip("=")}
 
 
-def progress_token_of(params: JsonObject) -> MessageId | None:
+def progress_token_of(meta: JsonObject) -> MessageId | None:
     """Return the token for notifications of progress; None if the client wants none."""
-    token = as_object(params.get("_meta")).get("progressToken")
+    token = meta.get("progressToken")
     return token if is_id(token) else None
 
 
-def trace_header_of(params: JsonObject) -> str | None:
+def trace_header_of(meta: JsonObject) -> str | None:
     """Return the X-Ray trace header for the execution that a request starts; None without a valid traceparent."""
-    traceparent = as_object(params.get("_meta")).get("traceparent")
+    traceparent = meta.get("traceparent")
     found = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
     if found is None or _ZEROS.fullmatch(found[1] + found[2]) or _ZEROS.fullmatch(found[3]):
         return None

@@ -39,6 +39,8 @@ class Call(Struct, frozen=True, dict=True):
 
     caller: Caller
     params: JsonObject
+    meta: JsonObject = field(default_factory=dict[str, Any])
+    """The `_meta` of the parameters."""
     message_id: MessageId = 0
     version: str = ""
     """The protocol version that the client speaks."""
@@ -122,7 +124,7 @@ class Call(Struct, frozen=True, dict=True):
     @property
     def _name(self) -> Json:
         """The name of a client of 2026-07-28, as it sent it in this request."""
-        return as_object(as_object(self.params.get("_meta")).get(META_CLIENT)).get("name")
+        return as_object(self.meta.get(META_CLIENT)).get("name")
 
     def is_followed(self, *, as_task: bool = False) -> bool:
         """Tell whether questions reach the client: it polls its task, takes rounds, or resumes its response."""

@@ -102,10 +102,10 @@ def _new_call(request: ToolRequest, complete: JsonObject, way: Way) -> ToolCall:
         way.ttl_ms,
         Origin(
             modes_for(request, is_asked=followed),
-            progress_token_of(call.params) if gets_progress else None,
+            progress_token_of(call.meta) if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
         ),
-        trace_header_of(call.params),
+        trace_header_of(call.meta),
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,

@@ -17,7 +17,8 @@ from stepwire.catalog.tools import NAME_PATTERN, REREAD_AFTER, TaskSupport, Tool
 from stepwire.engine.idempotency import Begun
 from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
 from stepwire.json_text import JsonObject, as_object
-from stepwire.protocol.http import check_parameter_headers
+from stepwire.protocol.http import RoutedName, check_parameter_headers
+from stepwire.protocol.inbound import Served
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     LEGACY_WITH_TASKS,
@@ -256,3 +257,5 @@ METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
     }
 )
 """The methods of each version: the era's own, and those of the extensions."""
+_ROUTED_NAMES: Final = [{"tools/call": RoutedName("name")}, *(one.routed_names for one in EXTENSIONS)]
+SERVED: Final = Served(METHODS, {name: routed for names in _ROUTED_NAMES for name, routed in names.items()})

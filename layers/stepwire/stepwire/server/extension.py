@@ -17,6 +17,7 @@ from stepwire.catalog.tools import Confirmation, Tool
 from stepwire.engine.idempotency import Begun
 from stepwire.engine.operations import ToolCall
 from stepwire.json_text import JsonObject, write
+from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS, Response
 from stepwire.server.call import Call, Reply
 from stepwire.server.services import Services
@@ -137,6 +138,8 @@ class Extension(Struct, frozen=True):
 
     methods: Mapping[str, Mapping[str, Method]] = MappingProxyType({})
     """The methods that it adds to each version."""
+    routed_names: Mapping[str, RoutedName] = MappingProxyType({})
+    """What the header Mcp-Name repeats of the parameters of those methods."""
     capabilities: Callable[[Services, Call], JsonObject] | None = None
     """Returns what it adds to the server's capabilities, for the client that asks, in the version agreed on."""
     tool_names: frozenset[str] = frozenset()

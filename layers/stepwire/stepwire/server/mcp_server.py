@@ -40,7 +40,7 @@ from stepwire.protocol.messages import (
 from stepwire.rendering import complete_result
 from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
 from stepwire.server.composition import EXTENSIONS, own_tool
-from stepwire.server.eras import METHODS
+from stepwire.server.eras import METHODS, SERVED
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
 
@@ -61,7 +61,7 @@ class McpServer(Struct, frozen=True):
         inbound: Inbound | None = None
         try:
             received = receive(request, self.allowed_origins)
-            inbound = identify(received, self.services.access.check, METHODS)
+            inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound)
             answer = partial(self._answer, message, call)
             return self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
@@ -154,12 +154,13 @@ def _call_of(inbound: Inbound) -> Call:
     return Call(
         caller=received.http.caller,
         params=message.params if isinstance(message, Request | Notification) else {},
+        meta=inbound.meta,
         message_id=message.id if is_request else 0,
         version=inbound.version,
         is_modern=inbound.version in MODERN_VERSIONS,
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
-        idempotency_key=admit(inbound, message, METHODS) if is_request else None,
+        idempotency_key=admit(inbound, message, SERVED) if is_request else None,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,

@@ -171,7 +171,7 @@ class Rounds(Struct, frozen=True, dict=True):
 
     def _progress_notes(self, seen: list[Task], progress_sent: float) -> tuple[list[ServerSentEvent], float]:
         """Return notifications of progress not sent in any round yet, and the progress that is sent with them."""
-        token = progress_token_of(self.call.params)
+        token = progress_token_of(self.call.meta)
         notes: list[ServerSentEvent] = []
         if token is None or not self.call.headers.accepts_events:
             return notes, progress_sent

@@ -21,7 +21,7 @@ from stepwire.errors import (
     UnknownTask,
 )
 from stepwire.json_text import Json, JsonObject
-from stepwire.protocol.http import ServerSentEvent, body_of
+from stepwire.protocol.http import RoutedName, ServerSentEvent, body_of
 from stepwire.protocol.messages import (
     LEGACY_WITH_TASKS,
     META_SUBSCRIPTION,
@@ -125,7 +125,7 @@ def listen(services: Services, call: Call) -> Stream:
 
 def _check_declared(call: Call) -> None:
     """X24: refuse a client that does not declare the extension before anything is read from the store."""
-    if not call.declares_tasks:
+    if not call.asks_for_task:
         raise MissingClientCapability(f"This method needs the client extension {TASKS_EXTENSION}.", TASKS_CAPABILITY)
 
 
@@ -293,8 +293,12 @@ def _task_handle(request: ToolRequest, begun: Begun) -> JsonObject:
     return mark_repeated(result, is_repeat=begun.is_repeat)
 
 
+# X25: FastMCP's and MCP Inspector's clients leave Mcp-Name out on tasks/*.
+_NAMED_BY_TASK: Final = RoutedName("taskId", may_be_absent=True)
+_ROUTED_NAMES: Final = {f"tasks/{verb}": _NAMED_BY_TASK for verb in ("get", "update", "cancel")}
 TASKS: Final = Extension(
     {LEGACY_WITH_TASKS: _LEGACY, **dict.fromkeys(MODERN_VERSIONS, _MODERN)},
+    _ROUTED_NAMES,
     _capabilities,
     intercept=_intercept,
 )

@@ -11,6 +11,7 @@ from typing import Final
 from stepwire.catalog.tools import CARD_TOOLS
 from stepwire.engine.idempotency import Begun
 from stepwire.json_text import JsonObject
+from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import UI_EXTENSION
 from stepwire.rendering import mark_repeated
 from stepwire.server.call import Call, Reply
@@ -55,6 +56,7 @@ _NAMES: Final = ("resources/list", "resources/read", "resources/templates/list")
 _METHODS: Final = MappingProxyType({name: partial(_resources, name) for name in _NAMES})
 CARDS: Final = Extension(
     dict.fromkeys(ALL_VERSIONS, _METHODS),
+    MappingProxyType({"resources/read": RoutedName("uri")}),
     _capabilities,
     CARD_TOOLS,
     _tools,

@@ -34,4 +34,4 @@ def _answered(method: str, services: Services, call: Call) -> Reply:
 
 _NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in _NAMES})
-EVENTS: Final = Extension(dict.fromkeys(ALL_VERSIONS, _METHODS), _capabilities)
+EVENTS: Final = Extension(dict.fromkeys(ALL_VERSIONS, _METHODS), capabilities=_capabilities)
