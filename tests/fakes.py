@@ -44,7 +44,7 @@ class FixedClock:
         """Called at the end of each sleep, to simulate what happened meanwhile."""
 
     def now(self) -> datetime:
-        return self.time
+        return self.time.replace(microsecond=self.time.microsecond // 1000 * 1000)
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta
-from inspect import unwrap
+from datetime import UTC, datetime, timedelta, tzinfo
+from types import SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -34,6 +34,9 @@ class Clock:
     def now(self) -> datetime:
         """Return the time."""
         return self._now
+
+    def _now_in(self, _zone: tzinfo) -> datetime:
+        return self.now()
 
     def move(self, *, seconds: float) -> None:
         """Let time pass."""
@@ -67,10 +70,13 @@ class Clock:
         """Replace the machine's clock with this one in every handler of a stack, and in Wait states."""
         with ExitStack() as undo:
             undo.enter_context(patch.object(WaitFunction, "_wait_interval", self._wait_state()))
-            for kind in _clocks_of(stack):
-                # A bound method gets no instance.
-                undo.enter_context(patch.object(kind, "now", self.now))
-                undo.enter_context(patch.object(kind, "sleep", self.sleep))
+            moved = {
+                "datetime": SimpleNamespace(now=self._now_in),
+                "time": SimpleNamespace(sleep=self.sleep),
+            }
+            for module in _modules_with_clocks(stack):
+                # What the clock reads, and not its methods: what was built keeps these.
+                undo.enter_context(patch.dict(module, moved))
             yield
 
     def _wait_state(self) -> Any:
@@ -83,9 +89,8 @@ class Clock:
         return wait
 
 
-def _clocks_of(stack: LocalStack) -> set[type]:
-    """Return the clock of each handler; instances have copies of the module that defines it."""
+def _modules_with_clocks(stack: LocalStack) -> list[dict[str, Any]]:
+    """Return the module of each handler's clock; instances have copies of it."""
     handlers = [handler for function in stack.functions.values() for handler in function.handlers]
-    calls = [unwrap(type(handler).__call__) for handler in handlers]
-    found = [getattr(call, "__globals__", {}).get("SystemClock") for call in calls]
-    return {kind for kind in found if kind is not None}
+    found = [getattr(type(handler).__call__, "__globals__", {}) for handler in handlers]  # of `builds_once`
+    return [module for module in {id(one): one for one in found}.values() if "SystemClock" in module]

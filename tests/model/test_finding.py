@@ -125,7 +125,7 @@ def _die_before_the_loser_is_stopped(machine: Machine) -> None:
 
 
 def _always_another(follow_ups: FollowUps, *_args: object, **_more: object) -> TaskId:
-    return new_task_id(follow_ups.recorder.now(), follow_ups.randomness(RANDOM_BYTES))
+    return new_task_id(follow_ups.recorder.clock.now(), follow_ups.randomness(RANDOM_BYTES))
 
 
 def _restart_twice(machine: Machine) -> None:

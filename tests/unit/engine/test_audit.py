@@ -54,7 +54,7 @@ class TestEntries:
         call = ToolCall(ALICE, OPTIONAL, ARGUMENTS, key=idempotency_key_of("order-7", OPTIONAL, ARGUMENTS))
 
         for _ in range(3):
-            world.operations.idempotently(call, lambda task_id: world.operations.call(call, task_id))
+            world.operations.begin(call)
 
         assert actions(world).count(AuditAction.CREATED) == 1
 

@@ -1,14 +1,15 @@
 """Recording events of tasks, with retries after lost races."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, timedelta
 
 import pytest
 
-from stepwire.engine.recorder import MOST_TRIES, Recorder
+from stepwire.aws.invocations import SystemClock
+from stepwire.engine.recorder import MOST_TRIES
 from stepwire.errors import InternalError, SaveConflict
 from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkStopped
 from stepwire.tasks.task import Cancelled, Completed, Task, ToolResult
-from tests.fakes import FixedClock, InMemoryTaskStore
+from tests.fakes import InMemoryTaskStore
 from tests.kits import OPTIONAL, World
 
 COMPLETED = WorkCompleted(ToolResult('{"content":[]}', is_error=False))
@@ -138,9 +139,8 @@ def test_a_task_is_visible_until_it_expires() -> None:
 
 def test_the_time_is_in_utc_and_whole_milliseconds() -> None:
     """X7, T11: the precision of the wire format and the store."""
-    elsewhere = datetime(2026, 8, 1, 14, 0, 0, 123_987, tzinfo=timezone(timedelta(hours=2)))
+    clock = SystemClock()
 
-    now = Recorder(InMemoryTaskStore(), FixedClock(elsewhere)).now()
+    times = [clock.now() for _ in range(20)]
 
-    assert now == datetime(2026, 8, 1, 12, 0, 0, 123_000, tzinfo=UTC)
-    assert now.tzinfo is UTC
+    assert all(one.tzinfo is UTC and one.microsecond % 1_000 == 0 for one in times)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.invocations import deadline_of
+from stepwire.aws.invocations import SystemClock, deadline_of
 from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, WaitLimits
 from stepwire.errors import StoreBusy
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -65,7 +65,7 @@ class Context:
 
 
 def test_the_deadline_comes_from_the_invocation() -> None:
-    before = datetime.now(UTC)
+    before = SystemClock().now()
 
     deadline = deadline_of(Context(12_345))
 

@@ -26,7 +26,7 @@ def events_of(table_name: str, engine: Engine) -> Events:
 
     def count_call(owner: Principal) -> None:
         try:
-            rate.count(owner, settings.limits, engine.recorder.now())
+            rate.count(owner, settings.limits, engine.recorder.clock.now())
         except NotAdmitted as refused:
             raise limit_reached(refused.refusal, settings.limits) from None
 

@@ -70,7 +70,8 @@ class SystemClock:
 
     def now(self) -> datetime:
         """Return the current time."""
-        return datetime.now(UTC)
+        now = datetime.now(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
     def sleep(self, seconds: float) -> None:
         """Block for that many seconds."""

@@ -104,7 +104,7 @@ class McpHandler:
         if not self._settings.registered_tools:
             return self._built_in
         published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)
-        return LiveCatalog(self._built_in, published, recorder.now, self._report)
+        return LiveCatalog(self._built_in, published, recorder.clock.now, self._report)
 
     def _events(self, engine: Engine) -> "Events":
         """Build what MCP Events need; most requests need none of it."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from stepwire.audit import EndSource
 from stepwire.engine.assembly import Engine
 from stepwire.engine.follow_ups import was_redriven
+from stepwire.engine.recorder import RunOfTask
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.tasks.events import ProgressReported, progress_of
 from stepwire.tasks.outcomes import (
@@ -20,7 +21,7 @@ from stepwire.tasks.outcomes import (
     Succeeded,
     Unreadable,
 )
-from stepwire.tasks.task import Execution, Progress, Task
+from stepwire.tasks.task import Execution, Progress
 
 
 class ExecutionStatusChange(Struct, frozen=True):
@@ -51,43 +52,46 @@ class ExecutionEvents(Struct, frozen=True):
         Raises:
             WorkflowsUnavailable: the event lacks the output, and Step Functions does not return it yet.
         """
-        task = self._task_after_redrive(change)
-        if task is None:
+        found = self._found_after_redrive(change)
+        if found is None:
             return
+        task, run = found.task, found.run
         if task.has_ended:
-            self.engine.runs.finish(task, change.execution)
+            self.engine.runs.finish(task, run)
             return
-        run = task.open_run_of(change.execution)
-        if run is None:
-            return  # of an attempt that is over
-        state = self._with_output(change, task.execution_of(run))
-        if isinstance(state, (Running, Missing)):
+        if not task.runs[run].is_open:
             return
-        self.engine.runs.record_end(task, run, state, EndSource.EVENT)
+        state = change.state
+        match state:
+            case Succeeded(None) | ExecutionFailed("", ""):
+                # Events of a state machine with a key of its own have neither outputs nor errors.
+                state = self._described(task.execution_of(run))
+            case _:
+                pass
+        if not isinstance(state, Running | Missing):
+            self.engine.runs.record_end(task, run, state, EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""
-        task = self.engine.recorder.load_for(made.execution)
-        run = None if task is None or task.has_ended else task.open_run_of(made.execution)
-        if task is None or run is None:
+        found = self.engine.recorder.load_for(made.execution)
+        if found is None or found.task.has_ended or not found.task.runs[found.run].is_open:
             return
         reported = ProgressReported(made.progress, made.message)
-        self.engine.recorder.record(task, progress_of(reported, task.runs[run]))
+        self.engine.recorder.record(found.task, progress_of(reported, found.task.runs[found.run]))
 
-    def _task_after_redrive(self, change: ExecutionStatusChange) -> Task | None:
+    def _found_after_redrive(self, change: ExecutionStatusChange) -> RunOfTask | None:
         """Return the task that an execution works for, or worked for beside others; None if there is none."""
-        task, state = self.engine.recorder.load_for(change.execution), change.state
-        if task is None or not task.has_ended or len(task.runs) > 1:
-            return task
-        if isinstance(state, Missing | Unreadable) or not was_redriven(task, state):
+        found, state = self.engine.recorder.load_for(change.execution), change.state
+        if found is None or not found.task.has_ended or len(found.task.runs) > 1:
+            return found
+        if isinstance(state, Missing | Unreadable) or not was_redriven(found.task, state):
             return None
-        return self.engine.follow_ups.after_redrive(task, state.redrives)
+        follow_up = self.engine.follow_ups.after_redrive(found.task, state.redrives)
+        run = None if follow_up is None else follow_up.run_of(change.execution)
+        return None if follow_up is None or run is None else RunOfTask(follow_up, run)
 
-    def _with_output(self, change: ExecutionStatusChange, execution: Execution) -> ExecutionState:
-        # Events of a state machine with a key of its own have neither outputs nor errors.
-        if change.state not in {Succeeded(None), ExecutionFailed("", "")}:
-            return change.state
+    def _described(self, execution: Execution) -> ExecutionState:
         state = self.engine.ports.workflows.describe(execution)
-        if isinstance(state, (Running, Missing)):
+        if isinstance(state, Running | Missing):
             raise WorkflowsUnavailable  # DescribeExecution lags behind the event
         return state

@@ -14,6 +14,7 @@ from msgspec import Struct
 from stepwire.engine.assembly import Engine
 from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.engine.ports import Starters
+from stepwire.engine.recorder import RunOfTask
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.events import InputRequested
@@ -65,17 +66,6 @@ class Question(Struct, frozen=True):
         return {kind: value for kind, value in kinds.items() if value is not None}
 
 
-class _Asker(Struct, frozen=True):
-    """A task, and the index of the run whose workflow asks."""
-
-    task: Task
-    run: int
-
-    @property
-    def execution(self) -> Execution:
-        return self.task.execution_of(self.run)
-
-
 class InputRequests(Struct, frozen=True):
     """Records the questions of workflows."""
 
@@ -98,7 +88,7 @@ class InputRequests(Struct, frozen=True):
             return
         asking = self._asking(question.execution)
         task = None if asking is None else asking.task
-        if asking is not None and asking.execution.role:
+        if asking is not None and asking.task.execution_of(asking.run).role:
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
         refusal = _refusal(task, asked)
         if asking is None or task is None or refusal is not None:
@@ -110,8 +100,8 @@ class InputRequests(Struct, frozen=True):
         if exceeded is not None:
             self.engine.ports.workflows.fail_callback(question.token, INVALID, exceeded)
             return
-        expires_at = None if timeout is None else self.engine.recorder.now() + timeout
-        destination = Callback(question.token, asking.run, _asking_of(question, self.engine.recorder.now()))
+        expires_at = None if timeout is None else self.engine.recorder.clock.now() + timeout
+        destination = Callback(question.token, asking.run, _asking_of(question, self.engine.recorder.clock.now()))
         requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
         after = self.engine.recorder.record(task, requested)
         if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
@@ -136,16 +126,15 @@ class InputRequests(Struct, frozen=True):
         alike = [token for token, before in asked.items() if before and now and before.is_retried_by(now)]
         return frozenset(token for token in alike if not self.engine.ports.workflows.waits(token))
 
-    def _asking(self, execution: Execution) -> "_Asker | None":
+    def _asking(self, execution: Execution) -> RunOfTask | None:
         """Return the task of an execution, or of the one that has started it, some generations up."""
         asking: Execution | None = execution
         for _ in range(MOST_GENERATIONS):
             if asking is None:
                 return None
             if task_key_from_execution(asking.name) is not None:
-                task = self.engine.recorder.load_for(asking)
-                run = None if task is None else task.open_run_of(asking)
-                return None if task is None or run is None else _Asker(task, run)
+                found = self.engine.recorder.load_for(asking)
+                return found if found is not None and found.task.runs[found.run].is_open else None
             asking = self._starter_of(asking)
         return None
 

@@ -64,7 +64,7 @@ class Sweep(Struct, frozen=True):
 
         A run takes at most one interval, because then the next one starts.
         """
-        began = self.engine.recorder.now()
+        began = self.engine.recorder.clock.now()
         latest = began + self.interval
         run = _Run(self, began - self.interval, latest if deadline is None else min(deadline, latest))
         return run.run_from(self.engine.recorder.store.bookmark())
@@ -101,7 +101,7 @@ class _Run(Struct, dict=True):
         return Swept(self.checked, self.skipped, is_whole)
 
     def _has_time(self) -> bool:
-        return self.engine.recorder.now() < self.deadline
+        return self.engine.recorder.clock.now() < self.deadline
 
     def _load_safely(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
         """Return the tasks of a page; if they cannot be read together, none, so that each is read by itself."""
@@ -124,7 +124,7 @@ class _Run(Struct, dict=True):
 
     def _is_passed(self, task: Task) -> bool:
         """Pass over a task that merely runs or was checked lately; False if it must be checked by itself."""
-        now = self.engine.recorder.now()
+        now = self.engine.recorder.clock.now()
         if task.has_ended or task.expires_at <= now:
             return False
         if now - task.checked_at < self.sweep.interval:
@@ -136,7 +136,7 @@ class _Run(Struct, dict=True):
 
     def _check(self, key: TaskKey) -> None:
         """Check a task that does not run as far as is known; it is read again, as that may have changed."""
-        store, now = self.engine.recorder.store, self.engine.recorder.now()
+        store, now = self.engine.recorder.store, self.engine.recorder.clock.now()
         task = store.load(key)
         if task is None or not task.needs_checks:
             return  # the index is eventually consistent
@@ -163,7 +163,7 @@ class _Run(Struct, dict=True):
         self._await_turn(self.sweep.pace)
 
     def _await_turn(self, pace: Allowance) -> None:
-        while not pace.take(self.engine.recorder.now()):
+        while not pace.take(self.engine.recorder.clock.now()):
             self.engine.recorder.clock.sleep(1 / pace.per_second)
 
 

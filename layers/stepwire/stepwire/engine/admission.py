@@ -32,8 +32,8 @@ class Admission(Struct, frozen=True):
     recorder: Recorder
     limits: Limits
 
-    def reserve(self, task: Task) -> int:
-        """Reserve the slots of a task and a part of the rate, and return the slots' shard. Idempotent per task.
+    def reserve(self, task: Task, at: datetime) -> int:
+        """Reserve the slots of a task and a part of the rate now, and return the slots' shard. Idempotent per task.
 
         Raises:
             LimitReached: the owner is at a limit, and too few slots could be reclaimed.
@@ -45,20 +45,17 @@ class Admission(Struct, frozen=True):
                 f"each arm of its race, of at most {self.limits.active} (MostActiveTasks). "
                 "Its operator can change either."
             )
-        now = self.recorder.now()
+        reserve = self.recorder.store.reserve
         try:
-            return self._reserve(task, now)
+            return reserve(task.key, self.limits, at, task.slots)
         except NotAdmitted as refused:
             refusal = refused.refusal
             if isinstance(refusal, TooFast) or not self._reclaim_slots(task.owner, refusal):
                 raise limit_reached(refusal, self.limits, task.slots) from None
             try:
-                return self._reserve(task, now)
+                return reserve(task.key, self.limits, at, task.slots)
             except NotAdmitted as again:
                 raise limit_reached(again.refusal, self.limits, task.slots) from None
-
-    def _reserve(self, task: Task, at: datetime) -> int:
-        return self.recorder.store.reserve(task.key, self.limits, at, task.slots)
 
     def give_back(self, task: Task) -> None:
         """Give back the reservation of a task that was not created."""
@@ -76,7 +73,7 @@ class Admission(Struct, frozen=True):
 
         At most one attempt in `RECLAIM_PAUSE` per caller, so that refused calls read next to nothing.
         """
-        now = self.recorder.now()
+        now = self.recorder.clock.now()
         batch = _next_batch(refusal, now)
         try:
             if not may_reclaim(refusal.usage, now) or not self.recorder.store.begin_reclaim(owner, now):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from stepwire.audit import Audit, no_audit
 from stepwire.engine.admission import Admission
 from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.idempotency import IdempotentCalls
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
     CallRate,
@@ -79,24 +80,20 @@ class Engine(Struct, frozen=True):
     ports: Ports
     settings: Settings
     recorder: Recorder
+    runs: Runs
     upkeep: Upkeep
+    admission: Admission
     limiter: WaitLimiter
     """Limits waits for tasks."""
     operations: Operations
     dialogue: Dialogue
 
     @property
-    def runs(self) -> Runs:
-        """What begins the runs of tasks, records their ends and stops them."""
-        return self.upkeep.runs
-
-    @property
     def follow_ups(self) -> "FollowUps":
         """What makes the tasks that follow ended ones."""
         from stepwire.engine.follow_ups import FollowUps  # noqa: PLC0415 - function mcp makes none
 
-        admission = Admission(self.recorder, self.settings.limits)
-        return FollowUps(self.recorder, self.runs, self.ports.randomness, admission)
+        return FollowUps(self.recorder, self.runs, self.ports.randomness, self.admission)
 
     def limiter_of(self, kind: str, limits: WaitLimits) -> WaitLimiter:
         """Return what limits waits of another kind, in pools of their own."""
@@ -114,19 +111,22 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     """Build the engine."""
     settings, report = settings or Settings(), ports.report
     recorder = Recorder(ports.store, ports.clock, ports.audit, ports.read_object)
-    upkeep = Upkeep(recorder, ports.workflows, settings.intervals, report, wake_ups=ports.wake_ups)
+    runs = Runs(recorder, ports.workflows, ports.wake_ups, report)
+    upkeep = Upkeep(recorder, ports.workflows, runs, settings.intervals, report)
     upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
     limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.randomness, report)
+    admission = Admission(recorder, settings.limits)
     operations = Operations(
         recorder,
         ports.workflows,
         ports.randomness,
         upkeep,
-        settings.limits,
+        admission,
+        IdempotentCalls(recorder, upkeep),
         ports.sign,
         report,
         Waiting(recorder, upkeep, limiter, report),
         settings.execution_prefix,
     )
     dialogue = Dialogue(recorder, upkeep, report)
-    return Engine(ports, settings, recorder, upkeep, limiter, operations, dialogue)
+    return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, dialogue)

@@ -31,8 +31,7 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
     response_of,
 )
-from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import LARGEST_INPUT, Task, ToolResult
+from stepwire.tasks.task import LARGEST_INPUT, Task, ToolResult, tool_error
 
 # Together with everything else that an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
 LARGEST_UNDELIVERED: Final = 45_000  # bytes of undelivered answers, with their task tokens
@@ -117,7 +116,7 @@ class Dialogue(Struct, frozen=True):
         input_text = merged_input(terms.input, member, answer)
         if isinstance(input_text, WrongAnswer):
             return self.ask_again(task, {confirmation.key: input_text})
-        confirmed = WorkConfirmed(replace(terms, input=input_text), self.recorder.now() - task.created_at)
+        confirmed = WorkConfirmed(replace(terms, input=input_text), self.recorder.clock.now() - task.created_at)
         begun = self.recorder.advanced(task, confirmed)
         return task if begun is None else self.upkeep.runs.perform(begun)
 

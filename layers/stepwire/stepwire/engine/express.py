@@ -27,8 +27,8 @@ from stepwire.errors import (
 )
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
 from stepwire.tasks.links import result_location_of, with_presigned_links
-from stepwire.tasks.outcomes import Succeeded, tool_error
-from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult
+from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult, tool_error
 
 TIME_TO_END: Final = timedelta(seconds=2)
 """Time that must remain of a request when its wait ends: to release what it holds, and to answer."""
@@ -58,11 +58,11 @@ class ExpressCalls(Struct, frozen=True):
             WorkflowNotStarted: nothing was started.
         """
         self._check(call, deadline)
-        owner, now = call.owner, self.operations.recorder.now()
+        owner, now = call.owner, self.operations.recorder.clock.now()
         try:
-            self.rate.count(owner, self.operations.limits, now)
+            self.rate.count(owner, self.operations.admission.limits, now)
         except NotAdmitted as refused:
-            raise limit_reached(refused.refusal, self.operations.limits) from None
+            raise limit_reached(refused.refusal, self.operations.admission.limits) from None
         held = self.limiter.acquire(owner, now + self.patience, now)
         if held is None:
             raise LimitReached(
@@ -88,7 +88,7 @@ class ExpressCalls(Struct, frozen=True):
             raise WorkflowNotStarted(
                 f"The tool {name} needs a server that waits for results; its operator sets WaitSeconds to 1 or more."
             )
-        if deadline is not None and deadline - self.operations.recorder.now() < self.patience + TIME_TO_END:
+        if deadline is not None and deadline - self.operations.recorder.clock.now() < self.patience + TIME_TO_END:
             raise WorkflowNotStarted("Too little time was left for the workflow, and nothing was started: call again.")
 
     def _result_of(self, task: Task, trace_header: str | None) -> ToolResult | TaskError:
@@ -117,7 +117,7 @@ class ExpressCalls(Struct, frozen=True):
             if not isinstance(error, NoEndInTime):
                 self.operations.report(error)
             return WorkCompleted(tool_error(self._unclear()))
-        if end == Succeeded(None):
+        if isinstance(end, Succeeded) and end.output is None:
             return WorkCompleted(tool_error(_NO_OUTPUT))
         return self.operations.recorder.event_of_end(task, end)
 
@@ -129,7 +129,7 @@ class ExpressCalls(Struct, frozen=True):
 
     def _audit(self, task: Task, status: Status) -> None:
         recorder, work = self.operations.recorder, task.work
-        took = recorder.now() - task.created_at
+        took = recorder.clock.now() - task.created_at
         recorder.audit(AuditEntry(AuditAction.CREATED, task.owner, work.tool, task.task_id, "working"))
         recorder.audit(
             AuditEntry(AuditAction.ENDED, task.owner, work.tool, task.task_id, outcome_of(status), duration=took)

@@ -127,7 +127,7 @@ class FollowUps(Struct, frozen=True):
         if known is None:
             return
         other = self.recorder.load(TaskKey(task.owner, known))
-        is_being_written = other is None and self.recorder.now() - created_at_of(known) < _WRITTEN_WITHIN
+        is_being_written = other is None and self.recorder.clock.now() - created_at_of(known) < _WRITTEN_WITHIN
         if is_being_written or (other is not None and not other.has_ended):
             raise NotFollowedUp(
                 f"Its work goes on already, as task {known}: wait for its end, or let its caller cancel it."
@@ -144,7 +144,7 @@ class FollowUps(Struct, frozen=True):
         terms = self._terms_of(task)
         known = self._chosen_id(task, means, is_command=source is None)
         new = redriven(task, terms, known, redrives) if means is Means.REDRIVE else restarted(task, terms, known)
-        if new.expires_at <= self.recorder.now():
+        if new.expires_at <= self.recorder.clock.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
             new = self._admitted(new)
@@ -159,7 +159,7 @@ class FollowUps(Struct, frozen=True):
     def _admitted(self, new: Task) -> Task:
         """Return the task with its slot reserved; its id is chosen, so a repeated command reserves the same one."""
         try:
-            return replace(new, usage_shard=self.admission.reserve(new))
+            return replace(new, usage_shard=self.admission.reserve(new, self.recorder.clock.now()))
         except LimitReached as refused:
             raise NotFollowedUp(f"Its caller is at a limit. {refused.message}") from None
 
@@ -176,7 +176,7 @@ class FollowUps(Struct, frozen=True):
             known = follow_up_of(current, means)
             if known is not None:
                 return known
-            chosen = new_task_id(self.recorder.now(), self.randomness(RANDOM_BYTES))
+            chosen = new_task_id(self.recorder.clock.now(), self.randomness(RANDOM_BYTES))
             with suppress(SaveConflict):
                 self.recorder.store.save(with_follow_up(current, means, chosen))
                 return chosen
@@ -188,7 +188,7 @@ class FollowUps(Struct, frozen=True):
     def _begun(self, follow_up: FollowUp) -> FollowUp:
         if follow_up.task.has_ended:
             return follow_up
-        begun = self.runs.start(follow_up.task, follow_up.task.due_runs(self.recorder.now()))
+        begun = self.runs.start(follow_up.task, follow_up.task.due_runs(self.recorder.clock.now()))
         return FollowUp(begun, follow_up.is_new, has_begun=not begun.runs_pending(Pending.START))
 
     def _audit(self, task: Task, follow_up: Task, means: Means, source: EndSource | None, operator: str | None) -> None:

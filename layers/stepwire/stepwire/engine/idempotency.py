@@ -17,10 +17,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Tool
 from stepwire.engine.admission import LONGEST_REQUEST
 from stepwire.engine.ports import IdempotencyKey, KeyClaim
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import IdempotencyKeyReused, InternalError, LimitReached, TaskExists, UnknownTask
 from stepwire.json_text import JsonObject, equal_form
 from stepwire.principal import Principal
@@ -30,7 +32,7 @@ from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Tas
 _MOST_TRIES: Final = 5
 _CALLERS: Final = b"stepwire"  # two kinds of digests, so that no key of a caller equals one of a tool
 _TOOLS: Final = b"stepwire tool"
-Begin = Callable[[TaskId], Task]
+_Begin = Callable[[TaskId], Task]
 """Creates the task with that id and starts its workflow."""
 
 
@@ -46,10 +48,7 @@ class IdempotentCalls(Struct, frozen=True):
     """Finds or creates the task of a call that may be a retry."""
 
     recorder: Recorder
-    read: Callable[[Principal, TaskId], Task]
-    """Reads a task like a poll."""
-    secured: Callable[[Task], Task]
-    """Saves a task, and starts its work if that has not begun (`Upkeep.secured`)."""
+    upkeep: Upkeep
 
     def task_of_key(self, owner: Principal, key: IdempotencyKey) -> Task | None:
         """Return the task of an idempotency key; None if there is none yet, or if the key has ended.
@@ -64,16 +63,17 @@ class IdempotentCalls(Struct, frozen=True):
     def existing_task(self, owner: Principal, task_id: TaskId) -> Task | None:
         """Return the task with this id, secured against being taken back; None if there is none."""
         try:
-            task = self.read(owner, task_id)
+            task = self.upkeep.after_upkeep(self.recorder.require(owner, task_id))
         except UnknownTask:
             return None
+        self.recorder.note(AuditAction.POLLED, task)
         if task.version > 1:
             return task
         # The call that created it may still take it back, but not after another save; or it died before the start.
-        secured = self.secured(task)
+        secured = self.upkeep.secured(task)
         return secured if secured.version > 1 else self.existing_task(owner, task_id)
 
-    def begin(self, owner: Principal, task_id: TaskId, begin: Begin) -> Begun:
+    def begin(self, owner: Principal, task_id: TaskId, begin: _Begin) -> Begun:
         """Create the task with this id, or return it if a concurrent retry creates it.
 
         Raises:
@@ -90,7 +90,7 @@ class IdempotentCalls(Struct, frozen=True):
             raise InternalError("Another request is processing this call at the moment. Send it again.") from None
 
     def begin_keyed(
-        self, owner: Principal, key: IdempotencyKey, task_id: TaskId, until: datetime, begin: Begin
+        self, owner: Principal, key: IdempotencyKey, task_id: TaskId, until: datetime, begin: _Begin
     ) -> Begun:
         """Create the task of a call with an idempotency key, or return the one that exists.
 
@@ -107,7 +107,7 @@ class IdempotentCalls(Struct, frozen=True):
         """
         abandoned = None
         for _ in range(_MOST_TRIES):
-            claim = KeyClaim(task_id, key.call_digest, self.recorder.now(), until)
+            claim = KeyClaim(task_id, key.call_digest, self.recorder.clock.now(), until)
             other = self.recorder.store.claim_key(owner, key.digest, claim, abandoned)
             if other is None:
                 return self.begin(owner, task_id, begin)
@@ -137,7 +137,7 @@ class IdempotentCalls(Struct, frozen=True):
         return self._age(claim) > 2 * LONGEST_REQUEST
 
     def _age(self, claim: KeyClaim) -> timedelta:
-        return self.recorder.now() - claim.claimed_at
+        return self.recorder.clock.now() - claim.claimed_at
 
 
 def idempotency_key_of(

@@ -12,14 +12,14 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Caller, Confirmation, Tool
 from stepwire.engine.admission import Admission
 from stepwire.engine.arguments import input_text
-from stepwire.engine.idempotency import Begin, Begun, IdempotentCalls
+from stepwire.engine.idempotency import Begun, IdempotentCalls
 from stepwire.engine.ports import IdempotencyKey, Randomness, TaskPage, Workflows
-from stepwire.engine.recorder import Recorder, outcome_of
-from stepwire.engine.upkeep import REQUEST_RETENTION, Upkeep
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import Waiting
 from stepwire.errors import (
     InternalError,
@@ -59,7 +59,6 @@ from stepwire.tasks.task import (
     Work,
     Working,
 )
-from stepwire.tasks.usage import Limits
 
 PAGE_SIZE: Final = 50
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -96,7 +95,8 @@ class Operations(Struct, frozen=True):
     workflows: Workflows
     randomness: Randomness
     upkeep: Upkeep
-    limits: Limits
+    admission: Admission
+    idempotent_calls: IdempotentCalls
     sign: Sign
     report: Callable[[Exception], None]
     """Receives faults that do not keep the caller from getting an answer."""
@@ -116,28 +116,31 @@ class Operations(Struct, frozen=True):
             WorkflowNotStarted: Step Functions refused the start; no task was created.
             TaskExists: the id is taken.
         """
-        new = self._new_task(call, task_id or self.new_task_id(), Working())
-        task = self._create(new)
+        now = self.recorder.clock.now()
+        task_id = task_id or self.new_task_id(now)
+        terms = self._terms(call, task_id)
+        task = self._create(self._new_task(call, task_id, terms, Working(), now))
         if task.has_ended:
             return task
-        began = self.recorder.now()
+        began = self.recorder.clock.now()
         try:
-            task = self.upkeep.runs.begin(task, self.recorder.store.terms_of(new).input, call.trace_header)
+            task = self.upkeep.runs.begin(task, terms.input, began, call.trace_header)
         except StartRefused as refusal:
             if self._undo(task):
                 raise WorkflowNotStarted(
                     f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
                 ) from None
             self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
-        self._audit(AuditAction.CREATED, task)
-        if self.recorder.now() - began > _SLOW_START or len(task.runs) > 1:  # only if it took time: it costs a read
+        self.recorder.note(AuditAction.CREATED, task)
+        # Only if it took time, because it costs a read.
+        if self.recorder.clock.now() - began > _SLOW_START or len(task.runs) > 1:
             return self._stop_if_ended_meanwhile(task)
         return task
 
     def _stop_if_ended_meanwhile(self, task: Task) -> Task:
         """Return the current task after its start; if it has ended meanwhile, stop its executions."""
         try:
-            return self.upkeep.runs.stop_if_ended(task, task.due_runs(self.recorder.now()))
+            return self.upkeep.runs.stop_if_ended(task, task.due_runs(self.recorder.clock.now()))
         except Exception as fault:  # noqa: BLE001 - the caller must get the handle; the sweep repeats the check
             self.report(fault)
             return task
@@ -146,33 +149,41 @@ class Operations(Struct, frozen=True):
         self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None
     ) -> Task:
         """Create and return a task whose workflow starts when the user has confirmed the call."""
-        closes_at = self.recorder.now() + LONGEST_CONFIRMATION
-        question = replace(confirmation_request(confirmation, call.arguments), expires_at=closes_at)
-        task = self._new_task(call, task_id or self.new_task_id(), InputRequired((question,)))
+        now = self.recorder.clock.now()
+        task_id = task_id or self.new_task_id(now)
+        question = replace(confirmation_request(confirmation, call.arguments), expires_at=now + LONGEST_CONFIRMATION)
+        task = self._new_task(call, task_id, self._terms(call, task_id), InputRequired((question,)), now)
         asking = self._create(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))))
-        self._audit(AuditAction.CREATED, asking)
+        self.recorder.note(AuditAction.CREATED, asking)
         return asking
 
-    def idempotently(self, call: ToolCall, begin: Begin, task_id: TaskId | None = None) -> Begun:
+    def begin(self, call: ToolCall, confirmation: Confirmation | None = None, task_id: TaskId | None = None) -> Begun:
         """Return the task of a call, created once however often the call is sent, also concurrently.
 
         Args:
             call: the tool call; its idempotency key identifies it.
-            begin: creates the task with a given id.
+            confirmation: what the user must confirm before the work starts; None: it starts at once.
             task_id: the task's id, if it is known already, so that the task may exist.
 
         Raises:
             IdempotencyKeyReused: the key belongs to another call.
         """
-        existing = None if task_id is None else self._idempotent_calls.existing_task(call.owner, task_id)
+
+        def begin(known: TaskId | None) -> Task:
+            if confirmation is None:
+                return self.call(call, known)
+            return self.call_after_confirmation(call, confirmation, known)
+
+        existing = None if task_id is None else self.idempotent_calls.existing_task(call.owner, task_id)
         if existing is not None:
             return Begun(existing, is_repeat=True)
         if call.key is not None:
-            until = self.recorder.now() + self._key_retention(call, call.key)
-            return self._idempotent_calls.begin_keyed(call.owner, call.key, task_id or self.new_task_id(), until, begin)
+            now = self.recorder.clock.now()
+            until, new_id = now + self._key_retention(call, call.key), task_id or self.new_task_id(now)
+            return self.idempotent_calls.begin_keyed(call.owner, call.key, new_id, until, begin)
         if task_id is None:
-            return Begun(begin(self.new_task_id()))
-        return self._idempotent_calls.begin(call.owner, task_id, begin)
+            return Begun(begin(None))
+        return self.idempotent_calls.begin(call.owner, task_id, begin)
 
     def task_of_key(self, call: ToolCall) -> Task | None:
         """Return the task of the call's idempotency key; None if there is no key, no task yet, or the key has ended.
@@ -180,15 +191,17 @@ class Operations(Struct, frozen=True):
         Raises:
             IdempotencyKeyReused: the key belongs to another call.
         """
-        return None if call.key is None else self._idempotent_calls.task_of_key(call.owner, call.key)
+        return None if call.key is None else self.idempotent_calls.task_of_key(call.owner, call.key)
 
-    def new_task_id(self, by: datetime | None = None) -> TaskId:
-        """Return a new task id whose time of creation is now, or the given time."""
-        return new_task_id(by or self.recorder.now(), self.randomness(RANDOM_BYTES))
+    def new_task_id(self, created_at: datetime) -> TaskId:
+        """Return a new task id with this time of creation."""
+        return new_task_id(created_at, self.randomness(RANDOM_BYTES))
 
     def draft(self, call: ToolCall) -> Task:
         """Return a task for a call, with an id of its own, that is nowhere stored."""
-        return self._new_task(call, self.new_task_id(), Working())
+        now = self.recorder.clock.now()
+        task_id = self.new_task_id(now)
+        return self._new_task(call, task_id, self._terms(call, task_id), Working(), now)
 
     def get(self, owner: Principal, task_id: object) -> Task:
         """Return a task after its upkeep (`Upkeep.after_upkeep`). This is a poll, and audited as one.
@@ -197,7 +210,7 @@ class Operations(Struct, frozen=True):
             UnknownTask: the caller has no such task.
         """
         task = self.upkeep.after_upkeep(self.recorder.require(owner, task_id))
-        self._audit(AuditAction.POLLED, task)
+        self.recorder.note(AuditAction.POLLED, task)
         return task
 
     def watch(
@@ -222,9 +235,9 @@ class Operations(Struct, frozen=True):
             cancelled_first = self.recorder.save_if_unchanged(task, stopped)
             if cancelled_first is None:
                 return self.cancel(owner, task_id)
-            self._audit(AuditAction.CANCELLED, cancelled_first)
+            self.recorder.note(AuditAction.CANCELLED, cancelled_first)
             return cancelled_first
-        running = [task.execution_of(run) for run in task.due_runs(self.recorder.now())]
+        running = [task.execution_of(run) for run in task.due_runs(self.recorder.clock.now())]
         try:
             there = frozenset(one.name for one in running if self.workflows.stop(one, "Cancelled by the caller."))
         except StopRefused as refusal:
@@ -236,7 +249,7 @@ class Operations(Struct, frozen=True):
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
         cancelled = self._stop_what_began_meanwhile(cancelled, frozenset(one.name for one in running))
-        self._audit(AuditAction.CANCELLED, cancelled)
+        self.recorder.note(AuditAction.CANCELLED, cancelled)
         return cancelled
 
     def _stop_what_began_meanwhile(self, task: Task, stopped: frozenset[str]) -> Task:
@@ -255,7 +268,7 @@ class Operations(Struct, frozen=True):
 
     def result_of(self, task: Task) -> ToolResult | TaskError:
         """Return the result or error of an ended task; a large result is read now."""
-        self._audit(AuditAction.RETRIEVED, task)
+        self.recorder.note(AuditAction.RETRIEVED, task)
         match task.status:
             case Completed(result):
                 whole = with_presigned_links(self._whole(task, result), result_location_of(task), self.sign)
@@ -274,62 +287,44 @@ class Operations(Struct, frozen=True):
             case ResultInExecution():
                 return self._fetch_result(task)
 
-    def _audit(self, action: AuditAction, task: Task) -> None:
-        self.recorder.audit(AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
-
-    @property
-    def _admission(self) -> Admission:
-        return Admission(self.recorder, self.limits)
-
-    @property
-    def _idempotent_calls(self) -> IdempotentCalls:
-        return IdempotentCalls(self.recorder, self.get, self.upkeep.secured)
-
     def _key_retention(self, call: ToolCall, key: IdempotencyKey) -> timedelta:
         if key.window is not None:
             return key.window
-        return _granted_ttl(call.tool, call.ttl_ms, self.limits.ttl) + _KEY_RETENTION_MARGIN
+        return _granted_ttl(call.tool, call.ttl_ms, self.admission.limits.ttl) + _KEY_RETENTION_MARGIN
 
     def _create(self, task: Task) -> Task:
         """Reserve slots, then write the task. If the write fails, they are reclaimed when the owner is at the limit.
 
         If the client cancelled the request before it arrived, the task is cancelled here.
         """
-        task = replace(task, usage_shard=self._admission.reserve(task))
+        task = replace(task, usage_shard=self.admission.reserve(task, task.created_at))
         try:
             created = self.recorder.store.create(task)
         except TaskExists:
-            self._admission.give_back_unless_active(task)
+            self.admission.give_back_unless_active(task)
             raise
-        request = task.origin.request
-        if request is None or self._may_begin(created, request):
-            return created
-        return self.cancel(task.owner, task.task_id)
-
-    def _may_begin(self, task: Task, request: str) -> bool:
-        until = self.recorder.now() + REQUEST_RETENTION
-        return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
+        return created if self.upkeep.is_wanted(created) else self.cancel(task.owner, task.task_id)
 
     def _undo(self, task: Task) -> bool:
         """Delete a task that could not be started, and return whether that worked: not if it was saved meanwhile."""
         is_gone = self.recorder.store.delete(task)
         if is_gone:
-            self._admission.give_back(task)
+            self.admission.give_back(task)
         return is_gone
 
-    def _new_task(self, call: ToolCall, task_id: TaskId, status: Status) -> Task:
-        now = self.recorder.now()
+    def _terms(self, call: ToolCall, task_id: TaskId) -> Terms:
         tool = call.tool
+        text = input_text(tool, call.arguments, Caller(call.owner, call.claims), task_id)
+        return Terms(text, tool.output_schema, tool.output_shape)
+
+    def _new_task(self, call: ToolCall, task_id: TaskId, terms: Terms, status: Status, now: datetime) -> Task:
+        tool, plan = call.tool, call.tool.plan
         return Task(
             owner=call.owner,
             task_id=task_id,
             work=Work(
                 tool.name,
-                Terms(
-                    input_text(tool, call.arguments, Caller(call.owner, call.claims), task_id),
-                    tool.output_schema,
-                    tool.output_shape,
-                ),
+                terms,
                 self.execution_prefix,
                 tool.shows_state,
                 tool.result_bucket,
@@ -339,14 +334,14 @@ class Operations(Struct, frozen=True):
             status=status,
             created_at=now,
             last_updated_at=now,
-            ttl=_granted_ttl(tool, call.ttl_ms, self.limits.ttl),
+            ttl=_granted_ttl(tool, call.ttl_ms, self.admission.limits.ttl),
             poll_interval=tool.poll_interval,
             longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
-            runs=begun(tool.plan.runs, now),
-            quorum=tool.plan.quorum,
+            runs=begun(plan.runs, now),
+            quorum=plan.quorum,
             retry=tool.retry or ONCE,
-            slots=tool.plan.slots,
+            slots=plan.slots,
             origin=call.origin,
             keep_result=tool.keep_result,
             states=() if call.has_card and tool.shows_state else None,

@@ -417,7 +417,7 @@ class Clock(Protocol):
     """The source of time."""
 
     def now(self) -> datetime:
-        """Return the current time, aware and in UTC."""
+        """Return the current time, aware, in UTC and in whole milliseconds, as the wire and the store have it."""
         ...
 
     def sleep(self, seconds: float) -> None:

@@ -4,7 +4,6 @@ A lost race is not an error: the task is loaded again and advanced from its new 
 """
 
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -14,8 +13,7 @@ from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
-from stepwire.tasks.effects import Advanced
-from stepwire.tasks.events import RunEnded, TaskEvent, WorkCompleted, WorkEnded
+from stepwire.tasks.events import Advanced, RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
@@ -29,6 +27,14 @@ MOST_TRIES: Final = 20
 _LONGEST_PAUSE: Final = 0.1  # seconds
 
 
+class RunOfTask(Struct, frozen=True):
+    """A run of a task, which may have ended."""
+
+    task: Task
+    run: int
+    """Index of the run."""
+
+
 class Recorder(Struct, frozen=True):
     """Loads tasks and records events in them."""
 
@@ -38,17 +44,12 @@ class Recorder(Struct, frozen=True):
     read_object: "ReadObject | None" = None
     """Reads outputs that workflows left in S3; None where this function may read none."""
 
-    def now(self) -> datetime:
-        """Return the current time in whole milliseconds, the precision of the wire and of the store."""
-        now = self.clock.now().astimezone(UTC)
-        return now.replace(microsecond=now.microsecond // 1000 * 1000)
-
     def load(self, key: TaskKey) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
         return self._visible(key.owner, self.store.load(key))
 
-    def load_for(self, execution: Execution) -> Task | None:
-        """Return the task that an execution works for; None if there is none.
+    def load_for(self, execution: Execution) -> RunOfTask | None:
+        """Return the task that an execution works for, and the run; None if there is none.
 
         That is the task in its name or, after redrives of ended tasks, the newest one that goes on with it.
         """
@@ -59,7 +60,8 @@ class Recorder(Struct, frozen=True):
             if newer is None:  # not there yet, or expired
                 break
             task = newer
-        return task if task is not None and task.works_in(execution) else None
+        run = None if task is None else task.run_of(execution)
+        return None if task is None or run is None else RunOfTask(task, run)
 
     def require(self, owner: Principal, task_id: object) -> Task:
         """Return the task with an id that a caller sent.
@@ -109,18 +111,15 @@ class Recorder(Struct, frozen=True):
                 self.clock.sleep(_pause())
             if current is None:
                 return None
-            after = advance(current, event, self.now())
+            after = advance(current, event, self.clock.now())
             if after.task is current:
                 return after
             try:
-                saved = self._save(after.task, source)
+                return self._saved(after, event, source)
             except SaveConflict:
                 current = self.load(task.key)
                 if after.effects and current is not None and _is_of(current, after.task):
                     return replace(after, task=current)  # the save was done, and its answer was lost
-            else:
-                self.note_shaping(saved, event)
-                return replace(after, task=saved)
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
 
     def event_of_end(self, task: Task, end: ExecutionEnd) -> WorkEnded:
@@ -145,11 +144,15 @@ class Recorder(Struct, frozen=True):
 
     def advanced_if_unchanged(self, task: Task, event: TaskEvent) -> Advanced | None:
         """Advance a task, save it and return it with what follows; None, without a retry, if another saved first."""
-        after = advance(task, event, self.now())
+        after = advance(task, event, self.clock.now())
         try:
-            return replace(after, task=self._save(after.task))
+            return self._saved(after, event)
         except SaveConflict:
             return None
+
+    def note(self, action: AuditAction, task: Task) -> None:
+        """Write what happened to a task to the audit trail, with its status."""
+        self.audit(AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
 
     def note_shaping(self, task: Task, event: TaskEvent) -> None:
         """Tell the operator that an output could not be shaped, once for each task."""
@@ -158,17 +161,16 @@ class Recorder(Struct, frozen=True):
             fault = end.shaping_fault
             self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
 
-    def _save(self, task: Task, source: EndSource | None = None) -> Task:
-        saved = self.store.save(task)
-        if saved.has_ended:
-            self._finish(saved, source)
-        return saved
-
-    def _finish(self, task: Task, source: EndSource | None) -> None:
+    def _saved(self, after: Advanced, event: TaskEvent, source: EndSource | None = None) -> Advanced:
+        """Save a task and return it with what follows; of an ended one, free the slots and tell the audit trail."""
+        task = self.store.save(after.task)
+        after = replace(after, task=task)
+        if not task.has_ended:
+            return after
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):
             self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
-        duration = task.last_updated_at - task.created_at
+        duration, winner = task.last_updated_at - task.created_at, task.winner
         self.audit(
             AuditEntry(
                 AuditAction.ENDED,
@@ -178,15 +180,17 @@ class Recorder(Struct, frozen=True):
                 outcome_of(task.status),
                 duration,
                 source,
-                winner=(task.winner.name or None) if task.winner else None,
+                winner=(winner.name or None) if winner else None,
             )
         )
+        self.note_shaping(task, event)
+        return after
 
     def _visible(self, owner: Principal, task: Task | None) -> Task | None:
         # Isolation at two layers: the key contains the owner; this check holds even if a store returns a wrong item.
         if task is None or task.owner != owner:
             return None
-        now = self.now()
+        now = self.clock.now()
         return as_of(task, now) if task.expires_at > now else None
 
 

@@ -8,7 +8,7 @@ may run on (`Pending.STOP`) until they are known to be stopped.
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct, field
@@ -27,19 +27,27 @@ from stepwire.errors import (
     WakeUpsUnavailable,
     WorkflowsUnavailable,
 )
-from stepwire.tasks.effects import Advanced, Start, Stop, Wake
-from stepwire.tasks.events import RunEnded, RunNotRedriven, StartPostponed, WorkBegun, WorkEnded, WorkFailed
+from stepwire.tasks.events import (
+    Advanced,
+    RunEnded,
+    RunNotRedriven,
+    Start,
+    StartPostponed,
+    Stop,
+    Wake,
+    WorkBegun,
+    WorkEnded,
+    WorkFailed,
+)
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running, end_without_execution, redrives_of, run_ended
-from stepwire.tasks.runs import Pending, RunState, has_started_by
-from stepwire.tasks.task import Execution, Task, TaskError
+from stepwire.tasks.runs import Pending, RunState, may_have_started
+from stepwire.tasks.task import Task, TaskError
 
 _SECOND_TRY: Final = timedelta(seconds=10)
 """When a run is begun again that could not begin now."""
 _PAUSES: Final = (0.2, 0.5, 0.0)  # seconds, after a mark that could not be written
 _TIME_TO_NOTE: Final = timedelta(seconds=2)
-_LONGEST_SAVE: Final = timedelta(seconds=60)
-"""More than passes from the decision about a task to its save."""
 _GONE: Final = "The workflow failed, and its execution is no longer there to be redriven."
 _LOST: Final = "The task had ended before its execution did."
 
@@ -58,6 +66,8 @@ class _Starts(Struct, frozen=True):
     """By the index of the run: it cannot be started."""
     faults: Mapping[int, Exception] = field(default_factory=dict[int, Exception])
     """By the index of the run: it may not have begun, and can begin later."""
+    not_redriven: Collection[int] = ()
+    """The indices of the runs whose executions Step Functions does not redrive."""
 
 
 class Runs(Struct, frozen=True):
@@ -69,18 +79,18 @@ class Runs(Struct, frozen=True):
     report: Callable[[Exception], None]
     """Receives faults that delay what follows."""
 
-    def begin(self, task: Task, common_input: str, trace_header: str | None = None) -> Task:
+    def begin(self, task: Task, common_input: str, at: datetime, trace_header: str | None = None) -> Task:
         """Start the runs of a new task that are due, schedule the others, and return the task. Idempotent.
 
         Args:
             task: the task.
             common_input: the input that all runs have in common, as JSON text.
+            at: the current time.
             trace_header: the trace of the request, as an AWS X-Ray header.
 
         Raises:
             StartRefused: Step Functions refused to start any of the runs; none runs.
         """
-        at = self.recorder.now()
         due = task.due_runs(at)
         starts = self._start(task, due, common_input, trace_header)
         refused = {**starts.refusals, **{i: one for i, one in starts.faults.items() if isinstance(one, StartRefused)}}
@@ -104,7 +114,7 @@ class Runs(Struct, frozen=True):
         starts = self._start(task, runs)
         is_marked = any(task.runs[index].pending is Pending.START for index in runs)
         after = self._after_starts(task, starts)
-        begun = frozenset(runs) - starts.refusals.keys() - starts.faults.keys()
+        begun = frozenset(runs) - starts.refusals.keys() - starts.faults.keys() - frozenset(starts.not_redriven)
         if not begun or (after.version > task.version and not after.has_ended and not starts.refusals and is_marked):
             return after  # a save has shown that the task goes on
         return self.stop_if_ended(task, begun)
@@ -122,8 +132,7 @@ class Runs(Struct, frozen=True):
 
     def record_end(self, task: Task, run: int, end: ExecutionEnd, source: EndSource) -> Task:
         """Record the end of the execution of a run, do what follows, and return the task."""
-        event = run_ended(task, run, end, self.recorder.event_of_end(task, end))
-        return self._recorded(task, event, source)
+        return self._recorded(task, run_ended(task, run, end, self.recorder.event_of_end(task, end)), source)
 
     def perform(self, after: Advanced) -> Task:
         """Do what follows an event, and return the task.
@@ -137,16 +146,16 @@ class Runs(Struct, frozen=True):
                 case Start(run):
                     starts.append(run)
                 case Wake(run, at):
-                    self.schedule(task, at - self.recorder.now(), run)
+                    self.schedule(task, at - self.recorder.clock.now(), run)
                 case Stop():
                     pass
         if task.has_ended:
             return self.stop_pending(task)
         return self.start(task, starts) if starts else task
 
-    def finish(self, task: Task, execution: Execution) -> None:
+    def finish(self, task: Task, run: int) -> None:
         """Finish what a process that died after it had recorded the end of a run has left to be done."""
-        if task.runs_pending(Pending.STOP) and task.open_run_of(execution) is None:
+        if not task.runs[run].is_open:
             self.stop_pending(task)
 
     def wake(self, key: TaskKey, run: int = 0) -> None:
@@ -159,7 +168,7 @@ class Runs(Struct, frozen=True):
         if task is None or task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
             return
         one = task.runs[run]
-        left = one.attempt.time_left(self.recorder.now())
+        left = one.attempt.time_left(self.recorder.clock.now())
         if left:
             self.wake_ups.schedule(key, left, run)
         elif one.pending is Pending.START or not one.attempt.is_first or one.attempt.begins_at is not None:
@@ -172,13 +181,13 @@ class Runs(Struct, frozen=True):
         """
         for fault in faults.values():
             self.report(fault)
-        began = self.recorder.now()
+        began = self.recorder.clock.now()
         for pause in _PAUSES:
             try:
                 return self.recorder.record(task, StartPostponed(frozenset(faults))) or task
             except Exception as unnoted:  # noqa: BLE001 - the next check of Step Functions finds it too
                 self.report(unnoted)
-            if self.recorder.now() - began > _TIME_TO_NOTE:
+            if self.recorder.clock.now() - began > _TIME_TO_NOTE:
                 break
             self.recorder.clock.sleep(pause)
         return task
@@ -198,8 +207,11 @@ class Runs(Struct, frozen=True):
         Raises:
             StopRefused, Exception: a run could not be stopped; the others are.
         """
-        now = min(self.recorder.now(), task.last_updated_at + _LONGEST_SAVE)
-        left = [index for index in task.runs_pending(Pending.STOP) if has_started_by(task.runs[index], now)]
+        pending = task.runs_pending(Pending.STOP)
+        if not pending:
+            return task
+        now = self.recorder.clock.now()
+        left = [index for index in pending if may_have_started(task.runs[index], task.last_updated_at, now)]
         faults, stopped = list[Exception](), set(but)
         for execution in map(task.execution_of, left):
             try:
@@ -209,11 +221,7 @@ class Runs(Struct, frozen=True):
                 faults.append(fault)
         if faults:
             raise faults[0]
-        # Whoever redrives a stopped execution at this moment brings it back, as one who starts it now.
-        is_settled = is_late or all(
-            task.execution_of(index).name in stopped and not task.runs[index].attempt.is_redriven for index in left
-        )
-        if not is_settled or not task.runs_pending(Pending.STOP):
+        if not (is_late or all(task.is_stopped(index, stopped) for index in left)):
             return task
         with suppress(SaveConflict):
             return self.recorder.store.save(replace(task, runs=tuple(replace(run, pending=None) for run in task.runs)))
@@ -229,7 +237,7 @@ class Runs(Struct, frozen=True):
     def _start(
         self, task: Task, runs: Collection[int], common: str | None = None, trace_header: str | None = None
     ) -> _Starts:
-        refusals, faults = dict[int, StartRefused](), dict[int, Exception]()
+        refusals, faults, not_redriven = dict[int, StartRefused](), dict[int, Exception](), list[int]()
         for index in runs:
             run = task.runs[index]
             try:
@@ -238,24 +246,24 @@ class Runs(Struct, frozen=True):
                     continue
                 common = self.recorder.store.terms_of(task).input if common is None else common
                 self.workflows.start(task.execution_of(index), run.input_text(common), trace_header)
-            except (StartRefusedForNow, StartUnclear, WorkflowsUnavailable, RedriveRefused) as fault:
+            except RedriveRefused:
+                not_redriven.append(index)
+            except (StartRefusedForNow, StartUnclear, WorkflowsUnavailable) as fault:
                 faults[index] = fault
             except StartRefused as refusal:
                 refusals[index] = refusal
-        return _Starts(refusals, faults)
+        return _Starts(refusals, faults, not_redriven)
 
     def _after_starts(self, task: Task, starts: _Starts) -> Task:
         """Return the task after recording which runs have not begun, and why."""
-        redrives = [index for index, fault in starts.faults.items() if isinstance(fault, RedriveRefused)]
-        later = {index: fault for index, fault in starts.faults.items() if index not in redrives}
-        marked = frozenset(task.runs_pending(Pending.START)) - later.keys() - starts.refusals.keys()
+        marked = frozenset(task.runs_pending(Pending.START)) - starts.faults.keys() - starts.refusals.keys()
         if marked:
             task = self.recorder.record(task, WorkBegun(marked)) or task
-        if later:
-            task = self.postpone(task, later)
-            for index in later:
+        if starts.faults:
+            task = self.postpone(task, starts.faults)
+            for index in starts.faults:
                 self.schedule(task, run=index)
-        for index in redrives:
+        for index in starts.not_redriven:
             task = self._after_refused_redrive(task, index)
         for index, refusal in starts.refusals.items():
             task = self._refused(task, index, refusal)

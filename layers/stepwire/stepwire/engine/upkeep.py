@@ -9,6 +9,7 @@ refreshing the state's name never prevents the detection of an end.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Final
 
 from msgspec import Struct, field
@@ -16,9 +17,9 @@ from msgspec import Struct, field
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.deliveries import delivered
-from stepwire.engine.ports import WakeUps, Workflows
+from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.runs import NoWakeUps, Runs
+from stepwire.engine.runs import Runs
 from stepwire.errors import (
     KeyDenied,
     WorkflowsThrottled,
@@ -54,11 +55,19 @@ class Intervals(Struct, frozen=True):
         return max(interval, (at - task.created_at) / self.part_of_age) if self.part_of_age else interval
 
 
+class _Look(Enum):
+    """What is asked of Step Functions when a task is checked."""
+
+    STATE = "the state that the workflow is in"
+    EXECUTION = "whether the executions are there, and go on"
+
+
 class Upkeep(Struct, frozen=True):
     """Does the upkeep of tasks that are read."""
 
     recorder: Recorder
     workflows: Workflows
+    runs: Runs
     intervals: Intervals
     report: Callable[[Exception], None]
     """Receives faults that postpone the upkeep; the caller gets the recorded state."""
@@ -68,34 +77,32 @@ class Upkeep(Struct, frozen=True):
     """Limits the calls of DescribeExecution by this function instance; None: the caller limits them."""
     starts: Allowance = field(default_factory=lambda: Allowance(STARTS_PER_SECOND, 50))
     """Limits the starts of what was never started by this function instance."""
-    wake_ups: WakeUps = field(default_factory=NoWakeUps)
-    """Begins the next attempts of tasks in their time."""
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
+        now = self.recorder.clock.now()
         if task.has_ended:
-            return self._after_stops(task)
-        postponed = self._to_start(task)
-        if postponed:
-            return self._after_postponed_start(task, postponed)
-        task = self.after_delivery(task)
-        shows_state = self._may_look_at_state(task)
-        if not (shows_state or self._may_describe(task)):
+            return self._after_stops(task, now)
+        postponed = [index for index in task.runs_pending(Pending.START) if task.runs[index].is_due(now)]
+        if postponed and self.starts.take(now):
+            # Without a look first: a start is idempotent.
+            is_wanted = self.is_wanted(task)
+            return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
+        if task.inputs.undelivered:
+            task = self.after_delivery(task)
+        looks = self._look_due(task, now)
+        if looks is None:
             return task
         try:
-            state = self._state_of(task) if shows_state else None
+            state = self._state_of(task) if looks is _Look.STATE else None
             return self._repair(task) if state is None else self._checked(task, state)
         except WorkflowsUnavailable as error:
             self.report(error)
             if not isinstance(error, WorkflowsThrottled):
                 return self._checked(task)
             if self.describe_calls is not None:
-                self.describe_calls.pause(self.recorder.now())
+                self.describe_calls.pause(self.recorder.clock.now())
             return task
-
-    def _after_postponed_start(self, task: Task, runs: Sequence[int]) -> Task:
-        """Return the task after starting its work, without a look first: a start is idempotent."""
-        return self.runs.start(task, runs) if self._is_wanted(task) else self._cancel_unstarted(task, runs)
 
     def passed_states(self, task: Task) -> tuple[str, ...]:
         """Return the names of the states that a task's workflow has passed; of one that has ended, read anew.
@@ -103,14 +110,14 @@ class Upkeep(Struct, frozen=True):
         A task that has ended so early that nobody looked has none. Without budget, the recorded names must do.
         """
         known = task.states or ()
-        if not (task.work.shows_state and task.has_ended and self.history_calls.take(self.recorder.now())):
+        if not (task.work.shows_state and task.has_ended and self.history_calls.take(self.recorder.clock.now())):
             return known
         try:
             return newest_states((*known, *self.workflows.passed_states(task.execution)))
         except WorkflowsUnavailable as error:
             self.report(error)
             if isinstance(error, WorkflowsThrottled):
-                self.history_calls.pause(self.recorder.now())
+                self.history_calls.pause(self.recorder.clock.now())
             return known
 
     def after_delivery(self, task: Task) -> Task:
@@ -129,42 +136,27 @@ class Upkeep(Struct, frozen=True):
             repaired = self._repair(task)
         except WorkflowsUnavailable as error:
             self.report(error)
-            due = frozenset(task.due_runs(self.recorder.now()))
+            due = frozenset(task.due_runs(self.recorder.clock.now()))
             return self.recorder.save_if_unchanged(task, StartPostponed(due)) or task
         is_saved = repaired.version > task.version
         return repaired if is_saved else self.recorder.save_if_unchanged(task, WorkChecked()) or task
 
-    @property
-    def runs(self) -> Runs:
-        """What begins the runs of tasks, records their ends and stops them."""
-        return Runs(self.recorder, self.workflows, self.wake_ups, self.report)
-
-    def _to_start(self, task: Task) -> Sequence[int]:
-        """Return the runs that may not have begun: only those that are due, and within this instance's budget."""
-        now = self.recorder.now()
-        runs = [index for index in task.runs_pending(Pending.START) if task.runs[index].is_due(now)]
-        return runs if runs and self.starts.take(now) else ()
-
-    def _may_look_at_state(self, task: Task) -> bool:
-        """Tell whether to refresh the current state: only if shown, due, and within this instance's budget."""
-        # Progress that the workflow reports itself says more than the name of a state.
-        if not task.work.shows_state or reports_progress(task) or self.intervals.state <= timedelta():
-            return False
-        if len(task.runs) > 1:  # of one run, it would say nothing of the others
-            return False
-        return self._is_due(task, shows_state=True) and self.history_calls.take(self.recorder.now())
-
-    def _may_describe(self, task: Task) -> bool:
-        """Tell whether to check the execution: only if due, and within this instance's budget."""
-        if not self._is_due(task, shows_state=False):
-            return False
-        return self.describe_calls is None or self.describe_calls.take(self.recorder.now())
-
-    def _is_due(self, task: Task, *, shows_state: bool) -> bool:
+    def _look_due(self, task: Task, now: datetime) -> "_Look | None":
+        """Return what to check of a task: only what is due, and within this instance's budget."""
         if task.has_ended or task.awaits_confirmation:
-            return False
-        now = self.recorder.now()
-        return now - task.checked_at >= self.intervals.of(task, now, shows_state=shows_state)
+            return None
+        unchecked = now - task.checked_at
+        # Progress that the workflow reports itself says more than the name of a state; of several runs, the state of
+        # one would say nothing of the others.
+        shows_state = task.work.shows_state and self.intervals.state > timedelta() and len(task.runs) == 1
+        if shows_state and not reports_progress(task):
+            if unchecked < self.intervals.of(task, now, shows_state=True):
+                return None
+            if self.history_calls.take(now):
+                return _Look.STATE
+        if unchecked < self.intervals.of(task, now, shows_state=False):
+            return None
+        return _Look.EXECUTION if self.describe_calls is None or self.describe_calls.take(now) else None
 
     def _checked(self, task: Task, state: StateEntered | None = None) -> Task:
         """Return the task after a check, written once; another reader's if that one was faster."""
@@ -180,14 +172,14 @@ class Upkeep(Struct, frozen=True):
             return None
         except WorkflowsThrottled as error:
             self.report(error)
-            self.history_calls.pause(self.recorder.now())
+            self.history_calls.pause(self.recorder.clock.now())
             return None
         self.history_calls.resume()
         return state
 
     def _repair(self, task: Task) -> Task:
         """Return the task after its executions were described: an end is recorded, what was never begun is begun."""
-        now, missing = self.recorder.now(), list[int]()
+        now, missing = self.recorder.clock.now(), list[int]()
         for number, run in enumerate(task.due_runs(now)):
             if number and self.describe_calls is not None:
                 self.describe_calls.take(now)  # one was taken before; each further run is a call
@@ -217,27 +209,29 @@ class Upkeep(Struct, frozen=True):
         checked = self.recorder.save_if_unchanged(task, WorkChecked())
         if checked is None:
             return task
-        if not self._is_wanted(checked):
+        if not self.is_wanted(checked):
             return self._cancel_unstarted(checked, runs)
         return self.runs.start(checked, [run for run in runs if checked.runs[run].is_open])
 
-    def _is_wanted(self, task: Task) -> bool:
+    def is_wanted(self, task: Task) -> bool:
         """Tell whether the client has not cancelled the request; the call itself may have died before this check."""
-        request, until = task.origin.request, self.recorder.now() + REQUEST_RETENTION
-        return request is None or self.recorder.store.begin_request(task.owner, request, task.task_id, until)
+        request = task.origin.request
+        if request is None:
+            return True
+        until = self.recorder.clock.now() + REQUEST_RETENTION
+        return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
     def _cancel_unstarted(self, task: Task, unstarted: Sequence[int]) -> Task:
         stopped = set[str]()
-        for run in task.due_runs(self.recorder.now()):
+        for run in task.due_runs(self.recorder.clock.now()):
             execution = task.execution_of(run)
             if run not in unstarted and self.workflows.stop(execution, "The request was cancelled."):
                 stopped.add(execution.name)
         event = WorkStopped("The request was cancelled before its work began.", frozenset(stopped))
         return self.recorder.record(task, event) or task
 
-    def _after_stops(self, task: Task) -> Task:
+    def _after_stops(self, task: Task, now: datetime) -> Task:
         """Return an ended task after stopping what may run on, an interval after its end."""
-        now = self.recorder.now()
         if not task.runs_pending(Pending.STOP):
             return task
         if now - task.checked_at < self.intervals.of(task, now, shows_state=False):

@@ -112,7 +112,7 @@ class Waiting(Struct, frozen=True):
             UnknownTask: the task expired during the wait.
         """
         yield task
-        now = self.recorder.now()
+        now = self.recorder.clock.now()
         ends_at = _end_of_wait(patience, deadline, now)
         held = None if until(task) or ends_at <= now else self.limiter.acquire(task.owner, ends_at, now)
         if held is None:
@@ -124,7 +124,7 @@ class Waiting(Struct, frozen=True):
 
     def _changes(self, task: Task, ends_at: datetime, until: Callable[[Task], bool]) -> Iterator[Task]:
         pause = _FIRST_PAUSE
-        while not until(task) and (left := ends_at - self.recorder.now()) > timedelta():
+        while not until(task) and (left := ends_at - self.recorder.clock.now()) > timedelta():
             self.recorder.clock.sleep(min(pause, left.total_seconds()))
             pause = min(pause * 2, _LONGEST_PAUSE)
             latest = self._latest(task)

@@ -7,7 +7,6 @@ checked, waits for news of a task, and asks.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -32,8 +31,7 @@ from stepwire.server.results import (
     written,
 )
 from stepwire.server.services import Services
-from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Origin, Task, ToolResult
+from stepwire.tasks.task import Origin, Task, ToolResult, tool_error
 
 _UNKNOWN: Final = tool_error(
     "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
@@ -76,7 +74,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     request = ToolRequest(services, call, tool)
     era.check(request)
     way = way_of(request, era.plain(request))
-    checked = checked_arguments(tool, sent, services.operations.limits.argument_bytes, call.caller)
+    checked = checked_arguments(tool, sent, services.operations.admission.limits.argument_bytes, call.caller)
     if checked.faults:
         words = rejection(tool.name, checked.faults)
         return written(call, tool_error(words)) if way.refuse is None else way.refuse(words)
@@ -117,9 +115,9 @@ def _begun(services: Services, new: ToolCall, way: Way) -> Reply:
     """Begin a task, once however often the call is sent, and answer; or ask for the confirmation that it needs."""
     operations, confirmation = services.operations, new.tool.confirmation
     if confirmation is None:
-        begun = operations.idempotently(new, partial(operations.call, new))
+        begun: Begun | Reply = operations.begin(new)
     elif way.confirm is None:
-        begun = operations.idempotently(new, partial(operations.call_after_confirmation, new, confirmation))
+        begun = operations.begin(new, confirmation)
     else:
         begun = way.confirm(new, confirmation)
     return way.answer(begun) if isinstance(begun, Begun) else begun

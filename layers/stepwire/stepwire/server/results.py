@@ -33,8 +33,7 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
     mode_of,
 )
-from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
+from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult, tool_error
 from stepwire.visible_text import quoted, visible
 
 _CARD: Final = (

@@ -7,7 +7,7 @@ confirmation asks for it before the task exists (X9).
 """
 
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -97,7 +97,7 @@ class Rounds(Struct, frozen=True, dict=True):
             return self._ask(new, confirmation, text)
         confirmed, operations = replace(new, arguments=as_object(load_json(text))), self.services.operations
         # M46: repeating the confirmation repeats the call, and returns the same task.
-        return operations.idempotently(confirmed, partial(operations.call, confirmed), TaskId(self.so_far.task_id))
+        return operations.begin(confirmed, task_id=TaskId(self.so_far.task_id))
 
     def question(self, task: Task) -> Reply:
         """Put the open questions of a task to a client that called one of Stepwire's own tools."""

@@ -85,7 +85,7 @@ class Services(Struct, frozen=True, dict=True):
     @cached_property
     def now(self) -> Callable[[], datetime]:
         """Returns the current time."""
-        return self.operations.recorder.now
+        return self.operations.recorder.clock.now
 
     def permit(self, scopes: Scopes) -> Permit:
         """Return a check that a caller with these scopes may answer the questions of a task.

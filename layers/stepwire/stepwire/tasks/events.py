@@ -1,7 +1,9 @@
-"""Task events: facts about a task that are already true. `lifecycle.advance` decides what each changes.
+"""Task events, and the effects that follow them.
 
-Not to be confused with `background.execution_events` (what Step Functions reports), `background.status_changes` (what
-Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
+An event is a fact about a task that is already true; `lifecycle.advance` decides what it changes, and returns what
+follows as effects: data that `engine.runs` performs, and nothing else does. These events are not to be confused with
+those of `background.execution_events` (what Step Functions reports), `background.status_changes` (what Stepwire
+publishes) and `aws.workflow_events` (EventBridge's JSON).
 """
 
 from collections.abc import Mapping
@@ -14,7 +16,7 @@ from msgspec.structs import replace
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.runs import Run, RunEnd
-from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Terms, ToolResult
+from stepwire.tasks.task import ItemCount, Progress, StoredResult, Task, TaskError, Terms, ToolResult
 
 
 class StateEntered(Struct, frozen=True):
@@ -183,3 +185,32 @@ TaskEvent: TypeAlias = (
     | RunEnded
     | RunNotRedriven
 )
+
+
+class Start(Struct, frozen=True):
+    """Start or redrive the execution of a run."""
+
+    run: int
+
+
+class Wake(Struct, frozen=True):
+    """Begin a run at a time to come."""
+
+    run: int
+    at: datetime
+
+
+class Stop(Struct, frozen=True):
+    """Stop the execution of a run: its task has ended."""
+
+    run: int
+
+
+Effect: TypeAlias = Start | Wake | Stop
+
+
+class Advanced(Struct, frozen=True):
+    """A task after an event, and what follows."""
+
+    task: Task
+    effects: tuple[Effect, ...] = ()

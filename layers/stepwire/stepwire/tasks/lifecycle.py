@@ -7,7 +7,7 @@ From completed, failed and cancelled there is no way on (T10, X30). Time changes
 question expires, an input_required task becomes working, and an unconfirmed one completed.
 
 The end of a run is followed by another attempt, as the retry policy says, or by the end of the task, as the quorum says
-(`runs`), or by nothing while other runs can fill the quorum. What follows is returned as effects (`effects`); what must
+(`runs`), or by nothing while other runs can fill the quorum. What follows is returned as effects (`events`); what must
 happen although the process may die is also in the task (`Run.pending`, `Inputs.undelivered`) until it is known to be
 done.
 """
@@ -20,22 +20,25 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from stepwire.json_text import write
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
-from stepwire.tasks.effects import Advanced, Effect, Start, Stop, Wake
 from stepwire.tasks.events import (
+    Advanced,
     AnswersDelivered,
     ClientTaskClosed,
     ClientTaskNoted,
+    Effect,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
     RunEnded,
     RunNotRedriven,
+    Start,
     StartPostponed,
     StateEntered,
+    Stop,
     TaskEvent,
+    Wake,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -60,7 +63,6 @@ from stepwire.tasks.runs import (
     LONGEST_ERROR,
     Attempt,
     Pending,
-    Run,
     RunEnd,
     RunState,
     begun,
@@ -88,22 +90,14 @@ from stepwire.tasks.task import (
     Progress,
     Status,
     Task,
-    ToolResult,
     Working,
     newest_states,
     reports_progress,
+    tool_error,
 )
 
 _ALL_STOPPED: Final = "The executions were stopped."
-_UNCONFIRMED: Final = ToolResult(
-    write(
-        {
-            "content": [{"type": "text", "text": "Nobody confirmed the call in time, and nothing was started."}],
-            "isError": True,
-        }
-    ),
-    is_error=True,
-)
+_UNCONFIRMED: Final = "Nobody confirmed the call in time, and nothing was started."
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
@@ -118,7 +112,7 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
     after = changed if isinstance(changed, Advanced) else Advanced(changed)
     if after.task is task or type(event) in _WITHOUT_UPDATE:
         return after
-    return Advanced(_with_result_retention(_with_update_time(after.task, at)), after.effects)
+    return Advanced(_updated(after.task, at), after.effects)
 
 
 def as_of(task: Task, at: datetime) -> Task:
@@ -127,15 +121,18 @@ def as_of(task: Task, at: datetime) -> Task:
     The message of a task whose next attempt has begun no longer says when it begins. A task that was not
     confirmed in time is completed, and its workflow never starts.
     """
-    task = _with_begun_attempt(task, at)
-    requests = task.input_requests
+    if task.runs[0].attempt.begins_at is not None:
+        task = _with_begun_attempt(task, at)
+    if not isinstance(task.status, InputRequired):
+        return task
+    requests = task.status.requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
     if len(left) == len(requests):
         return task
     for one in requests:
         if one not in left and one.expires_at is not None and isinstance(one.destination, WorkflowInput):
             ended_at = max(one.expires_at, task.last_updated_at)
-            return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=ended_at)
+            return replace(task, status=Completed(tool_error(_UNCONFIRMED)), inputs=Inputs(), last_updated_at=ended_at)
     return _with_requests(task, left)
 
 
@@ -274,14 +271,9 @@ def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
             status = Cancelled(message)
     stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
     begun = () if task.awaits_confirmation else left_running(task.runs, at)
-    left = [index for index in begun if not _is_stopped(task, index, stopped)]
+    left = [index for index in begun if not task.is_stopped(index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
     return Advanced(replace(task, status=status, inputs=Inputs(), runs=runs), tuple(Stop(index) for index in left))
-
-
-def _is_stopped(task: Task, index: int, stopped: frozenset[str]) -> bool:
-    # Whoever redrives a stopped execution at this moment brings it back, as one who starts it now.
-    return task.execution_of(index).name in stopped and not task.runs[index].attempt.is_redriven
 
 
 def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
@@ -292,24 +284,27 @@ def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
     following = None if end.error is None else next_attempt(run.attempt, task.retry, end.error, seed, at)
     if following is not None and (following.begins_at or at) < task.expires_at:
         return _with_attempt(task, end, replace(following, after=end.shown), at)
-    if end.state is RunState.SUCCEEDED:
-        return _after_run(task, event, replace(run, state=end.state, place=successes(task.runs) + 1, pending=None), at)
-    failed = replace(run, state=end.state, error=end.text[:LONGEST_ERROR], pending=None)
-    return _after_run(task, event, failed, at)
+    return _after_run(task, event, at)
 
 
-def _after_run(task: Task, event: RunEnded | RunNotRedriven, ended: Run, at: datetime) -> Advanced:
+def _after_run(task: Task, event: RunEnded | RunNotRedriven, at: datetime) -> Advanced:
     """Return the task after the last attempt of a run: decided, or with the runs that start because of this end."""
-    index = event.end.run
-    runs = with_run(task.runs, index, ended)
-    starts = [] if ended.state is RunState.SUCCEEDED else needed_now(runs, task.quorum, at)
+    end, won = event.end, successes(task.runs)
+    if end.state is RunState.SUCCEEDED:
+        won += 1
+        ended = replace(task.runs[end.run], state=end.state, place=won, pending=None)
+    else:
+        ended = replace(task.runs[end.run], state=end.state, error=end.text[:LONGEST_ERROR], pending=None)
+    runs = with_run(task.runs, end.run, ended)
+    if won >= task.quorum or is_lost(runs, task.quorum):
+        after = replace(task, runs=runs)
+        return _end(after, _deciding_end(after, event.then), at)
+    starts = [] if end.state is RunState.SUCCEEDED else needed_now(runs, task.quorum, at)
     for other in starts:
         runs = with_run(runs, other, starting(runs[other], at))
-    after = _without_questions_of(replace(task, runs=runs), index)
-    if successes(runs) < task.quorum and not is_lost(runs, task.quorum):
-        told = _with_message(after, end_text(runs, task.quorum, task.retry, event.end))
-        return Advanced(told, tuple(_beginning(told, starts, at)))
-    return _end(after, _deciding_end(after, event.then), at)
+    after = _without_questions_of(replace(task, runs=runs), end.run)
+    told = _with_message(after, end_text(runs, task.quorum, task.retry, end))
+    return Advanced(told, tuple(_beginning(told, starts, at)))
 
 
 def _deciding_end(task: Task, last: WorkEnded) -> WorkEnded:
@@ -320,8 +315,7 @@ def _deciding_end(task: Task, last: WorkEnded) -> WorkEnded:
     if states <= {RunState.OPEN, RunState.STOPPED}:
         return WorkStopped(_ALL_STOPPED)
     text = lost_text(task.runs, task.quorum)
-    content = write({"content": [{"type": "text", "text": text}], "isError": True})
-    return WorkCompleted(ToolResult(content, is_error=True), text[:LONGEST_MESSAGE])
+    return WorkCompleted(tool_error(text), text[:LONGEST_MESSAGE])
 
 
 def _begin_anew(task: Task, event: RunNotRedriven, at: datetime) -> Task | Advanced:
@@ -330,7 +324,7 @@ def _begin_anew(task: Task, event: RunNotRedriven, at: datetime) -> Task | Advan
         return task  # it has begun otherwise meanwhile
     if task.retry.may_restart:
         return _with_attempt(task, end, in_new_execution(run.attempt), at)
-    return _after_run(task, event, replace(run, state=end.state, error=end.text[:LONGEST_ERROR], pending=None), at)
+    return _after_run(task, event, at)
 
 
 def _with_attempt(task: Task, end: RunEnd, attempt: Attempt, at: datetime) -> Advanced:
@@ -363,7 +357,7 @@ def _without_questions_of(task: Task, index: int) -> Task:
 def _note_check(task: Task, event: WorkChecked, at: datetime) -> Task:
     checked = replace(task, checked_at=max(at, task.checked_at))
     shown = checked if event.state is None else _show_state(checked, event.state, at)
-    return checked if shown is checked else _with_update_time(shown, at)
+    return checked if shown is checked else _updated(shown, at)
 
 
 def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
@@ -381,17 +375,9 @@ def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
     return replace(task, inputs=replace(task.inputs, undelivered=undelivered))
 
 
-def _postpone(task: Task, event: StartPostponed, _at: datetime) -> Task:
-    return _with_pending(task, event.runs, Pending.START)
-
-
-def _begin(task: Task, event: WorkBegun, _at: datetime) -> Task:
-    return _with_pending(task, event.runs, None)
-
-
-def _with_pending(task: Task, indices: frozenset[int], pending: Pending | None) -> Task:
-    runs = task.runs
-    for index in indices:
+def _mark_starts(task: Task, event: StartPostponed | WorkBegun, _at: datetime) -> Task:
+    pending, runs = Pending.START if isinstance(event, StartPostponed) else None, task.runs
+    for index in event.runs:
         if runs[index].is_open:
             runs = with_run(runs, index, replace(runs[index], pending=pending))
     return task if runs == task.runs else replace(task, runs=runs)
@@ -465,8 +451,8 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     RunNotRedriven: _row(_begin_anew,     [_W, *_ENDS], [_W, _I, *_ENDS], []),
     WorkChecked: _row(_note_check,        [_W],        [_I],            [_U]),
     AnswersDelivered: _row(_drop_delivered, [_W],      [_I],            [_U]),
-    StartPostponed: _row(_postpone,       [_W],        [_I],            []),
-    WorkBegun: _row(_begin,               [_W],        [_I],            []),
+    StartPostponed: _row(_mark_starts,    [_W],        [_I],            []),
+    WorkBegun: _row(_mark_starts,         [_W],        [_I],            []),
     ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U]),
     ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U]),
 }  # fmt: skip
@@ -479,9 +465,8 @@ _WITHOUT_UPDATE: Final = frozenset(
 
 def state_of(task: Task) -> State:
     """Return the state of a task."""
-    if task.awaits_confirmation:
-        return State.UNCONFIRMED
-    return _STATES[type(task.status)]
+    state = _STATES[type(task.status)]
+    return State.UNCONFIRMED if state is State.INPUT_REQUIRED and task.awaits_confirmation else state
 
 
 _STATES: Final[Mapping[type[Status], State]] = {
@@ -493,19 +478,18 @@ _STATES: Final[Mapping[type[Status], State]] = {
 }
 
 
-def _with_update_time(task: Task, at: datetime) -> Task:
+def _updated(task: Task, at: datetime) -> Task:
+    """Return a changed task with the time of the change; an ended one is kept as long as its tool promises."""
     # The clocks of two function instances differ: a later state never gets an earlier time.
-    updated = replace(task, last_updated_at=max(at, task.last_updated_at))
-    # A concurrent request has until the next check to start an execution that is to be stopped.
-    is_pending = bool(updated.runs_pending(Pending.STOP))
-    return replace(updated, checked_at=max(at, task.checked_at)) if is_pending else updated
-
-
-def _with_result_retention(task: Task) -> Task:
-    """Extend the ttl of an ended task, so that its result is kept as long as its tool promises."""
-    if not task.has_ended or task.last_updated_at >= task.expires_at:  # an expired task stays invisible
-        return task
-    return replace(task, ttl=max(task.ttl, task.last_updated_at - task.created_at + task.keep_result))
+    updated_at, checked_at = max(at, task.last_updated_at), task.checked_at
+    if not task.has_ended:
+        return replace(task, last_updated_at=updated_at)
+    if task.runs_pending(Pending.STOP):
+        # A concurrent request has until the next check to start an execution that is to be stopped.
+        checked_at = max(at, task.checked_at)
+    age = updated_at - task.created_at
+    ttl = max(task.ttl, age + task.keep_result) if age < task.ttl else task.ttl  # an expired task stays invisible
+    return replace(task, last_updated_at=updated_at, checked_at=checked_at, ttl=ttl)
 
 
 def _with_requests(task: Task, requests: tuple[InputRequest, ...]) -> Task:

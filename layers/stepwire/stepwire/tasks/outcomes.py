@@ -18,7 +18,7 @@ from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import RunEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.runs import TIMEOUT, RunEnd, RunState
 from stepwire.tasks.shaping import Unshapable, shaped
-from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult, tool_error
 from stepwire.tasks.tool_results import is_reserved, is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
@@ -136,27 +136,23 @@ def run_ended(task: Task, run: int, end: ExecutionEnd, event: WorkEnded) -> RunE
         end: how the execution ended.
         event: what that means if it decides the task.
     """
-    error = _error_of(end)
-    shown = _redacted(error or "", task.work.causes)
-    execution = task.runs[run].attempt.execution
-    return RunEnded(
-        RunEnd(run, execution, redrives_of(end), _state_of(end), error, shown, _text_of(task, event)), event
-    )
+    execution, redrives, text = task.runs[run].attempt.execution, redrives_of(end), _text_of(task, event)
+    match end:
+        case Succeeded() | Unreadable():
+            ended = RunEnd(run, execution, redrives, RunState.SUCCEEDED, text=text)
+        case Aborted():
+            ended = RunEnd(run, execution, redrives, RunState.STOPPED, text=text)
+        case TimedOut():
+            ended = RunEnd(run, execution, redrives, RunState.FAILED, TIMEOUT, TIMEOUT, text)
+        case ExecutionFailed(error):
+            shown = _redacted(error, task.work.causes)
+            ended = RunEnd(run, execution, redrives, RunState.FAILED, error, shown, text)
+    return RunEnded(ended, event)
 
 
 def end_without_execution(task: Task, run: int, state: RunState, event: WorkEnded) -> RunEnd:
     """Return the end of a run that cannot be started, or whose execution is not redriven: no attempt follows."""
     return RunEnd(run, task.runs[run].attempt.execution, _MOST_REDRIVES, state, text=_text_of(task, event))
-
-
-def _state_of(end: ExecutionEnd) -> RunState:
-    match end:
-        case Succeeded() | Unreadable():
-            return RunState.SUCCEEDED
-        case Aborted():
-            return RunState.STOPPED
-        case ExecutionFailed() | TimedOut():
-            return RunState.FAILED
 
 
 def _text_of(task: Task, event: WorkEnded) -> str:
@@ -169,22 +165,6 @@ def _text_of(task: Task, event: WorkEnded) -> str:
 def redrives_of(end: ExecutionEnd) -> int:
     """Return how often an execution had been redriven before it ended so; a success is the last end there is."""
     return end.redrives if isinstance(end, ExecutionFailed | TimedOut | Aborted) else _MOST_REDRIVES
-
-
-def _error_of(end: ExecutionEnd) -> str | None:
-    """Return the name by which a policy matches the failure; None if it is no failure of the workflow."""
-    match end:
-        case ExecutionFailed(error):
-            return error
-        case TimedOut():
-            return TIMEOUT
-        case _:
-            return None
-
-
-def tool_error(text: str) -> ToolResult:
-    """Return a CallToolResult that says that the tool failed, and why."""
-    return ToolResult(write({"content": [{"type": "text", "text": text}], "isError": True}), is_error=True)
 
 
 def _tool_error(text: str) -> WorkCompleted:
@@ -210,7 +190,9 @@ def _answered(output: str, output_schema: str | None, shape: str | None) -> Work
 def _result_of(value: Json, shape: str | None) -> JsonObject:
     if is_tool_result(value):
         return _tool_result(value)
-    return _as_structured(value) if shape is None else shaped(value, shape)
+    if shape is not None:
+        return shaped(value, shape)
+    return {"content": [_text(write(value))], "structuredContent": value, "isError": False}
 
 
 def _unshaped(output: str, reason: str, output_schema: str | None) -> WorkCompleted:
@@ -265,10 +247,6 @@ def _broken_promise(message: str, result: JsonObject) -> WorkCompleted:
 
 def _text(text: str) -> JsonObject:
     return {"type": "text", "text": text}
-
-
-def _as_structured(value: Json) -> JsonObject:
-    return {"content": [_text(write(value))], "structuredContent": value, "isError": False}
 
 
 def _tool_result(value: JsonObject) -> JsonObject:

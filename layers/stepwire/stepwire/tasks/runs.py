@@ -258,9 +258,14 @@ def left_running(runs: Sequence[Run], ended_at: datetime) -> list[int]:
     return [index for index, run in enumerate(runs) if run.is_due(last) or run.state is RunState.REFUSED]
 
 
-def has_started_by(run: Run, at: datetime) -> bool:
-    """Tell whether a run whose task has ended may have started by a time after that was saved."""
-    return run.state is RunState.REFUSED or run.is_due(at + _SKEW)
+def may_have_started(run: Run, ended_at: datetime, at: datetime) -> bool:
+    """Tell whether a run may have started by now although its task has ended: once that is saved, none starts."""
+    return run.state is RunState.REFUSED or run.is_due(min(at, ended_at + _LONGEST_SAVE) + _SKEW)
+
+
+def winner_of(runs: Sequence[Run], quorum: int) -> Run | None:
+    """Return the run whose success completed the quorum."""
+    return next((run for run in runs if run.place == quorum), None)
 
 
 def with_run(runs: tuple[Run, ...], index: int, changed: Run) -> tuple[Run, ...]:
@@ -335,8 +340,9 @@ def result_meta(runs: Sequence[Run], quorum: int, ended_at: datetime) -> JsonObj
     """Return the member of `_meta` in which the result of several runs says what became of them; empty for one run."""
     if len(runs) == 1:
         return {}
-    winner = {run.place: {"winner": run.name} for run in runs}.get(quorum, {})
-    return {META_RACE: {**winner, "arms": [{"name": run.name, "outcome": _outcome(run, ended_at)} for run in runs]}}
+    winner = winner_of(runs, quorum)
+    won = {} if winner is None else {"winner": winner.name}
+    return {META_RACE: {**won, "arms": [{"name": run.name, "outcome": _outcome(run, ended_at)} for run in runs]}}
 
 
 def _outcome(run: Run, ended_at: datetime) -> str:

@@ -4,20 +4,20 @@ Each status carries exactly its payload, so a completed task without a result ca
 only `lifecycle.advance` derives a changed task.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stepwire.json_text import Json, JsonObject, load_json
+from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.keyed import Keyed
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
-from stepwire.tasks.runs import ONCE, Pending, Retry, Run
+from stepwire.tasks.runs import ONCE, Pending, Retry, Run, winner_of
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -36,6 +36,11 @@ class ToolResult(Struct, frozen=True):
     def value(self) -> JsonObject:
         """Return the CallToolResult."""
         return load_json(self.text)
+
+
+def tool_error(text: str) -> ToolResult:
+    """Return a CallToolResult that says that the tool failed, and why."""
+    return ToolResult(write({"content": [{"type": "text", "text": text}], "isError": True}), is_error=True)
 
 
 class ResultElsewhere(Struct, frozen=True):
@@ -306,7 +311,8 @@ class Task(Struct, frozen=True):
     @property
     def execution(self) -> Execution:
         """The execution that the result comes from: of the run that won or, before, of the first one."""
-        return self.execution_of(next((index for index, run in enumerate(self.runs) if run.place == self.quorum), 0))
+        winner = self.winner
+        return self.execution_of(0 if winner is None else self.runs.index(winner))
 
     def execution_of(self, index: int) -> Execution:
         """Return the execution of a run: of its attempt that runs, or of its next one."""
@@ -328,14 +334,16 @@ class Task(Struct, frozen=True):
         """Return the indices of the runs whose executions must be there by this time."""
         return tuple(index for index, run in enumerate(self.runs) if run.is_due(at))
 
-    def open_run_of(self, execution: Execution) -> int | None:
-        """Return the index of the open run with this execution; None if there is none."""
-        found = (i for i, run in enumerate(self.runs) if run.is_open and self.execution_of(i) == execution)
-        return next(found, None)
+    def run_of(self, execution: Execution) -> int | None:
+        """Return the index of the run with this execution, which may have ended; None if there is none."""
+        return next((index for index in range(len(self.runs)) if self.execution_of(index) == execution), None)
 
-    def works_in(self, execution: Execution) -> bool:
-        """Tell whether an execution is that of a run, which may have ended."""
-        return any(self.execution_of(index) == execution for index in range(len(self.runs)))
+    def is_stopped(self, index: int, stopped: Collection[str]) -> bool:
+        """Tell whether a run is among the executions that were stopped, and stays so.
+
+        Whoever redrives a stopped execution at this moment brings it back, as one who starts it now.
+        """
+        return self.execution_of(index).name in stopped and not self.runs[index].attempt.is_redriven
 
     def runs_pending(self, pending: Pending) -> tuple[int, ...]:
         """Return the indices of the runs for which this is left to do."""
@@ -344,7 +352,7 @@ class Task(Struct, frozen=True):
     @property
     def winner(self) -> Run | None:
         """The run whose success completed the quorum."""
-        return next((run for run in self.runs if run.place == self.quorum), None)
+        return winner_of(self.runs, self.quorum)
 
     @property
     def is_retried(self) -> bool:

@@ -29,8 +29,7 @@ from stepwire.server.results import (
 )
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import Action, retry_key
-from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Cancelled, Task, ToolResult
+from stepwire.tasks.task import Cancelled, Task, ToolResult, tool_error
 
 _TASK_ID: Final[JsonObject] = {
     "type": "string",
