@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Final
 
+from stepwire.engine.follow_ups import Means
 from stepwire.principal import PRINCIPAL_PATTERN
-from stepwire.tasks.follow_ups import Means
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.follow_ups import FUNCTION, FollowUp, follow_up

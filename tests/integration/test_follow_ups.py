@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from local import at_once
-from stepwire.tasks.follow_ups import Means
+from stepwire.engine.follow_ups import Means
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.follow_ups import FUNCTION, FollowUp, follow_up

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.interop.asking_work import AskingWork
 from tests.interop.test_fetching import LEGACY_PYTHON, SECONDS
 from tests.kits import ARGUMENTS, SAMPLED

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport, Tool
-from stepwire.engine.polls import PollLimit
+from stepwire.engine.allowance import PollLimit
 from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, StoreBusy, WorkflowError
 from stepwire.json_text import load_json, write
 from stepwire.principal import Caller
@@ -129,7 +129,8 @@ class Endpoint:
     def _services_for(self, body: bytes) -> Services:
         services = self._services
         if AT_THE_LIMIT.encode() in body:
-            return replace(services, operations=replace(services.operations, limits=Limits(active=0)))
+            admission = replace(services.operations.admission, limits=Limits(active=0))
+            return replace(services, operations=replace(services.operations, admission=admission))
         if POLLED_TOO_OFTEN.encode() in body:
             return replace(services, polls=PollLimit(0.1, self.world.clock))
         return services

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS
 from tests.kits import SAMPLED, World
 from tests.server.answers import Json

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import FORM, OUTPUT, URL, World
 from tests.server.answers import Json
 from tests.server.clients import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.rounds import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import BOB, FORM, OUTPUT, URL, World

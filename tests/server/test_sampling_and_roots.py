@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.json_text import is_object
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from tests.kits import LISTED, OUTPUT, SAMPLED, SAMPLING, World

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from stepwire.background.input_requests import INVALID
-from stepwire.engine.deliveries import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import FORM, OUTPUT, URL, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import (

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepwire.tasks.follow_ups import Means
+from stepwire.engine.follow_ups import Means
 from stepwire.tasks.ids import TaskKey
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from stepwire.engine.follow_ups import Means, follow_up_of
 from stepwire.json_text import Json, load_json
-from stepwire.tasks.follow_ups import Means, follow_up_of
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.task import Completed, Failed, InputRequired, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line

@@ -270,9 +270,7 @@ def status_message(task: Task) -> str | None:
             pass
     if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS:
         return None if words is None else visible(words)[:LONGEST_MESSAGE]
-    from stepwire.tasks.follow_ups import link_text  # noqa: PLC0415 - few tasks have links
-
-    links = link_text(task)
+    links = _link_text(task)
     room = LONGEST_MESSAGE - len(links) - 1
     return links if words is None else f"{visible(words)[:room]} {links}"
 
@@ -285,6 +283,18 @@ def link_meta(task: Task) -> JsonObject:
     follow_ups = {means: {"taskId": task_id} for means, task_id in made.items() if task_id is not None}
     follows = {FOLLOWS: {"taskId": task.follows.task_id}} if task.follows else {}
     return {"_meta": {**follows, **({FOLLOW_UPS: follow_ups} if follow_ups else {})}}
+
+
+def _link_text(task: Task) -> str:
+    """Say which task this one follows, and which follow it; empty if there are none."""
+    words: list[str] = []
+    if task.follows is not None:
+        words.append(f"It continues task {task.follows.task_id}, at the operator's request.")
+    if task.follow_ups.redrive is not None:
+        words.append(f"The operator has let its workflow go on: see task {task.follow_ups.redrive}.")
+    if task.follow_ups.restart is not None:
+        words.append(f"The operator has started its work again: see task {task.follow_ups.restart}.")
+    return " ".join(words)
 
 
 def _waiting_for(request: InputRequest) -> str:

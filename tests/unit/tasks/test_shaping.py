@@ -9,8 +9,8 @@ from stepwire.tasks.events import WorkCompleted
 from stepwire.tasks.expression_budget import Budget, EvaluationFault
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.outcomes import Succeeded, event_of
-from stepwire.tasks.shaping import Unshapable, shaped, template_of
 from stepwire.tasks.task import Causes, ToolResult
+from stepwire.tasks.tool_results import Unshapable, shaped, template_of
 
 OUTPUT: Final[JsonObject] = {
     "total": 12.5,

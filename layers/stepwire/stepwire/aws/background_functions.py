@@ -31,10 +31,10 @@ from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
+from stepwire.engine.follow_ups import Means
 from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, WorkflowsUnavailable
 from stepwire.principal import Principal
 from stepwire.rendering import modern_status
-from stepwire.tasks.follow_ups import Means
 from stepwire.tasks.ids import TaskKey, task_id_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.throttling import is_weather
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
+from stepwire.engine.allowance import PollLimit
 from stepwire.engine.assembly import Engine, Settings, assemble
-from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn
 from stepwire.server.mcp_server import McpServer, refusal

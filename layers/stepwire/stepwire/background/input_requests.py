@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.engine.assembly import Engine
-from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.engine.ports import Starters
 from stepwire.engine.recorder import RunOfTask
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.events import InputRequested

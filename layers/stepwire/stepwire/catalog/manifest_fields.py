@@ -17,9 +17,8 @@ from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
-from stepwire.tasks.shaping import template_of
 from stepwire.tasks.task import LONGEST_TTL
-from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved
+from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved, template_of
 
 DEFAULT_WINDOW: Final = timedelta(hours=1)
 # An older claim of a key is one whose request is over (`IdempotentCalls`).

@@ -30,13 +30,12 @@ from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.engine.waiting import EXPRESS, Waiting, WaitLimiter, WaitLimits
-from stepwire.tasks.links import Sign
+from stepwire.tasks.objects import ReadObject, Sign
 from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
     from stepwire.engine.express import ExpressCalls
     from stepwire.engine.follow_ups import FollowUps
-    from stepwire.tasks.objects import ReadObject
 
 
 class Ports(Struct, frozen=True):
@@ -53,7 +52,7 @@ class Ports(Struct, frozen=True):
     """Receives faults that do not keep a caller from an answer, or that postpone work."""
     audit: Audit = no_audit
     wake_ups: WakeUps = field(default_factory=NoWakeUps)
-    read_object: "ReadObject | None" = None
+    read_object: ReadObject | None = None
     """Reads outputs that workflows left in S3; None where this function may read none."""
 
 

@@ -13,9 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Upkeep
+from stepwire.engine.upkeep import NOT_SUPPORTED, Upkeep
 from stepwire.json_text import Json, load_json, write
 from stepwire.principal import Principal
 from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined

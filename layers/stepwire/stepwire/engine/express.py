@@ -26,7 +26,7 @@ from stepwire.errors import (
     WorkflowNotStarted,
 )
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
-from stepwire.tasks.links import result_location_of, with_presigned_links
+from stepwire.tasks.objects import result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult, tool_error
 

@@ -37,7 +37,7 @@ from stepwire.principal import Claims, Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
-from stepwire.tasks.links import Sign, result_location_of, with_presigned_links
+from stepwire.tasks.objects import Sign, result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable
 from stepwire.tasks.runs import ONCE, Pending, begun, result_meta
 from stepwire.tasks.task import (

@@ -4,7 +4,7 @@ A lost race is not an error: the task is loaded again and advanced from its new 
 """
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,11 +16,9 @@ from stepwire.principal import Principal
 from stepwire.tasks.events import Advanced, RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.objects import ReadObject, event_of_object
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
 from stepwire.tasks.task import Completed, Execution, Status, Task
-
-if TYPE_CHECKING:
-    from stepwire.tasks.objects import ReadObject
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
@@ -41,7 +39,7 @@ class Recorder(Struct, frozen=True):
     store: TaskStore
     clock: Clock
     audit: Audit = no_audit
-    read_object: "ReadObject | None" = None
+    read_object: ReadObject | None = None
     """Reads outputs that workflows left in S3; None where this function may read none."""
 
     def load(self, key: TaskKey) -> Task | None:
@@ -132,8 +130,6 @@ class Recorder(Struct, frozen=True):
             return event_of(end, None, task.work.causes)
         terms = self.store.terms_of(task)
         if terms.output_shape is not None and '"object"' in terms.output_shape and self.read_object is not None:
-            from stepwire.tasks.objects import event_of_object  # noqa: PLC0415 - few tools leave their outputs in S3
-
             return event_of_object(task, end, terms, self.read_object)
         return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
 

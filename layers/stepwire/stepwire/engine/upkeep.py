@@ -16,7 +16,6 @@ from msgspec import Struct, field
 
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.deliveries import delivered
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
@@ -25,7 +24,8 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.tasks.events import StartPostponed, StateEntered, WorkChecked, WorkStopped
+from stepwire.tasks.events import AnswersDelivered, StartPostponed, StateEntered, WorkChecked, WorkStopped
+from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
@@ -36,6 +36,9 @@ DESCRIPTIONS_PER_SECOND: Final = 2.0
 """Of one instance. AWS allows an account 15 DescribeExecution a second; instances that are throttled pause."""
 STARTS_PER_SECOND: Final = 10.0
 """Of one instance. AWS allows an account 150 to 300 StartExecution a second."""
+NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
+"""The error name of a state whose question cannot be answered."""
+_NOT_ASKED: Final = "The question cannot be put to the user of the client that called."
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
 
@@ -121,8 +124,28 @@ class Upkeep(Struct, frozen=True):
             return known
 
     def after_delivery(self, task: Task) -> Task:
-        """Return the task after delivering the answers that its workflow may not have received."""
-        return delivered(self.recorder, self.workflows, task, self.report)
+        """Return the task after delivering the answers that its workflow may not have received, at least once.
+
+        An answer for which nobody waited stays with the task, for the retry of the state that asked: Step Functions
+        retries a state whose question was recorded, if the function's response was lost.
+        """
+        done, unclaimed = set[str](), set[str]()
+        for one in task.inputs.undelivered:
+            try:
+                if not one.is_unclaimed:
+                    (done if self._deliver(one) else unclaimed).add(one.token)
+            except WorkflowsUnavailable as error:
+                self.report(error)
+        if not done and not unclaimed:
+            return task
+        return self.recorder.record(task, AnswersDelivered(frozenset(done), frozenset(unclaimed))) or task
+
+    def _deliver(self, one: UndeliveredAnswer) -> bool:
+        """Deliver an answer; return False if certainly nobody waited for it."""
+        if isinstance(one.answer, InputResponse):
+            return self.workflows.complete_callback(one.token, one.answer.text())
+        self.workflows.fail_callback(one.token, NOT_SUPPORTED, _NOT_ASKED)
+        return True
 
     def secured(self, task: Task) -> Task:
         """Return the task of a repeated call after a save, and after starting its work if that has not begun.

@@ -17,9 +17,8 @@ from stepwire.keyed import Keyed
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import RunEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.runs import TIMEOUT, RunEnd, RunState
-from stepwire.tasks.shaping import Unshapable, shaped
 from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult, tool_error
-from stepwire.tasks.tool_results import is_reserved, is_tool_result
+from stepwire.tasks.tool_results import Unshapable, is_reserved, is_tool_result, shaped
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
 LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as stored
@@ -102,7 +101,7 @@ def event_of(
         end: how the execution ended; a success must contain its output.
         output_schema: JSON text of the schema that the tool advertises for its structured content.
         causes: how much of a failure's cause the caller may see.
-        shape: JSON text of how the output becomes the result (see `shaping`); None: as it is.
+        shape: JSON text of how the output becomes the result (see `tool_results`); None: as it is.
     """
     match end:
         case Succeeded(output):

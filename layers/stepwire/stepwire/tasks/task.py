@@ -130,7 +130,7 @@ class Terms(Struct, frozen=True):
     output_schema: str | None = None
     """JSON text of the output schema advertised at the time of the call."""
     output_shape: str | None = None
-    """JSON text of how the output becomes the result (see `shaping`); None: as it is."""
+    """JSON text of how the output becomes the result (see `tool_results`); None: as it is."""
 
 
 class TermsElsewhere(Struct, frozen=True):
@@ -152,7 +152,7 @@ class Work(Struct, frozen=True):
     result_bucket: str | None = None
     """The S3 bucket that results may link to."""
     result_prefix: str | None = None
-    """Key prefix of those links, with variables (see `links`); None: the name of the execution."""
+    """Key prefix of those links, with variables (see `objects`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
 
 
