@@ -5,8 +5,7 @@ only if it answers the first attempt: before a retry, an earlier attempt may hav
 sent once: Step Functions runs a repeated one again.
 """
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -154,48 +153,31 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
             return _without_data(self._described(execution, includedData="METADATA_ONLY"))
 
     def _described(self, execution: Execution, **more: Any) -> ExecutionState:
-        try:
-            return state_of(
-                self._client_for(execution).describe_execution(executionArn=execution_arn_of(execution), **more)
-            )
-        except ClientError as error:
-            if code_of(error) == "ExecutionDoesNotExist":
-                return Missing()
-            raise _unavailable(error) from error
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
+        arn = execution_arn_of(execution)
+        found = _unless_missing(lambda: self._client_for(execution).describe_execution(executionArn=arn, **more))
+        return Missing() if found is None else state_of(found)
 
     def current_state(self, execution: Execution) -> StateEntered | None:
         """Return the state entered last, if it is among the newest events; of a Distributed Map, with its items."""
-        try:
-            history = self._history_of(execution, _NEWEST_EVENTS)
-        except ClientError as error:
-            if code_of(error) == "ExecutionDoesNotExist":
-                return None
-            raise _unavailable(error) from error
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
-        name, map_run = _state_in(history["events"]), _map_run_in(history["events"])
+        events = self._newest_events(execution, _NEWEST_EVENTS)
+        name, map_run = _state_in(events), _map_run_in(events)
         if name is None:
             return None
         items = self._items_of(execution, map_run) if map_run else None
-        return StateEntered(name, items, _states_in(history["events"]))
+        return StateEntered(name, items, _states_in(events))
 
     def passed_states(self, execution: Execution) -> tuple[str, ...]:
         """Return the names of the states that are among the newest events."""
-        try:
-            return _states_in(self._history_of(execution, _EVENTS_OF_PASSED_STATES)["events"])
-        except ClientError as error:
-            if code_of(error) == "ExecutionDoesNotExist":
-                return ()
-            raise _unavailable(error) from error
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
+        return _states_in(self._newest_events(execution, _EVENTS_OF_PASSED_STATES))
 
-    def _history_of(self, execution: Execution, most: int) -> Any:
-        return self._client_for(execution).get_execution_history(
-            executionArn=execution_arn_of(execution), reverseOrder=True, maxResults=most, includeExecutionData=False
+    def _newest_events(self, execution: Execution, most: int) -> Any:
+        """Return the newest events of an execution's history in reverse order; none if there is no execution."""
+        history = _unless_missing(
+            lambda: self._client_for(execution).get_execution_history(
+                executionArn=execution_arn_of(execution), reverseOrder=True, maxResults=most, includeExecutionData=False
+            )
         )
+        return () if history is None else history["events"]
 
     def _items_of(self, execution: Execution, map_run_arn: str) -> ItemCount | None:
         """Return the items of a running Distributed Map; None without an answer: the state's name is shown alone."""
@@ -243,8 +225,12 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
         return True
 
     def fail_callback(self, token: str, error: str, cause: str) -> None:
-        with _waiting_state():
+        try:
             self._client.send_task_failure(taskToken=token, error=error, cause=cause)
+        except ClientError as refused:
+            _is_waiting_after(refused)
+        except BotoCoreError as unsent:
+            raise WorkflowsUnavailable from unsent
 
     def stop(self, execution: Execution, cause: str) -> bool:
         try:
@@ -262,23 +248,23 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
         return True
 
 
+def _unless_missing(read: Callable[[], Any]) -> Any:
+    """Return what Step Functions answers; None if there is no such execution."""
+    try:
+        return read()
+    except ClientError as error:
+        if code_of(error) == "ExecutionDoesNotExist":
+            return None
+        raise _unavailable(error) from error
+    except BotoCoreError as error:
+        raise WorkflowsUnavailable from error
+
+
 def _is_waiting_after(error: ClientError) -> bool:
     """Return False for the errors of a state that no longer waits; all others may be temporary."""
     if code_of(error) not in _NO_LONGER_WAITING:
         raise _unavailable(error) from error
     return False
-
-
-@contextmanager
-def _waiting_state() -> Generator[None]:
-    """Translate the errors of a callback. A state that no longer waits is not an error; all others may be temporary."""
-    try:
-        yield
-    except ClientError as error:
-        if code_of(error) not in _NO_LONGER_WAITING:
-            raise _unavailable(error) from error
-    except BotoCoreError as error:
-        raise WorkflowsUnavailable from error
 
 
 def _state_in(events: Any) -> str | None:

@@ -26,6 +26,24 @@ if TYPE_CHECKING:
 
 PROGRESS: Final = "Stepwire Task Progress"
 STATUS_CHANGE: Final = "Step Functions Execution Status Change"
+STARTER: Final = "AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID"
+"""Member of an execution's input with the ARN of its starter: what AWS asks workflows to pass on."""
+_EXECUTION: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:execution:[^:/]+:[^:/]+")
+_ANY_EXECUTION: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:execution:[^:]+:[^:]+")
+_ACCOUNT_PARTS: Final = 5  # of an ARN, up to its account
+_PAGE: Final = 100  # events
+_MOST_PAGES: Final = 5
+# Nobody asks in the task of an execution that cannot be read: it is as if it were not there.
+_NO_STARTER: Final = frozenset(
+    {
+        "AccessDeniedException",
+        "ExecutionDoesNotExist",
+        "InvalidArn",
+        "KmsAccessDeniedException",
+        "KmsInvalidStateException",
+        "ValidationException",
+    }
+)
 
 
 class ForeignEvent(StepwireError):
@@ -101,26 +119,6 @@ def question_of(event: dict[str, Any]) -> Question:
         roots=event.get("roots"),
         state_entered=event.get("state_entered"),
     )
-
-
-STARTER: Final = "AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID"
-"""Member of an execution's input with the ARN of its starter: what AWS asks workflows to pass on."""
-_EXECUTION: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:execution:[^:/]+:[^:/]+")
-_ANY_EXECUTION: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:execution:[^:]+:[^:]+")
-_ACCOUNT_PARTS: Final = 5  # of an ARN, up to its account
-_PAGE: Final = 100  # events
-_MOST_PAGES: Final = 5
-# Nobody asks in the task of an execution that cannot be read: it is as if it were not there.
-_NO_STARTER: Final = frozenset(
-    {
-        "AccessDeniedException",
-        "ExecutionDoesNotExist",
-        "InvalidArn",
-        "KmsAccessDeniedException",
-        "KmsInvalidStateException",
-        "ValidationException",
-    }
-)
 
 
 class NestedExecutions(Struct, frozen=True, dict=True):

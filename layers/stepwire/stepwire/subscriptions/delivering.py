@@ -37,6 +37,15 @@ CLAIM: Final = timedelta(seconds=60)
 """How long one invocation may deliver before another may take over; longer than `BUDGET` and one attempt."""
 BUDGET: Final = timedelta(seconds=15)
 """After that long, no further event is begun: the message is sent again."""
+MOST_AT_ONCE: Final = 50
+"""Deliveries of one invocation at the same time."""
+SHARE: Final = 5
+"""Those of one caller."""
+IS_SLOW_AFTER: Final = 0.25
+"""Seconds after which an invocation that still waits for receivers takes further messages."""
+TAKES_MORE_FOR: Final = 45.0
+"""Seconds for which it does so at most, and half of that at least. A message that was taken last may need 40 more."""
+_AFTER_A_FAULT: Final = 1.0  # seconds
 
 
 class Outcome(Enum):
@@ -181,17 +190,6 @@ class Delivering(Struct, frozen=True):
         """End the attempts until the caller refreshes: until then, no message is sent."""
         self.store.pause(made.subscription, until, made.subscription.expires_at)
         return made.done(outcome)
-
-
-MOST_AT_ONCE: Final = 50
-"""Deliveries of one invocation at the same time."""
-SHARE: Final = 5
-"""Those of one caller."""
-IS_SLOW_AFTER: Final = 0.25
-"""Seconds after which an invocation that still waits for receivers takes further messages."""
-TAKES_MORE_FOR: Final = 45.0
-"""Seconds for which it does so at most, and half of that at least. A message that was taken last may need 40 more."""
-_AFTER_A_FAULT: Final = 1.0  # seconds
 
 
 class Job(Struct, frozen=True):

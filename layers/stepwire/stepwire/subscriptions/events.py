@@ -60,6 +60,13 @@ _OF_PROGRESS: Final[JsonObject] = {
     "total": {"type": "number", "description": "Absent if it is not known."},
 }
 _REQUIRED: Final = list(_OF_A_TASK)
+RETENTION: Final = timedelta(days=7)
+"""How long a change is kept, and recorded for a caller who has asked for events."""
+SLACK: Final = RETENTION / 2
+"""A record stays open longer than was asked for by so much, so that most polls write nothing."""
+_LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
+LARGEST_NUMBER: Final = 10**15 - 1
+_MARK: Final = "e1"
 
 
 def _type(description: str, properties: JsonObject, also_required: str) -> JsonObject:
@@ -225,15 +232,6 @@ def progress_of(before: Task, after: Task, status: str) -> Change | None:
         after.expires_at,
         progress=after.progress,
     )
-
-
-RETENTION: Final = timedelta(days=7)
-"""How long a change is kept, and recorded for a caller who has asked for events."""
-SLACK: Final = RETENTION / 2
-"""A record stays open longer than was asked for by so much, so that most polls write nothing."""
-_LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
-LARGEST_NUMBER: Final = 10**15 - 1
-_MARK: Final = "e1"
 
 
 class Position(Struct, frozen=True):

@@ -52,6 +52,17 @@ _PASSING: Final = frozenset({408, 409, 425, 429})
 
 Sign: TypeAlias = Callable[[str, str, datetime, str], str]
 """Returns the signature of (secret, message id, time, body)."""
+LONGEST_URL: Final = 2_048  # characters
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - how each secret begins
+_SECRET_BYTES: Final = range(24, 65)
+_HTTPS_PORT: Final = 443
+_LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
+# Python calls some of these global: they lead to other networks, or to an IPv4 address inside.
+_NOT_PUBLIC: Final = (
+    *("192.0.0.0/24", "192.88.99.0/24", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10"),
+    *("::/96", "100.64.0.0/10", "168.63.129.16/32", "fd00:ec2::/32"),
+)
+_NETWORKS: Final = tuple(map(ipaddress.ip_network, _NOT_PUBLIC))
 
 
 class Verdict(Enum):
@@ -224,19 +235,6 @@ def headers_of(subscription: Subscription, message: Message, at: datetime, sign:
         "webhook-signature": " ".join(signatures),
         "x-mcp-subscription-id": subscription.id,
     }
-
-
-LONGEST_URL: Final = 2_048  # characters
-SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - how each secret begins
-_SECRET_BYTES: Final = range(24, 65)
-_HTTPS_PORT: Final = 443
-_LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
-# Python calls some of these global: they lead to other networks, or to an IPv4 address inside.
-_NOT_PUBLIC: Final = (
-    *("192.0.0.0/24", "192.88.99.0/24", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10"),
-    *("::/96", "100.64.0.0/10", "168.63.129.16/32", "fd00:ec2::/32"),
-)
-_NETWORKS: Final = tuple(map(ipaddress.ip_network, _NOT_PUBLIC))
 
 
 class Endpoint(Struct, frozen=True):
