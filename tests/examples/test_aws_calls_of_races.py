@@ -28,9 +28,12 @@ TOOLS: Final = ("get_quote", EACH)
 def stack() -> Iterator[Deployed]:
     """The root template and the examples. No status event arrives, so only the actions of a test call AWS."""
     calls = AwsCalls()
-    settings = {"WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off", "REPAIR_AFTER_SECONDS": "600"}
+    settings = {"WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off"}
     settings["MostActiveTasks"] = "3"
-    served = LocalStack(ROOT / "template.yaml", others=[EXAMPLES], events=never, parameters=settings, instances=1)
+    rare = {"REPAIR_AFTER_SECONDS": "600"}
+    served = LocalStack(
+        ROOT / "template.yaml", others=[EXAMPLES], events=never, parameters=settings, variables=rare, instances=1
+    )
     with served as stack, calls.of_handlers():
         made = Deployed(stack, calls)
         register_with_a_slot_for_each_arm(made)

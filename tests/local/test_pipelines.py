@@ -179,7 +179,7 @@ async def test_a_state_machine_of_another_account_is_served_by_a_stub(tmp_path: 
     template = beside(tmp_path, **resources)
     answer = stub(tmp_path, "foreign.json", {"Throw": {"Error": "Bank.Closed", "Cause": "holiday"}})
     settings: Json = {"stubs": [(FOREIGN, answer)], "parameters": {"WorkflowRoleArns": FOREIGN_ROLE}}
-    settings["parameters"] |= {"REPAIR_AFTER_SECONDS": "1"}
+    settings["variables"] = {"REPAIR_AFTER_SECONDS": "1"}
 
     with served(template, **settings) as stack:
         errors = [await called(stack.url, name) for name in arns]
