@@ -27,7 +27,7 @@ class Caller(Struct, frozen=True):
 
     principal: Principal
     claims: Mapping[str, str] = field(default_factory=Claims)
-    """Of the token or signature, for workflows that are told who calls. No part of the identity; never in a log."""
+    """Of the token or signature, for workflows that get to know who calls. No part of the identity; never in a log."""
     scopes: frozenset[str] | None = None
     """What the caller's token allows; None where the sign-in knows no scopes."""
 

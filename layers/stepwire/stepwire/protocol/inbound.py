@@ -16,7 +16,7 @@ Legacy only:
 Modern only:
  10. `_meta` is complete (M15)
  11. the version header agrees with `_meta` (M13, M16): before the version itself, so that a client that contradicts
-     itself is not told that its version is unknown
+     itself reads of that, and not of an unknown version
  12. the version is served (M17)
  13. the method exists (M18)
  14. Mcp-Method and Mcp-Name agree with the body (M12)

@@ -103,9 +103,8 @@ class McpServer(Struct, frozen=True):
                 case _:
                     pass  # no other notification changes anything here
         except (InsufficientScope, UnknownTask) as error:
-            self._audit(
-                call.caller.principal, error
-            )  # the question stays open; the caller may answer it with another token
+            # The question stays open; the caller may answer it with another token.
+            self._audit(call.caller.principal, error)
 
     def _error(
         self, error: Exception, request: HttpRequest, received: Received | None, inbound: Inbound | None
@@ -133,7 +132,7 @@ class McpServer(Struct, frozen=True):
                 return _error_response(message_id, error, error.status)
 
     def _answer_to(self, fault: Exception, words: str) -> InternalError:
-        """Return what a client is told of a fault: nothing but whether to send the message again soon, or later."""
+        """Return the error for a fault, which says nothing but whether to send the message again soon, or later."""
         return ServiceBusy() if self.services.is_weather(fault) else InternalError(f"{words} Try again later.")
 
     def _audit(self, owner: Principal, error: ProtocolError) -> None:
