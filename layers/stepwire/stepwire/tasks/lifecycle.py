@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import Enum
 from itertools import chain, count
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -86,7 +86,6 @@ from stepwire.tasks.task import (
     Failed,
     InputRequired,
     Inputs,
-    ItemCount,
     Progress,
     Status,
     Task,
@@ -96,7 +95,6 @@ from stepwire.tasks.task import (
     tool_error,
 )
 
-_ALL_STOPPED: Final = "The executions were stopped."
 _UNCONFIRMED: Final = "Nobody confirmed the call in time, and nothing was started."
 
 
@@ -161,12 +159,9 @@ def _tell_state(task: Task, event: StateEntered, _at: datetime) -> Task:
         return task  # an older count of the same items: Step Functions' reads are eventually consistent
     counted = Progress(event.items.done, event.items.total, is_counted=True)
     advanced = task if task.progress == counted else replace(task, progress=counted)
-    return _with_message(advanced, f"The workflow is in its state {event.name}: {_items_text(event.items)}.")
-
-
-def _items_text(items: ItemCount) -> str:
-    failed = f", {items.failed:,} of them failed" if items.failed else ""
-    return f"{items.done:,} of {items.total:,} items are done{failed}"
+    failed = f", {event.items.failed:,} of them failed" if event.items.failed else ""
+    items = f"{event.items.done:,} of {event.items.total:,} items are done{failed}"
+    return _with_message(advanced, f"The workflow is in its state {event.name}: {items}.")
 
 
 def _show_progress(task: Task, event: ProgressReported, _at: datetime) -> Task:
@@ -218,11 +213,9 @@ def _is_retry(before: Asking | None, now: Asking | None) -> bool:
 
 def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     answered = tuple(
-        UndeliveredAnswer(
-            one.destination.token, event.answers[one.key], one.destination.asking, run=one.destination.run
-        )
+        UndeliveredAnswer(to.token, event.answers[one.key], to.asking, run=to.run)
         for one in task.input_requests
-        if one.key in event.answers and isinstance(one.destination, Callback)
+        if one.key in event.answers and isinstance(to := one.destination, Callback)
     )
     if not answered:
         return task
@@ -262,14 +255,14 @@ def _decline(task: Task, event: WorkDeclined, _at: datetime) -> Task:
 
 def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
     """End the task. The runs that may run on are to be stopped, although the process may die before that."""
+    stopped = frozenset[str]()
     match event:
         case WorkCompleted(result, message):
             status: Status = Completed(result, message)
         case WorkFailed(error):
             status = Failed(error, error.message[:LONGEST_MESSAGE])
-        case WorkStopped(message):
+        case WorkStopped(message, stopped):
             status = Cancelled(message)
-    stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
     begun = () if task.awaits_confirmation else left_running(task.runs, at)
     left = [index for index in begun if not task.is_stopped(index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
@@ -310,10 +303,10 @@ def _after_run(task: Task, event: RunEnded | RunNotRedriven, at: datetime) -> Ad
 def _deciding_end(task: Task, last: WorkEnded) -> WorkEnded:
     """Return the end of a task whose last needed run has ended so."""
     states = {run.state for run in task.runs}
-    if task.winner or len(task.runs) == 1 or states == {RunState.REFUSED}:
+    if len(task.runs) == 1 or task.winner or states == {RunState.REFUSED}:
         return last
     if states <= {RunState.OPEN, RunState.STOPPED}:
-        return WorkStopped(_ALL_STOPPED)
+        return WorkStopped("The executions were stopped.")
     text = lost_text(task.runs, task.quorum)
     return WorkCompleted(tool_error(text), text[:LONGEST_MESSAGE])
 
@@ -402,9 +395,6 @@ def _others(task: Task, one: ClientTask) -> list[ClientTask]:
     return [other for other in task.client_tasks if other.key != one.key]
 
 
-_Transition: TypeAlias = Callable[[Task, Any, datetime], Task | Advanced]
-
-
 class State(Enum):
     """The states of the lifecycle."""
 
@@ -422,13 +412,16 @@ _ENDS: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
 class Row(NamedTuple):
     """What an event does, and the states that it leads to."""
 
-    act: _Transition
+    act: Callable[[Task, Any, datetime], Task | Advanced]
     targets: Mapping[State, frozenset[State]]
     """By the state before; without one, the event is ignored in it."""
 
 
 def _row(
-    act: _Transition, working: Iterable[State], input_required: Iterable[State], unconfirmed: Iterable[State]
+    act: Callable[[Task, Any, datetime], Task | Advanced],
+    working: Iterable[State],
+    input_required: Iterable[State],
+    unconfirmed: Iterable[State],
 ) -> Row:
     targets = {State.WORKING: working, State.INPUT_REQUIRED: input_required, State.UNCONFIRMED: unconfirmed}
     return Row(act, {state: frozenset(one) for state, one in targets.items()})
