@@ -9,7 +9,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stepwire.engine.ports import KeyClaim, Lease, Randomness, TaskPage, UncheckedPage, WatchedTask
+from stepwire.engine.ports import (
+    ActiveSlots,
+    KeyClaim,
+    Lease,
+    Randomness,
+    TaskPage,
+    TaskParts,
+    UncheckedPage,
+    WatchedTask,
+)
 from stepwire.errors import (
     NotAdmitted,
     PartMissing,
@@ -99,6 +108,14 @@ class InMemoryTaskStore:
         """Terms that are too large for their task, by its key and their place."""
         self.results: dict[tuple[TaskKey, str], ToolResult] = {}
         """Results that are too large for their task."""
+
+    @property
+    def parts(self) -> TaskParts:
+        return self
+
+    @property
+    def slots(self) -> ActiveSlots:
+        return self
 
     def create(self, task: Task) -> Task:
         self.calls.append("create")

@@ -312,7 +312,7 @@ class World:
 
     def terms_of(self, task: Task) -> Terms:
         """Return what the task's workflow gets, and what its output must become."""
-        return self.store.terms_of(self.store.tasks.get(task.key, task))
+        return self.store.parts.terms_of(self.store.tasks.get(task.key, task))
 
     def stored(self, task: Task) -> Task:
         """Return the task as the store holds it."""

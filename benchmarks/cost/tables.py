@@ -11,7 +11,7 @@ from benchmarks.cost.idle import HOURS
 from benchmarks.cost.prices import Quota
 from benchmarks.cost.simulation import TASKS, Assumptions, Client, Usage, as_hinted, as_streamed, every, simulate
 from benchmarks.scale.counting import counted_tasks
-from stepwire.aws.storage.parts import LARGEST_PART
+from stepwire.aws.storage.items import LARGEST_PART
 
 DURATIONS: Final = {"10 s": 10.0, "1 min": 60.0, "10 min": 600.0, "1 h": 3_600.0, "1 day": 86_400.0}
 HINTED: Final = Client("as hinted", as_hinted)

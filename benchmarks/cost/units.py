@@ -16,17 +16,16 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from local.account.engine import shared_account
-from stepwire.aws.storage.items import Item
-from stepwire.aws.storage.large_results import LargeResults
-from stepwire.aws.storage.parts import read_units, write_units
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.parts import LargeResults
+from stepwire.aws.storage.table import Item, Table
+from stepwire.aws.storage.task_store import task_store
 from stepwire.tasks.events import ProgressReported, RunEnded, StateEntered, WorkChecked, WorkCompleted
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.runs import RunEnd, RunState
 from stepwire.tasks.task import Completed, Progress, ResultElsewhere, Terms, ToolResult
 from tests.kits import OPTIONAL, World
 from tests.simulated.dynamodb import quick_dynamodb_client
-from tests.tables import new_table, table_behind
+from tests.tables import new_table, read_units, table_behind, write_units
 
 KB: Final = 1_024
 ARGUMENTS: Final = (100, 10 * KB, 256 * KB)
@@ -122,7 +121,7 @@ def units_of(arguments: int, result: int) -> TaskUnits:
     table = new_table()
     meter = Meter(quick_dynamodb_client(), table)
     client: Any = meter
-    store = DynamoDbTaskStore(table, lambda: client, lambda: LargeResults("large-results", client))
+    store = task_store(Table(table, lambda: client), lambda: LargeResults("large-results", client))
 
     def measured(step: Callable[[], Any]) -> tuple[Any, Units]:
         meter.done = Units()
@@ -138,10 +137,10 @@ def units_of(arguments: int, result: int) -> TaskUnits:
     reported = advance(checked, ProgressReported(Progress(40, 100), "40 of 100 rows"), later).task
     going_on, progress = measured(lambda: store.save(reported))
     ended_task = advance(going_on, _success(result), later).task
-    ended, end = measured(lambda: (store.terms_of(going_on), store.save(ended_task))[1])
+    ended, end = measured(lambda: (store.parts.terms_of(going_on), store.save(ended_task))[1])
     _, ended_poll = measured(lambda: store.load(task.key))
     kept = ended.status.result if isinstance(ended.status, Completed) else None
-    _, fetched = measured(lambda: store.result_of(ended, kept) if isinstance(kept, ResultElsewhere) else None)
+    _, fetched = measured(lambda: store.parts.result_of(ended, kept) if isinstance(kept, ResultElsewhere) else None)
     return TaskUnits(creation, poll, check, progress, end, ended_poll, fetched)
 
 

@@ -26,7 +26,8 @@ def change_of(record: Mapping[str, Any]) -> TaskChange | None:
     before, after = _text(old, "status"), _text(new, "status") if new else "expired"
     if not key.startswith(TASK_PREFIX) or before == after:
         return None
-    return TaskChange(key.removeprefix(TASK_PREFIX), _text(new or old, "tool"), after)
+    known = json.loads(_text(new or old, "task"))
+    return TaskChange(key.removeprefix(TASK_PREFIX), known["work"]["tool"], after)
 
 
 def _text(image: Mapping[str, Any], name: str) -> str:

@@ -8,8 +8,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from stepwire.aws.step_functions import execution_arn_of
-from stepwire.aws.storage.items import SHARDS
-from stepwire.aws.storage.parts import divided
+from stepwire.aws.storage.items import SHARDS, divided
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import (

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
@@ -20,11 +21,11 @@ def in_memory() -> TaskStore:
 
 
 def on_dynamodb() -> TaskStore:
-    return DynamoDbTaskStore(new_table(), dynamodb_client)
+    return task_store(Table(new_table(), dynamodb_client))
 
 
 def on_dynamodb_without_http() -> TaskStore:
-    return DynamoDbTaskStore(new_table(), quick_dynamodb_client)
+    return task_store(Table(new_table(), quick_dynamodb_client))
 
 
 def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.table import Table
 from stepwire.subscriptions.events import SLACK, Change
 from stepwire.subscriptions.ports import EventStore
 from stepwire.tasks.task import Progress
@@ -30,11 +31,11 @@ def in_memory() -> EventStore:
 
 
 def on_dynamodb() -> EventStore:
-    return DynamoDbEventStore(new_table(), dynamodb_client)
+    return DynamoDbEventStore(Table(new_table(), dynamodb_client))
 
 
 def on_dynamodb_without_http() -> EventStore:
-    return DynamoDbEventStore(new_table(), quick_dynamodb_client)
+    return DynamoDbEventStore(Table(new_table(), quick_dynamodb_client))
 
 
 @pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])

@@ -13,7 +13,8 @@ from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client, sync_step_functions_client
 from stepwire.aws.step_functions import StepFunctionsExpress, StepFunctionsWorkflows
-from stepwire.aws.storage.call_rate import DynamoDbCallRate
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.ports import CallRate
 from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
@@ -155,7 +156,7 @@ def rate(request: pytest.FixtureRequest, aws: None) -> CallRate:
         return InMemoryCallRate(InMemoryTaskStore())
     from stepwire.aws.clients import dynamodb_client  # noqa: PLC0415 - beside the account that it needs
 
-    return DynamoDbCallRate(new_table(), dynamodb_client)
+    return CallerUsage(Table(new_table(), dynamodb_client))
 
 
 def test_calls_are_counted_up_to_the_rate_of_a_minute(rate: CallRate) -> None:

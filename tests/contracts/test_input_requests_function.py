@@ -9,7 +9,8 @@ from stepwire.aws.background_functions import InputRequestsHandler
 from stepwire.aws.clients import dynamodb_client, step_functions_client
 from stepwire.aws.invocations import SystemClock
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.tasks.inputs import Callback
 from stepwire.tasks.outcomes import ExecutionFailed, Running
 from stepwire.tasks.task import Task
@@ -23,12 +24,12 @@ from tests.waiting import until
 
 @pytest.fixture(scope="module")
 def store(aws: None) -> DynamoDbTaskStore:
-    return DynamoDbTaskStore(new_table(), dynamodb_client)
+    return task_store(Table(new_table(), dynamodb_client))
 
 
 @pytest.fixture
 def handler(store: DynamoDbTaskStore, monkeypatch: pytest.MonkeyPatch) -> InputRequestsHandler:
-    monkeypatch.setenv("TABLE_NAME", store.table_name)
+    monkeypatch.setenv("TABLE_NAME", store.table.name)
     return InputRequestsHandler()
 
 

@@ -7,16 +7,17 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from msgspec.structs import replace
 
 from stepwire.aws.clients import s3_client
-from stepwire.aws.storage.large_results import LargeResults
-from stepwire.aws.storage.parts import LARGEST_PART, size_of
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.items import LARGEST_PART
+from stepwire.aws.storage.parts import LargeResults
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.errors import LargeResultsDenied, NeedsOperator, ObjectsUnavailable, PartMissing, SaveConflict
 from stepwire.tasks.task import Cancelled, Completed, ResultElsewhere, Task, ToolResult
 from tests.buckets import delete_objects_in, new_bucket, objects_in
 from tests.contracts.task_stores import a_task
 from tests.kits import ALICE, BOB
 from tests.simulated.dynamodb import quick_dynamodb_client
-from tests.tables import new_table, table_behind
+from tests.tables import new_table, size_of, table_behind
 
 RESULT: Final = ToolResult("ä" * LARGEST_PART, is_error=True)
 
@@ -28,7 +29,7 @@ def bucket(aws: None) -> str:
 
 @pytest.fixture
 def store(bucket: str) -> DynamoDbTaskStore:
-    return DynamoDbTaskStore(new_table(), quick_dynamodb_client, lambda: LargeResults(bucket, s3_client()))
+    return task_store(Table(new_table(), quick_dynamodb_client), lambda: LargeResults(bucket, s3_client()))
 
 
 def ended(store: DynamoDbTaskStore, task: Task | None = None) -> tuple[Task, ResultElsewhere]:
@@ -45,7 +46,7 @@ def test_a_large_result_is_read_when_it_is_asked_for(store: DynamoDbTaskStore, b
 
     assert store.load(task.key) == task
     assert (kept.is_error, kept.size) == (True, 2 * LARGEST_PART)
-    assert store.result_of(task, kept) == RESULT
+    assert store.parts.result_of(task, kept) == RESULT
     assert objects_in(bucket).keys() == {_only_key(bucket)}
 
 
@@ -53,7 +54,7 @@ def test_a_large_result_is_read_when_it_is_asked_for(store: DynamoDbTaskStore, b
 def test_the_head_of_a_large_result_is_small(store: DynamoDbTaskStore) -> None:
     ended(store)
 
-    items = [item.to_json()["Attributes"] for item in table_behind(store.table_name).all_items()]
+    items = [item.to_json()["Attributes"] for item in table_behind(store.table.name).all_items()]
 
     assert len(items) == 1, "no other item"
     assert size_of(items[0]) <= 1_024
@@ -82,7 +83,7 @@ def test_an_object_belongs_to_its_owner_and_its_task(store: DynamoDbTaskStore) -
 
     for other in (replace(task, owner=BOB), a_task(number=2)):
         with pytest.raises(PartMissing):
-            store.result_of(other, kept)
+            store.parts.result_of(other, kept)
 
 
 # S5
@@ -115,7 +116,7 @@ def test_an_object_that_somebody_deleted_is_missed(store: DynamoDbTaskStore, buc
     delete_objects_in(bucket)
 
     with pytest.raises(PartMissing):
-        store.result_of(task, kept)
+        store.parts.result_of(task, kept)
 
 
 class Failing:
@@ -146,13 +147,13 @@ WITHOUT_ANSWER: Final = (
 @pytest.mark.parametrize("error", WITHOUT_ANSWER, ids=repr)
 def test_without_an_answer_of_s3_no_end_is_recorded_and_nobody_is_at_fault(aws: None, error: Exception) -> None:
     client: Any = Failing(error)
-    store = DynamoDbTaskStore(new_table(), quick_dynamodb_client, lambda: LargeResults("b", client))
+    store = task_store(Table(new_table(), quick_dynamodb_client), lambda: LargeResults("b", client))
     created = store.create(a_task())
 
     with pytest.raises(ObjectsUnavailable) as fault:
         store.save(replace(created, status=Completed(RESULT)))
     with pytest.raises(ObjectsUnavailable):
-        store.result_of(created, ResultElsewhere(is_error=False, place="s3#1", size=1))
+        store.parts.result_of(created, ResultElsewhere(is_error=False, place="s3#1", size=1))
 
     assert store.load(created.key) == created
     assert not isinstance(fault.value, NeedsOperator)

@@ -12,8 +12,7 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.storage.items import item_of, task_of
-from stepwire.aws.storage.parts import divided, size_of
+from stepwire.aws.storage.items import divided, item_of, task_of
 from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.operations import ToolCall
@@ -24,6 +23,7 @@ from stepwire.tasks.events import ClientTaskNoted
 from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
+from tests.tables import size_of
 
 LARGEST_ITEM: Final = 400 * 1024
 LARGEST_SQUARE: Final = "\N{LARGE RED SQUARE}"  # four bytes

@@ -6,16 +6,9 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.storage.items import Item, item_key
-from stepwire.aws.storage.parts import (
-    LARGEST_ENDED_HEAD,
-    LARGEST_HEAD,
-    LARGEST_NEW_HEAD,
-    LARGEST_PART,
-    size_of,
-)
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.aws.storage.times import seconds_of
+from stepwire.aws.storage.items import LARGEST_ENDED_HEAD, LARGEST_HEAD, LARGEST_NEW_HEAD, LARGEST_PART, item_key
+from stepwire.aws.storage.table import Item, Table, seconds_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import PartMissing, SaveConflict
 from stepwire.tasks.task import (
@@ -32,7 +25,7 @@ from tests.contracts.task_stores import a_task
 from tests.fakes import LARGE
 from tests.kits import ALICE, BOB
 from tests.simulated.dynamodb import quick_dynamodb_client
-from tests.tables import new_table, table_behind
+from tests.tables import new_table, size_of, table_behind
 
 LARGE_TERMS: Final = Terms("i" * 2 * LARGE, "s" * LARGE, "o" * LARGE)
 LARGE_RESULT: Final = ToolResult("r" * 2 * LARGEST_ENDED_HEAD, is_error=True)
@@ -53,7 +46,7 @@ def test_large_terms_are_read_when_they_are_asked_for(store: TaskStore) -> None:
 
     assert loaded == created
     assert isinstance(created.work.terms, TermsElsewhere)
-    assert store.terms_of(created) == LARGE_TERMS
+    assert store.parts.terms_of(created) == LARGE_TERMS
 
 
 def test_a_large_result_is_read_when_it_is_asked_for(store: TaskStore) -> None:
@@ -65,8 +58,8 @@ def test_a_large_result_is_read_when_it_is_asked_for(store: TaskStore) -> None:
     assert isinstance(saved.status, Completed)
     assert isinstance(kept := saved.status.result, ResultElsewhere)
     assert (kept.is_error, kept.size) == (True, len(LARGE_RESULT.text))
-    assert store.result_of(saved, kept) == LARGE_RESULT
-    assert store.terms_of(saved) == LARGE_TERMS
+    assert store.parts.result_of(saved, kept) == LARGE_RESULT
+    assert store.parts.terms_of(saved) == LARGE_TERMS
 
 
 def test_parts_are_no_tasks(store: TaskStore) -> None:
@@ -82,7 +75,7 @@ def test_parts_belong_to_their_owner_and_their_task(store: TaskStore) -> None:
 
     for other in (a_task(BOB), a_task(number=2)):
         with pytest.raises(PartMissing):
-            store.terms_of(store.create(replace(other, work=mine.work)))
+            store.parts.terms_of(store.create(replace(other, work=mine.work)))
 
 
 def test_the_result_of_a_lost_race_changes_nothing(store: TaskStore) -> None:
@@ -102,8 +95,8 @@ def test_other_terms_of_the_same_task_replace_the_first(store: TaskStore) -> Non
 
     saved = store.save(with_terms(confirmed, created))
 
-    assert store.terms_of(saved) == confirmed
-    assert store.terms_of(created) == LARGE_TERMS, "who has loaded the task before goes on with what was there"
+    assert store.parts.terms_of(saved) == confirmed
+    assert store.parts.terms_of(created) == LARGE_TERMS, "who has loaded the task before goes on with what was there"
 
 
 # --------------------------------------------------------------------------------------------------------- on DynamoDB
@@ -111,12 +104,12 @@ def test_other_terms_of_the_same_task_replace_the_first(store: TaskStore) -> Non
 
 @pytest.fixture
 def dynamodb(aws: None) -> DynamoDbTaskStore:
-    return DynamoDbTaskStore(new_table(), quick_dynamodb_client)
+    return task_store(Table(new_table(), quick_dynamodb_client))
 
 
 def items_of(store: DynamoDbTaskStore) -> dict[str, Item]:
     """Return all items of the table, by the kind that their sort key begins with."""
-    items = [item.to_json()["Attributes"] for item in table_behind(store.table_name).all_items()]
+    items = [item.to_json()["Attributes"] for item in table_behind(store.table.name).all_items()]
     return {item["sk"]["S"].partition("#")[0]: item for item in items}
 
 
@@ -155,17 +148,17 @@ def test_parts_expire_with_their_task(dynamodb: DynamoDbTaskStore) -> None:
 
 def test_a_part_is_written_before_the_head_that_names_it(dynamodb: DynamoDbTaskStore) -> None:
     created = dynamodb.create(with_terms(LARGE_TERMS))
-    table_behind(dynamodb.table_name).delete_item(*(value["S"] for value in item_key(created.key).values()))
+    table_behind(dynamodb.table.name).delete_item(*(value["S"] for value in item_key(created.key).values()))
 
     again = dynamodb.create(with_terms(LARGE_TERMS))
 
     assert again == created
-    assert dynamodb.terms_of(again) == LARGE_TERMS
+    assert dynamodb.parts.terms_of(again) == LARGE_TERMS
 
 
 def test_a_part_that_somebody_deleted_is_missed(dynamodb: DynamoDbTaskStore) -> None:
     created = dynamodb.create(with_terms(LARGE_TERMS))
-    table_behind(dynamodb.table_name).items.clear()
+    table_behind(dynamodb.table.name).items.clear()
 
     with pytest.raises(PartMissing):
-        dynamodb.terms_of(created)
+        dynamodb.parts.terms_of(created)

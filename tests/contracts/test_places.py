@@ -9,6 +9,7 @@ import pytest
 from benchmarks.cost.calls import WAIT
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
+from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease, WaitSlots
 from stepwire.engine.waiting import WaitLimiter, WaitLimits
@@ -20,7 +21,7 @@ UNTIL = START_OF_TIME + timedelta(seconds=20)
 
 
 def on_dynamodb() -> DynamoDbWaitSlots:
-    return DynamoDbWaitSlots(new_table(), lambda: aws_client("dynamodb", REGION))
+    return DynamoDbWaitSlots(Table(new_table(), lambda: aws_client("dynamodb", REGION)))
 
 
 @pytest.fixture(params=["in memory", "on DynamoDB"])
@@ -89,7 +90,9 @@ def test_a_wait_costs_four_small_writes_and_a_refused_one_costs_one(aws: None) -
         made.append(model.name)
 
     client.meta.events.register("before-call.dynamodb", note)
-    limiter = WaitLimiter(DynamoDbWaitSlots(table, lambda: client), WaitLimits(all=5, per_caller=1), counting(), print)
+    limiter = WaitLimiter(
+        DynamoDbWaitSlots(Table(table, lambda: client)), WaitLimits(all=5, per_caller=1), counting(), print
+    )
 
     waiter = limiter.acquire(ALICE, UNTIL, START_OF_TIME)
     assert waiter is not None

@@ -11,6 +11,7 @@ from local.account.engine import simulated_aws
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
 from stepwire.catalog.published import Compiled, Refusal
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
@@ -24,7 +25,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def catalog() -> Iterator[DynamoDbCatalog]:
     with simulated_aws():
         client: Any = aws_client("dynamodb", REGION)
-        yield DynamoDbCatalog(new_table(), lambda: client)
+        yield DynamoDbCatalog(Table(new_table(), lambda: client))
 
 
 def tools(*names: str, size: int = 10) -> Compiled:
@@ -108,9 +109,9 @@ def test_a_part_that_is_published_again_no_longer_expires(catalog: DynamoDbCatal
 
 def test_a_part_that_comes_back_survives_whoever_marks_its_predecessor_late(catalog: DynamoDbCatalog) -> None:
     """One compiler replaces the head, another publishes the old tools again, then the first marks what it replaced."""
-    client = catalog.build_client()
+    client = catalog.table.client
     late = LateMarks(client)
-    slow = DynamoDbCatalog(catalog.table_name, lambda: cast(Any, late))
+    slow = DynamoDbCatalog(Table(catalog.table.name, lambda: cast(Any, late)))
     catalog.publish(tools("a"), None, NOW)
     slow.publish(tools("b"), catalog.load()[0], NOW)
     catalog.publish(tools("a"), catalog.load()[0], NOW)
@@ -143,13 +144,13 @@ class LateMarks:
 def test_the_reasons_of_refused_tools_are_stored_for_operators(catalog: DynamoDbCatalog) -> None:
     catalog.publish(Compiled({}, (Refusal("a", "/stepwire/mine/tools/a", "line 1: what", False),)), None, NOW)
 
-    client: Any = catalog.build_client()
-    item = client.get_item(TableName=catalog.table_name, Key={"pk": {"S": "catalog"}, "sk": {"S": "refusals"}})["Item"]
+    client: Any = catalog.table.client
+    item = client.get_item(TableName=catalog.table.name, Key={"pk": {"S": "catalog"}, "sk": {"S": "refusals"}})["Item"]
 
     assert '"reason":"line 1: what"' in item["refused"]["S"]
 
 
 def parts(catalog: DynamoDbCatalog) -> list[Any]:
-    assert table_behind(catalog.table_name)
-    found: Any = catalog.build_client().scan(TableName=catalog.table_name)["Items"]
+    assert table_behind(catalog.table.name)
+    found: Any = catalog.table.client.scan(TableName=catalog.table.name)["Items"]
     return [item for item in found if item["sk"]["S"] == "shard"]

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.table import Table
 from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore
 from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
@@ -40,11 +41,11 @@ def in_memory() -> SubscriptionStore:
 
 
 def on_dynamodb() -> SubscriptionStore:
-    return DynamoDbSubscriptionStore(new_table(), dynamodb_client)
+    return DynamoDbSubscriptionStore(Table(new_table(), dynamodb_client))
 
 
 def on_dynamodb_without_http() -> SubscriptionStore:
-    return DynamoDbSubscriptionStore(new_table(), quick_dynamodb_client)
+    return DynamoDbSubscriptionStore(Table(new_table(), quick_dynamodb_client))
 
 
 @pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])
@@ -155,7 +156,7 @@ def test_a_place_is_free_when_its_subscription_is_over(store: SubscriptionStore)
 @pytest.mark.parametrize("taken", [0, 1], ids=["the first ones", "later ones"])
 def test_of_requests_that_read_the_same_places_one_gets_the_last(aws: None, taken: int) -> None:
     table = new_table()
-    other = DynamoDbSubscriptionStore(table, dynamodb_client)
+    other = DynamoDbSubscriptionStore(Table(table, dynamodb_client))
     for number in range(taken):
         other.reserve(ALICE, f"before {number}", NOW, taken + 1)
     client, told = dynamodb_client(), list[bool]()
@@ -171,7 +172,7 @@ def test_of_requests_that_read_the_same_places_one_gets_the_last(aws: None, take
             told.append(other.reserve(ALICE, "other", NOW, taken + 1))
             return found
 
-    slow = DynamoDbSubscriptionStore(table, lambda: cast(Any, SlowClient()))
+    slow = DynamoDbSubscriptionStore(Table(table, lambda: cast(Any, SlowClient())))
 
     assert not slow.reserve(ALICE, "slow", NOW, taken + 1)
     assert told == [True, True]

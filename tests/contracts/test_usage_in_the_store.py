@@ -24,11 +24,11 @@ def keys(count: int) -> list[TaskKey]:
 def test_a_caller_at_the_limit_is_refused_with_the_usage(store: TaskStore) -> None:
     first, second, third = keys(3)
     limits = replace(GENEROUS, active=2)
-    store.reserve(first, limits, START_OF_TIME)
-    store.reserve(second, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(second, limits, START_OF_TIME)
 
     with pytest.raises(NotAdmitted) as refused:
-        store.reserve(third, limits, START_OF_TIME)
+        store.slots.reserve(third, limits, START_OF_TIME)
 
     assert isinstance(refused.value.refusal, TooManyActive)
     assert refused.value.refusal.usage.active == {first.task_id, second.task_id}
@@ -37,24 +37,24 @@ def test_a_caller_at_the_limit_is_refused_with_the_usage(store: TaskStore) -> No
 def test_releasing_a_slot_is_idempotent(store: TaskStore) -> None:
     first, second, third = keys(3)
     limits = replace(GENEROUS, active=1)
-    store.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
 
     for _ in range(3):
-        store.release(ALICE, frozenset({first.task_id}))
-    store.reserve(second, limits, START_OF_TIME)
+        store.slots.release(ALICE, frozenset({first.task_id}))
+    store.slots.reserve(second, limits, START_OF_TIME)
 
     with pytest.raises(NotAdmitted):
-        store.reserve(third, limits, START_OF_TIME)
+        store.slots.reserve(third, limits, START_OF_TIME)
 
 
 def test_slots_are_reclaimed_at_most_once_in_10_seconds(store: TaskStore) -> None:
     first, second = keys(2)
     limits = replace(GENEROUS, active=1)
-    store.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
 
-    begun = [store.begin_reclaim(ALICE, START_OF_TIME + timedelta(seconds=at)) for at in (0, 9.999, 10, 10)]
+    begun = [store.slots.begin_reclaim(ALICE, START_OF_TIME + timedelta(seconds=at)) for at in (0, 9.999, 10, 10)]
     with pytest.raises(NotAdmitted) as refused:
-        store.reserve(second, limits, START_OF_TIME)
+        store.slots.reserve(second, limits, START_OF_TIME)
 
     assert begun == [True, False, True, False]
     assert isinstance(refused.value.refusal, TooManyActive)
@@ -65,17 +65,17 @@ def test_reserving_is_idempotent_per_task(store: TaskStore) -> None:
     (key,) = keys(1)
     limits = replace(GENEROUS, active=1, per_minute=1)
 
-    store.reserve(key, limits, START_OF_TIME)
-    store.reserve(key, limits, START_OF_TIME)
+    store.slots.reserve(key, limits, START_OF_TIME)
+    store.slots.reserve(key, limits, START_OF_TIME)
 
-    store.release(ALICE, frozenset({key.task_id}))
+    store.slots.release(ALICE, frozenset({key.task_id}))
 
 
 def test_usage_is_separate_per_caller(store: TaskStore) -> None:
     limits = Limits(active=1, per_minute=1)
-    store.reserve(a_task(ALICE).key, limits, START_OF_TIME)
+    store.slots.reserve(a_task(ALICE).key, limits, START_OF_TIME)
 
-    store.reserve(a_task(BOB).key, limits, START_OF_TIME)
+    store.slots.reserve(a_task(BOB).key, limits, START_OF_TIME)
 
 
 @pytest.mark.parametrize("per_minute", [1, 3, 60])
@@ -83,24 +83,24 @@ def test_the_creation_rate_is_limited_per_minute(store: TaskStore, per_minute: i
     limits = replace(GENEROUS, per_minute=per_minute)
     *within, over = keys(per_minute + 1)
     for key in within:
-        store.reserve(key, limits, START_OF_TIME)
+        store.slots.reserve(key, limits, START_OF_TIME)
 
     with pytest.raises(NotAdmitted) as refused:
-        store.reserve(over, limits, START_OF_TIME)
+        store.slots.reserve(over, limits, START_OF_TIME)
 
     assert isinstance(refused.value.refusal, TooFast)
-    store.reserve(over, limits, START_OF_TIME + refused.value.refusal.retry_after)
+    store.slots.reserve(over, limits, START_OF_TIME + refused.value.refusal.retry_after)
 
 
 def test_an_idle_caller_has_the_full_rate_again(store: TaskStore) -> None:
     limits = replace(GENEROUS, per_minute=2)
     first, second, third, fourth = keys(4)
-    store.reserve(first, limits, START_OF_TIME)
-    store.reserve(second, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(second, limits, START_OF_TIME)
     later = START_OF_TIME + timedelta(hours=1)
 
-    store.reserve(third, limits, later)
-    store.reserve(fourth, limits, later)
+    store.slots.reserve(third, limits, later)
+    store.slots.reserve(fourth, limits, later)
 
 
 def test_of_two_hundred_concurrent_reservations_exactly_the_limit_succeeds(aws: None) -> None:
@@ -109,7 +109,7 @@ def test_of_two_hundred_concurrent_reservations_exactly_the_limit_succeeds(aws: 
 
     def is_counted(key: TaskKey) -> bool:
         try:
-            store.reserve(key, limits, START_OF_TIME)
+            store.slots.reserve(key, limits, START_OF_TIME)
         except NotAdmitted:
             return False
         return True
@@ -123,29 +123,29 @@ def test_of_two_hundred_concurrent_reservations_exactly_the_limit_succeeds(aws: 
 def test_an_undone_reservation_uses_nothing(store: TaskStore) -> None:
     limits = Limits(active=1, per_minute=1)
     first, second = keys(2)
-    store.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
 
-    store.unreserve(first, limits)
+    store.slots.unreserve(first, limits)
 
-    store.reserve(second, limits, START_OF_TIME)
+    store.slots.reserve(second, limits, START_OF_TIME)
 
 
 def test_undoing_a_reservation_is_idempotent(store: TaskStore) -> None:
     limits = replace(GENEROUS, per_minute=2)
     first, second, third = keys(3)
-    store.reserve(first, limits, START_OF_TIME)
-    store.reserve(second, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(second, limits, START_OF_TIME)
 
     for _ in range(3):
-        store.unreserve(first, limits)
+        store.slots.unreserve(first, limits)
 
-    store.reserve(first, limits, START_OF_TIME)
+    store.slots.reserve(first, limits, START_OF_TIME)
     with pytest.raises(NotAdmitted):
-        store.reserve(third, limits, START_OF_TIME)
+        store.slots.reserve(third, limits, START_OF_TIME)
 
 
 def test_undoing_a_missing_reservation_changes_nothing(store: TaskStore) -> None:
-    store.unreserve(a_task().key, GENEROUS)
+    store.slots.unreserve(a_task().key, GENEROUS)
 
 
 def a_claim(number: int = 1, call_digest: str = "a call") -> KeyClaim:
@@ -209,34 +209,34 @@ def test_a_batch_read_of_any_owners_returns_only_existing_tasks(store: TaskStore
 def test_several_slots_are_reserved_all_or_none_and_freed_together(store: TaskStore) -> None:
     limits = replace(GENEROUS, active=4)
     first, second, third = keys(3)
-    store.reserve(first, limits, START_OF_TIME, 3)
-    store.reserve(first, limits, START_OF_TIME, 3)
+    store.slots.reserve(first, limits, START_OF_TIME, 3)
+    store.slots.reserve(first, limits, START_OF_TIME, 3)
 
     with pytest.raises(NotAdmitted) as refused:
-        store.reserve(second, limits, START_OF_TIME, 2)
-    store.reserve(third, limits, START_OF_TIME)
+        store.slots.reserve(second, limits, START_OF_TIME, 2)
+    store.slots.reserve(third, limits, START_OF_TIME)
 
     assert isinstance(refused.value.refusal, TooManyActive)
     assert refused.value.refusal.usage.active == slot_names(first.task_id, 3)
-    store.release(ALICE, slot_names(first.task_id, 3))
-    store.reserve(second, limits, START_OF_TIME, 3)
+    store.slots.release(ALICE, slot_names(first.task_id, 3))
+    store.slots.reserve(second, limits, START_OF_TIME, 3)
 
 
 def test_a_first_task_with_as_many_slots_as_the_limit_is_admitted(store: TaskStore) -> None:
     first, second = keys(2)
     limits = replace(GENEROUS, active=3)
 
-    store.reserve(first, limits, START_OF_TIME, 3)
+    store.slots.reserve(first, limits, START_OF_TIME, 3)
 
     with pytest.raises(NotAdmitted):
-        store.reserve(second, limits, START_OF_TIME)
+        store.slots.reserve(second, limits, START_OF_TIME)
 
 
 def test_a_task_that_needs_more_slots_than_the_limit_is_refused_although_none_is_taken(store: TaskStore) -> None:
     (key,) = keys(1)
 
     with pytest.raises(NotAdmitted) as refused:
-        store.reserve(key, replace(GENEROUS, active=2), START_OF_TIME, 3)
+        store.slots.reserve(key, replace(GENEROUS, active=2), START_OF_TIME, 3)
 
     assert isinstance(refused.value.refusal, TooManyActive)
 
@@ -244,16 +244,16 @@ def test_a_task_that_needs_more_slots_than_the_limit_is_refused_although_none_is
 def test_undoing_a_reservation_of_several_slots_is_idempotent(store: TaskStore) -> None:
     limits = Limits(active=3, per_minute=2)
     first, second, third = keys(3)
-    store.reserve(first, limits, START_OF_TIME)
-    store.release(ALICE, frozenset({first.task_id}))
-    store.reserve(second, limits, START_OF_TIME, 3)
+    store.slots.reserve(first, limits, START_OF_TIME)
+    store.slots.release(ALICE, frozenset({first.task_id}))
+    store.slots.reserve(second, limits, START_OF_TIME, 3)
 
     for _ in range(3):
-        store.unreserve(second, limits, slots=3)
+        store.slots.unreserve(second, limits, slots=3)
 
-    store.reserve(third, limits, START_OF_TIME, 3)
+    store.slots.reserve(third, limits, START_OF_TIME, 3)
     with pytest.raises(NotAdmitted) as refused:
-        store.reserve(a_task(number=9).key, replace(limits, active=9), START_OF_TIME)
+        store.slots.reserve(a_task(number=9).key, replace(limits, active=9), START_OF_TIME)
     assert isinstance(refused.value.refusal, TooFast)
 
 
@@ -266,7 +266,7 @@ def test_concurrent_reservations_of_several_slots_never_exceed_the_limit(aws: No
         number, key = number_and_key
         slots = 1 + number % 5
         try:
-            store.reserve(key, limits, START_OF_TIME, slots)
+            store.slots.reserve(key, limits, START_OF_TIME, slots)
         except NotAdmitted:
             return 0
         return slots
@@ -275,6 +275,6 @@ def test_concurrent_reservations_of_several_slots_never_exceed_the_limit(aws: No
         taken = sum(pool.map(counted, enumerate(keys(100))))
 
     with pytest.raises(NotAdmitted) as full:
-        store.reserve(a_task(number=1_000).key, limits, START_OF_TIME)
+        store.slots.reserve(a_task(number=1_000).key, limits, START_OF_TIME)
     assert isinstance(full.value.refusal, TooManyActive)
     assert len(full.value.refusal.usage.active) == taken == limits.active

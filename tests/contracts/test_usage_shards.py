@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.storage.call_rate import DynamoDbCallRate
-from stepwire.aws.storage.items import usage_key
-from stepwire.aws.storage.parts import write_units
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
+from stepwire.aws.storage.usage import CallerUsage, usage_key
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import NotAdmitted
 from stepwire.tasks.ids import TaskKey, slot_names
@@ -21,7 +20,7 @@ from tests.contracts.task_stores import a_task
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
 from tests.simulated.dynamodb import quick_dynamodb_client
-from tests.tables import new_table
+from tests.tables import new_table, write_units
 
 GATEWAY = Limits(active=10_000, per_minute=60_000)
 FIVE_SHARDS = Limits(active=1_250, per_minute=60_000)
@@ -31,7 +30,7 @@ AT_ONCE = 5
 
 
 def on_store() -> DynamoDbTaskStore:
-    return DynamoDbTaskStore(new_table(), quick_dynamodb_client)
+    return task_store(Table(new_table(), quick_dynamodb_client))
 
 
 def keys_of(shard: int, limits: Limits, count: int) -> list[TaskKey]:
@@ -43,7 +42,7 @@ def keys_of(shard: int, limits: Limits, count: int) -> list[TaskKey]:
 def put_ids(store: DynamoDbTaskStore, shard: int, ids: list[str]) -> dict[str, Any]:
     """Write the item of a shard, and return it."""
     item = {**usage_key(ALICE, shard), "active": {"SS": ids}}
-    quick_dynamodb_client().put_item(TableName=store.table_name, Item=item)
+    quick_dynamodb_client().put_item(TableName=store.table.name, Item=item)
     return item
 
 
@@ -58,7 +57,7 @@ def fill_home(store: TaskStore, shard: int) -> list[TaskKey]:
     """Take the slots of one of the five shards, some for each task, and return the tasks."""
     keys = keys_of(shard, FIVE_SHARDS, FIVE_SHARDS.share(shard).active // AT_ONCE)
     for key in keys:
-        assert store.reserve(key, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == shard
+        assert store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == shard
     return keys
 
 
@@ -70,7 +69,7 @@ def counted(store: DynamoDbTaskStore) -> Generator[list[str]]:
     def note(model: Any, **_: object) -> None:
         made.append(model.name)
 
-    events: Any = store._client.meta.events  # pyright: ignore[reportPrivateUsage] - the client that it has built
+    events: Any = store.table.client.meta.events  # pyright: ignore[reportPrivateUsage] - the client that it has built
     events.register("before-call.dynamodb", note, unique_id="counted")
     yield made
     events.unregister("before-call.dynamodb", unique_id="counted")
@@ -81,8 +80,8 @@ def test_a_slot_at_home_is_one_write_and_freed_by_one(aws: None) -> None:
     (key,) = keys_of(7, GATEWAY, 1)
 
     with counted(store) as made:
-        shard = store.reserve(key, GATEWAY, START_OF_TIME)
-        store.release(ALICE, frozenset({key.task_id}), shard)
+        shard = store.slots.reserve(key, GATEWAY, START_OF_TIME)
+        store.slots.release(ALICE, frozenset({key.task_id}), shard)
 
     assert (shard, made) == (7, ["UpdateItem", "UpdateItem"])
 
@@ -102,10 +101,10 @@ def test_a_task_whose_home_is_full_gets_a_slot_elsewhere_and_keeps_it_when_it_is
     home = fill_home(store, 1)
     other = keys_of(1, FIVE_SHARDS, len(home) + 1)[-1]
 
-    shard = store.reserve(other, FIVE_SHARDS, START_OF_TIME)
+    shard = store.slots.reserve(other, FIVE_SHARDS, START_OF_TIME)
 
     assert shard != 1
-    assert store.reserve(other, FIVE_SHARDS, START_OF_TIME) == shard
+    assert store.slots.reserve(other, FIVE_SHARDS, START_OF_TIME) == shard
 
 
 # T27, S10
@@ -116,7 +115,7 @@ def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, 
 
     def refusal_of(key: TaskKey) -> Refusal | None:
         try:
-            store.reserve(key, limits, START_OF_TIME)
+            store.slots.reserve(key, limits, START_OF_TIME)
         except NotAdmitted as refused:
             return refused.refusal
         return None
@@ -134,22 +133,22 @@ def test_a_slot_is_freed_in_the_shard_that_counts_it(store: TaskStore) -> None:
     second, third = keys_of(1, FIVE_SHARDS, len(home) + 2)[-2:]
 
     for _ in range(3):
-        store.release(ALICE, slot_names(home[0].task_id, AT_ONCE), 1)
+        store.slots.release(ALICE, slot_names(home[0].task_id, AT_ONCE), 1)
 
-    assert store.reserve(second, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == 1
-    assert store.reserve(third, FIVE_SHARDS, START_OF_TIME, AT_ONCE) != 1
+    assert store.slots.reserve(second, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == 1
+    assert store.slots.reserve(third, FIVE_SHARDS, START_OF_TIME, AT_ONCE) != 1
 
 
 def test_an_undone_reservation_uses_nothing_of_its_shard(store: TaskStore) -> None:
     limits = Limits(active=FIVE_SHARDS.active, per_minute=5)  # one task a minute in each shard
     first, second, third = keys_of(1, limits, 3)
-    shard = store.reserve(first, limits, START_OF_TIME)
+    shard = store.slots.reserve(first, limits, START_OF_TIME)
 
     for _ in range(3):
-        store.unreserve(first, limits, shard)
+        store.slots.unreserve(first, limits, shard)
 
-    assert store.reserve(second, limits, START_OF_TIME) == 1
-    assert store.reserve(third, limits, START_OF_TIME) != 1
+    assert store.slots.reserve(second, limits, START_OF_TIME) == 1
+    assert store.slots.reserve(third, limits, START_OF_TIME) != 1
 
 
 def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store: TaskStore) -> None:
@@ -159,7 +158,7 @@ def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store:
 
     for key in keys:
         try:
-            store.reserve(key, limits, START_OF_TIME)
+            store.slots.reserve(key, limits, START_OF_TIME)
         except NotAdmitted as refusal:
             refused = refusal.refusal
         else:
@@ -172,7 +171,10 @@ def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store:
 
 def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) -> None:
     store = on_store()
-    rate, limits = DynamoDbCallRate(store.table_name, quick_dynamodb_client), Limits(FIVE_SHARDS.active, per_minute=10)
+    rate, limits = (
+        CallerUsage(Table(store.table.name, quick_dynamodb_client)),
+        Limits(FIVE_SHARDS.active, per_minute=10),
+    )
 
     for _ in range(10):
         rate.count(ALICE, limits, START_OF_TIME)
@@ -187,12 +189,12 @@ def test_several_slots_are_all_in_one_shard_that_has_room(aws: None) -> None:
     """The home of the task has room for one."""
     store = on_store()
     home = fill_home(store, 1)
-    store.release(ALICE, frozenset({home[0].task_id}), 1)
+    store.slots.release(ALICE, frozenset({home[0].task_id}), 1)
     key = keys_of(1, FIVE_SHARDS, len(home) + 1)[-1]
 
     with counted(store) as calls:
-        shard = store.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
-        again = store.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
+        shard = store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
+        again = store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
 
     assert shard == again != 1
     assert calls == ["UpdateItem", "Query", "UpdateItem"] * 2

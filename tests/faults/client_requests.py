@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from stepwire.aws.storage.items import usage_key
-from stepwire.aws.storage.times import milliseconds_of
+from stepwire.aws.storage.table import milliseconds_of
+from stepwire.aws.storage.usage import usage_key
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, new_task_id
 from tests.faults.seen import (
     ANSWER,
@@ -72,7 +72,7 @@ def arrange_create_refused_with_key(site: Site) -> Act:
 def arrange_create_at_the_limit(site: Site) -> Act:
     """The only slot is held by a task that was never written."""
     ghost = new_task_id(site.clock.now(), bytes(RANDOM_BYTES))
-    site.process.recorder.store.reserve(TaskKey(ALICE, ghost), site.limits, site.clock.now())
+    site.process.recorder.store.slots.reserve(TaskKey(ALICE, ghost), site.limits, site.clock.now())
     site.clock.advance(minutes=2)
     return arrange_create(site)
 

@@ -14,6 +14,7 @@ from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.table import Table
 from stepwire.aws.webhook_function import WebhooksHandler
 from stepwire.engine.waiting import PROOFS, WaitLimits
 from stepwire.principal import Principal
@@ -48,8 +49,8 @@ class Deliveries:
 
     def __post_init__(self) -> None:
         boundary, table = self.site.account.boundary, self.site.table
-        record = DynamoDbEventStore(table, lambda: boundary.patient_dynamodb)
-        store = DynamoDbSubscriptionStore(table, lambda: boundary.patient_dynamodb)
+        record = DynamoDbEventStore(Table(table, lambda: boundary.patient_dynamodb))
+        store = DynamoDbSubscriptionStore(Table(table, lambda: boundary.patient_dynamodb))
         ring = Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue).ring
         clock, randomness = self.site.clock, self.site.randomness
         recording = Recording(record, store, ring, clock.now)

@@ -27,10 +27,11 @@ from stepwire.aws.s3 import Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
-from stepwire.aws.storage.items import USAGE, item_key, task_of
-from stepwire.aws.storage.large_results import LargeResults
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.aws.storage.usage import usage_of
+from stepwire.aws.storage.items import item_key, task_of
+from stepwire.aws.storage.parts import LargeResults
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import task_store
+from stepwire.aws.storage.usage import USAGE, usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.throttling import is_weather
 from stepwire.aws.workflow_events import NestedExecutions
@@ -120,11 +121,11 @@ class Process:
         objects = Objects(lambda: boundary.objects)
         report = site.troubles.append
         ports = Ports(
-            DynamoDbTaskStore(site.table, lambda: boundary.dynamodb, lambda: large_results),
+            task_store(Table(site.table, lambda: boundary.dynamodb), lambda: large_results),
             StepFunctionsWorkflows(lambda: boundary.step_functions),
             site.clock,
             site.randomness,
-            DynamoDbWaitSlots(site.table, lambda: boundary.dynamodb),
+            DynamoDbWaitSlots(Table(site.table, lambda: boundary.dynamodb)),
             signed_url,
             report,
             wake_ups=SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue),
@@ -151,7 +152,7 @@ class Process:
         self.server = McpServer(services, frozenset(), report)
         patient_ports = replace(
             ports,
-            store=DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb, lambda: large_results),
+            store=task_store(Table(site.table, lambda: boundary.patient_dynamodb), lambda: large_results),
             workflows=StepFunctionsWorkflows(lambda: boundary.patient_step_functions),
         )
         self.events = ExecutionEvents(assemble(patient_ports))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
 from tests.integration.stacks import Deployed
 from tests.waiting import until
 
@@ -56,7 +57,9 @@ class Owner:
         until(lambda: set(self.published()) == set(others) and not self.refusals())
 
     def published(self) -> Mapping[str, Any]:
-        return DynamoDbCatalog(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")).load()[1]
+        return DynamoDbCatalog(
+            Table(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb"))
+        ).load()[1]
 
     def refusals(self) -> dict[str, Any]:
         table = self.stack.physical_ids["TasksTable"]

@@ -2,8 +2,14 @@
 
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from stepwire.aws.storage.items import item_of, task_of
+from stepwire.tasks.inputs import Mode
+from stepwire.tasks.task import Origin
 from tests.integration.stacks import SIGN_IN
 from tests.recorded import recorded
 
@@ -60,7 +66,6 @@ FOR_OTHERS: Final = {"task_status_changed"}
 def task_of_the_events() -> dict[str, Any]:
     """Return the item of the sample events' task before those events; its times are those of today."""
     (record,) = recorded("task_expired")["Records"]
-    now = int(time.time())
-    moments = {name: {"N": str(now * 1000)} for name in ("created_at", "last_updated_at", "checked_at", "looked_at")}
-    origin = {"S": '{"modes":["form"]}'}
-    return {**record["dynamodb"]["OldImage"], **moments, "origin": origin, "expires_at": {"N": str(now + 3600)}}
+    now, origin = datetime.fromtimestamp(int(time.time()), UTC), Origin(frozenset({Mode.FORM}))
+    task = task_of(record["dynamodb"]["OldImage"])
+    return item_of(replace(task, created_at=now, last_updated_at=now, checked_at=now, origin=origin))

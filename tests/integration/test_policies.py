@@ -11,10 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from local import never
 from local.account.engine import ACCOUNT
 from local.iam.permissions import Call, Role, Statement, watched
+from stepwire.aws.storage.items import item_of, task_of
 from stepwire.background.sweep import MOST_SINGLE_CHECKS
 from tests.grants import Grant, roles_of, unused
 from tests.integration.clock import Clock
@@ -228,12 +230,12 @@ def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> Non
         until(ended(stack, modern.call(tool, arguments).id_in()))
         modern.call(tool, arguments)
     table, items = open_tasks(stack)
-    newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
+    newest = {task_of(item).work.tool: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
     for item in newest.values():
         # Enough tasks for the sweep to list running executions.
         for number in range(MOST_SINGLE_CHECKS + 1):
             table(item | {"sk": {"S": f"{item['sk']['S'][:-4]}{number:04}"}})
-        table(item | {"ttl_ms": {"N": "1"}})
+        table(item_of(replace(task_of(item), ttl=timedelta(milliseconds=1))))
     with_a_large_output(stack, modern)  # after these, of which one is chosen by chance: ids of one moment have no order
     clock.move(seconds=1)
 
@@ -241,7 +243,7 @@ def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> Non
 def sweep(stack: Watched) -> None:
     table, items = open_tasks(stack)
     for item in items:
-        table(item | {"checked_at": {"N": "1"}, "looked_at": {"N": "1"}})
+        table(item_of(replace(task_of(item), checked_at=datetime.fromtimestamp(0, UTC))))
     stack.deployed.stack.invoke("SweepFunction", recorded("schedule"))
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.cost import calls
 from local import never
-from stepwire.aws.storage.times import milliseconds_of
+from stepwire.aws.storage.items import item_key, item_of, task_of
 from stepwire.background.sweep import INTERVAL
 from stepwire.tasks.ids import TaskId, created_at_of, task_key_from_execution
 from tests.integration.stacks import ROOT, Deployed, deployed
@@ -31,12 +33,10 @@ def neglect(stack: Deployed, task_id: str) -> None:
     then = created_at_of(TaskId(task_id)) - timedelta(minutes=MINUTES)
     key = task_key_from_execution(stack.execution_of(task_id).rpartition(":")[2])
     assert key is not None
-    stack.stack.client("dynamodb").update_item(
-        TableName=stack.stack.physical_ids["TasksTable"],
-        Key={"pk": {"S": key.owner}, "sk": {"S": f"task#{task_id}"}},
-        UpdateExpression="SET checked_at = :then, looked_at = :then",
-        ExpressionAttributeValues={":then": {"N": str(milliseconds_of(then))}},
-    )
+    table: Any = {"TableName": stack.stack.physical_ids["TasksTable"]}
+    item = stack.stack.client("dynamodb").get_item(**table, Key=item_key(key))["Item"]
+    neglected = item_of(replace(task_of(item), checked_at=then))
+    stack.stack.client("dynamodb").put_item(**table, Item=neglected)
 
 
 def sweep(stack: Deployed) -> list[str]:

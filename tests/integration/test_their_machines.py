@@ -10,6 +10,7 @@ import pytest
 from benchmarks.cost import calls
 from local import LocalStack, at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from tests.integration.clock import Clock
@@ -41,7 +42,7 @@ def owner(stack: Deployed, clock: Clock) -> Iterator[LocalStack]:
     given = {"Endpoint": endpoint, "InputRequestsFunctionArn": asks}
     with LocalStack(OWNER, events=at_once, parameters=given) as owner:
         table = stack.stack.physical_ids["TasksTable"]
-        catalog = DynamoDbCatalog(table, lambda: stack.stack.client("dynamodb"))
+        catalog = DynamoDbCatalog(Table(table, lambda: stack.stack.client("dynamodb")))
         until(lambda: set(TOOLS) <= set(catalog.load()[1]))
         clock.move(seconds=30)
         yield owner

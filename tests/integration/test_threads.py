@@ -17,8 +17,10 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from local import StatusEvent, never
+from stepwire.aws.storage import items as heads
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.answers import Answer, Json
@@ -128,8 +130,9 @@ def task_of(execution_name: str) -> str:
 def make_overdue(stack: Deployed, task_id: str) -> None:
     """Set the time of a task's last check far into the past."""
     (item,) = [item for item in items(stack) if item["sk"]["S"] == f"task#{task_id}"]
-    item["looked_at"]["N"] = str(int(item["looked_at"]["N"]) - 3_600_000)
-    stack.stack.client("dynamodb").put_item(TableName=stack.stack.physical_ids["TasksTable"], Item=item)
+    task = heads.task_of(item)
+    overdue = heads.item_of(replace(task, checked_at=task.checked_at - timedelta(hours=1)))
+    stack.stack.client("dynamodb").put_item(TableName=stack.stack.physical_ids["TasksTable"], Item=overdue)
 
 
 def begin(client: Client, arguments: Json, key: str | None = None, tool: str = "wait_and_echo") -> Answer:

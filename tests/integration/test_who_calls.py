@@ -11,6 +11,7 @@ import yaml
 
 from local import at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.clock import Clock
@@ -72,7 +73,7 @@ def adopt(stack: Deployed) -> None:
     )
     path = f"/stepwire/{endpoint}/tools/monthly_totals"
     stack.stack.client("ssm").put_parameter(Name=path, Value=MANIFEST, Type="String")
-    table = DynamoDbCatalog(stack.stack.physical_ids["TasksTable"], lambda: stack.stack.client("dynamodb"))
+    table = DynamoDbCatalog(Table(stack.stack.physical_ids["TasksTable"], lambda: stack.stack.client("dynamodb")))
     until(lambda: "monthly_totals" in table.load()[1])
 
 

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from stepwire.aws.step_functions import execution_arn_of, execution_of, state_of
-from stepwire.aws.storage.items import TASK_PREFIX
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
-from stepwire.tasks.ids import TaskKey, task_key_from_execution
+from stepwire.tasks.ids import TaskId, TaskKey, task_key_from_execution
 from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.task import Status
 from tests.model.ends import End, arm_of, first_run_of
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
@@ -79,7 +79,7 @@ class Run:
         self._calls = self.account.boundary.calls
         self._begun = 0
         """How many executions have been seen."""
-        self._ends: dict[str, dict[str, Any]] = {}
+        self._ends: dict[TaskId, Status] = {}
         self.removed_at = self.stack.clock.time
         self.anyone_died = False
 
@@ -129,8 +129,8 @@ class Run:
 
     def _check_ends(self) -> None:
         before, self._ends = self._ends, self.stack.ends()
-        for sort_key, end in before.items():
-            assert self._ends.get(sort_key, end) == end, "a final status changes"
+        for task_id, end in before.items():
+            assert self._ends.get(task_id, end) == end, "a final status changes"
         for task in self.stack.follow_ups():
             if task.task_id not in self.reference.bases:
                 before = task.follows.task_id if task.follows else ""
@@ -142,7 +142,7 @@ class Run:
 
     def ended_ids(self) -> list[str]:
         """Return the ids of the tasks that are stored as ended, the oldest first."""
-        return sorted(sort_key.removeprefix(TASK_PREFIX) for sort_key in self._ends)
+        return sorted(self._ends)
 
     def worker(self, arn: str) -> str:
         """Return the id of the task that an execution works for."""

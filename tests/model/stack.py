@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from local.account.engine import shared_account
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
-from stepwire.aws.storage.large_results import LargeResults
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.parts import LargeResults
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import task_store
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.workflow_events import NestedExecutions
@@ -29,7 +30,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.runs import Retry
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Status, Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
@@ -57,7 +58,6 @@ CATALOG: Final = catalog_of(
     *(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM))
 )
 MOST_ACTIVE: Final = 8
-_OPEN: Final = ("working", "input_required")
 
 
 class WorldClock(FixedClock):
@@ -116,9 +116,9 @@ class Stack:
         """Build the functions, with a limit of active tasks per caller."""
         boundary, report = self.account.boundary, self.faults.append
         large_results = LargeResults("large-results", boundary.objects)
-        store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb, lambda: large_results)
+        store = task_store(Table(self.account.table, lambda: boundary.dynamodb), lambda: large_results)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
-        wait_slots = DynamoDbWaitSlots(self.account.table, lambda: boundary.dynamodb)
+        wait_slots = DynamoDbWaitSlots(Table(self.account.table, lambda: boundary.dynamodb))
         ports = Ports(
             store, workflows, self.clock, self.randomness, wait_slots, signed_url, report, wake_ups=self.messages
         )
@@ -174,25 +174,22 @@ class Stack:
         task = self.tasks().get(TaskId(task_id))
         return task is not None and task.expires_at > self.clock.time
 
-    def ends(self) -> dict[str, dict[str, Any]]:
-        """Return the stored end of each ended task, by id."""
-        names = ("status", "result", "error")
-        ended = (item for item in self._heads() if item["status"]["S"] not in _OPEN)
-        return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
+    def ends(self) -> dict[TaskId, Status]:
+        """Return the status of each ended task, by id."""
+        return {task_id: task.status for task_id, task in self.tasks().items() if task.has_ended}
 
     def settled(self) -> set[str]:
         """Return the ids of the ended tasks of which no reader and no sweep expects that work begins or goes on."""
+        heads = [(item, task_of(item)) for item in self._heads()]
         return {
-            item["sk"]["S"].removeprefix(TASK_PREFIX)
-            for item in self._heads()
-            if "open" not in item
-            and item["status"]["S"] not in _OPEN
-            and "redrive" not in item.get("follow_ups", {"S": ""})["S"]
+            task.task_id
+            for item, task in heads
+            if "open" not in item and task.has_ended and task.follow_ups.redrive is None
         }
 
     def follow_ups(self) -> Iterator[Task]:
         """Yield the tasks that operators made."""
-        yield from (task_of(item) for item in self.items if "follows" in item)
+        yield from (task for task in self.tasks().values() if task.follows is not None)
 
     def slots(self) -> dict[Principal, frozenset[str]]:
         """Return the names of the slots that are taken, by owner."""

@@ -13,6 +13,7 @@ import pytest
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage import task_store
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
@@ -198,9 +199,7 @@ class Defect:
 
 
 DEFECTS = {
-    "the slot of a task that ends": Defect(
-        "a slot is leaked", [(DynamoDbTaskStore, "release", _not_released)], _end_a_task
-    ),
+    "the slot of a task that ends": Defect("a slot is leaked", [(CallerUsage, "release", _not_released)], _end_a_task),
     "the idempotency key": Defect(
         "a call with a key has two tasks|a call runs twice",
         [(DynamoDbTaskStore, "claim_key", _never_claimed), (DynamoDbTaskStore, "load_key_claim", _never_claimed)],

@@ -11,7 +11,8 @@ from enum import Enum
 from time import perf_counter
 from typing import Any, Final, cast
 
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import task_store
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
@@ -47,8 +48,8 @@ class CountedWorld(World):
         self.calls = list[CountedCall]()
         """The calls to AWS since it was last cleared."""
         table, client = new_table(), counted_dynamodb_client(self.calls)
-        store: Any = DynamoDbTaskStore(table, lambda: client)
-        wait_slots: Any = DynamoDbWaitSlots(table, lambda: client)
+        store: Any = task_store(Table(table, lambda: client))
+        wait_slots: Any = DynamoDbWaitSlots(Table(table, lambda: client))
         super().__init__(
             Patience(unresumable_request=timedelta(seconds=1)),
             limits=LIMITS,

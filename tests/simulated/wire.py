@@ -8,7 +8,7 @@ from typing import Any, cast
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
-from stepwire.aws.storage.items import USAGE
+from stepwire.aws.storage.usage import USAGE
 
 
 def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.upgrades.recording import Table, simulated_table
+from tests.upgrades.recording import RecordedTable, simulated_table
 
 
 @pytest.fixture(scope="module")
-def table() -> Iterator[Table]:
+def table() -> Iterator[RecordedTable]:
     with simulated_table() as table:
         yield table

@@ -23,8 +23,10 @@ from typing import Any, ClassVar, Final, cast
 from msgspec.structs import replace
 
 from local.account.engine import shared_account
-from stepwire.aws.storage.large_results import LargeResults
+from stepwire.aws.storage.parts import LargeResults, Parts
+from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Additions, Context
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
@@ -124,7 +126,7 @@ class Bucket:
         return {"Body": BytesIO(self.contents[given["Key"]])}
 
 
-class Table(DynamoDbTaskStore, frozen=True, dict=True):
+class RecordedTable(DynamoDbTaskStore, frozen=True):
     """The table of a `World`, and its bucket. All scenarios share one and start with it empty: creating it is slow."""
 
     calls: ClassVar[list[str]] = []
@@ -132,7 +134,7 @@ class Table(DynamoDbTaskStore, frozen=True, dict=True):
 
     def items(self) -> list[Json]:
         """Return all items."""
-        found = (item.to_json()["Attributes"] for item in table_behind(self.table_name).all_items())
+        found = (item.to_json()["Attributes"] for item in table_behind(self.table.name).all_items())
         return sorted((_plain(item) for item in found), key=lambda item: str(item["sk"]))
 
     def objects(self) -> Json:
@@ -142,18 +144,20 @@ class Table(DynamoDbTaskStore, frozen=True, dict=True):
     def clear(self) -> None:
         """Remove all items and objects."""
         self.bucket.contents.clear()
-        table_behind(self.table_name).items.clear()
+        table_behind(self.table.name).items.clear()
 
 
 @contextmanager
-def simulated_table() -> Generator[Table]:
+def simulated_table() -> Generator[RecordedTable]:
     """Create a table in the simulated account."""
     with shared_account():
-        bucket: Any = Table.bucket
-        yield Table(new_table(), quick_dynamodb_client, lambda: LargeResults("large-results", bucket))
+        bucket: Any = RecordedTable.bucket
+        table = Table(new_table(), quick_dynamodb_client)
+        parts = Parts(table, lambda: LargeResults("large-results", bucket))
+        yield RecordedTable(table, parts, CallerUsage(table))
 
 
-def world_on(table: Table) -> World:
+def world_on(table: RecordedTable) -> World:
     """Return Stepwire over a table, with a fake of Step Functions."""
     return World(catalog=CATALOG, store=cast(InMemoryTaskStore, table))
 
@@ -431,7 +435,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
 # ---------------------------------------------------------------------------------------------------------- recording
 
 
-def record(scenario: Callable[[World], Scene], table: Table) -> Json:
+def record(scenario: Callable[[World], Scene], table: RecordedTable) -> Json:
     """Run a scenario; return the stored items and the answers to clients of both eras."""
     table.clear()
     world = world_on(table)
@@ -472,7 +476,7 @@ def _shortened(value: Any) -> Any:
             return value
 
 
-def all_recorded(table: Table) -> Json:
+def all_recorded(table: RecordedTable) -> Json:
     """Run all scenarios."""
     return {scenario.__name__: record(scenario, table) for scenario in SCENARIOS}
 

@@ -19,7 +19,7 @@ from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.upgrades.catalogs import MANIFESTS, catalog_shards
 from tests.upgrades.recording import (
-    Table,
+    RecordedTable,
     all_recorded,
     events,
 )
@@ -34,7 +34,7 @@ TASKS: Final = [
 
 
 @pytest.fixture(scope="module")
-def today(table: Table) -> Json:
+def today(table: RecordedTable) -> Json:
     """What this version writes now."""
     return all_recorded(table)
 

@@ -13,8 +13,18 @@ from typing import Any, Final, cast
 from msgspec.structs import replace
 
 from stepwire.aws.step_functions import execution_arn_of
-from stepwire.aws.storage.items import NEGLECTED_INDEX, SHARDS, TASK_PREFIX, Item, item_key, task_of, terms_of
-from stepwire.aws.storage.parts import result_key, result_of, terms_key
+from stepwire.aws.storage.items import (
+    NEGLECTED_INDEX,
+    SHARDS,
+    TASK_PREFIX,
+    item_key,
+    result_key,
+    result_of,
+    task_of,
+    terms_key,
+    terms_of,
+)
+from stepwire.aws.storage.table import Item
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, TermsElsewhere

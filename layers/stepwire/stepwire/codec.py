@@ -3,8 +3,9 @@
 Times are ISO 8601 texts, sets are sorted, and alternatives of a union name their type (`tag`). Decoding checks types.
 """
 
+from collections.abc import Collection
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -13,23 +14,42 @@ T = TypeVar("T")
 
 def encode(value: Any) -> str:
     """Return a value as JSON text."""
-    return _encoder().encode(value).decode()
+    return _ENCODER.encode(value).decode()
 
 
-def decode(text: str, to: type[T]) -> T:
-    """Return the value of a JSON text.
+def encode_without(kept_elsewhere: Collection[str], value: msgspec.Struct) -> str:
+    """Return a value as JSON text, without the fields that are kept elsewhere; `decode` wants them."""
+    defaults = _defaults_of(type(value))
+    fields = msgspec.to_builtins(value, order="deterministic")
+    # msgspec leaves out a default only if it is the same object.
+    left = {
+        name: field
+        for name, field in fields.items()
+        if name not in kept_elsewhere and getattr(value, name) != defaults[name]
+    }
+    return _IN_ORDER.encode(left).decode()
+
+
+def decode(text: str, to: type[T], **kept_elsewhere: Any) -> T:
+    """Return the value of a JSON text, with the fields that are kept elsewhere.
 
     Raises:
         msgspec.ValidationError: it is not the text of a value of this type.
     """
-    return _decoder(to).decode(text)
+    if not kept_elsewhere:
+        return _decoder(to).decode(text)
+    return msgspec.convert(_decoder(dict).decode(text) | kept_elsewhere, to)
 
 
-@cache
-def _encoder() -> msgspec.json.Encoder:
-    return msgspec.json.Encoder(order="deterministic")
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+_IN_ORDER: Final = msgspec.json.Encoder()
 
 
 @cache
 def _decoder(to: Any) -> Any:
     return msgspec.json.Decoder(to)
+
+
+@cache
+def _defaults_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {one.name: one.default for one in msgspec.structs.fields(kind)}

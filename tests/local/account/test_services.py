@@ -13,10 +13,13 @@ from typing import Any
 import boto3
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from local import LocalStack, TemplateError
 from local.account.services import SERVED
 from local.sam_local import write_env_vars
+from stepwire.aws.storage.items import item_of, task_of
+from stepwire.tasks.runs import Run
 from tests.integration.samples import task_of_the_events
 from tests.integration.stacks import ROOT, until
 from tests.local.conftest import TEMPLATE
@@ -127,28 +130,23 @@ def test_the_secret_exists(outside: Outside) -> None:
 
 def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
     machine = outside.machine("WaitAndEcho")
-    item = {**task_of_the_events(), "runs": {"S": json.dumps([{"state_machine_arn": machine}])}}
+    task = task_of(task_of_the_events())
+    prefix = outside.of_mcp("EXECUTION_PREFIX")
+    item = item_of(replace(task, runs=(Run(machine),), work=replace(task.work, execution_prefix=prefix)))
     key, table, tasks = (
         {name: item[name] for name in ("pk", "sk")},
         outside.of_mcp("TABLE_NAME"),
         outside.client("dynamodb"),
     )
     tasks.put_item(TableName=table, Item=item)
-    prefix = outside.of_mcp("EXECUTION_PREFIX")
-    name = item["execution_name"]["S"].replace("sw-", prefix)
-    tasks.update_item(
-        TableName=table,
-        Key=key,
-        UpdateExpression="SET execution_name = :name",
-        ExpressionAttributeValues={":name": {"S": name}},
-    )
+    name = task_of(item).execution.name
     execution = f"{machine.replace(':stateMachine:', ':execution:')}:{name}"
     event = {"Source": "stepwire", "DetailType": "Stepwire Task Progress", "Resources": [machine, execution]}
 
     sent = outside.client("events").put_events(Entries=[{**event, "Detail": '{"progress": 40, "total": 100}'}])
 
     assert sent["FailedEntryCount"] == 0
-    until(lambda: "progress" in tasks.get_item(TableName=table, Key=key)["Item"])
+    until(lambda: task_of(tasks.get_item(TableName=table, Key=key)["Item"]).progress is not None)
 
 
 def test_the_queue_exists(outside: Outside) -> None:

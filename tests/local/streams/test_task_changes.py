@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 
 def image(status: str) -> Json:
-    return {"sk": {"S": "task#one"}, "tool": {"S": "greet"}, "status": {"S": status}}
+    return {"sk": {"S": "task#one"}, "task": {"S": '{"work":{"tool":"greet"}}'}, "status": {"S": status}}
 
 
 def record(old: Json | None, new: Json | None, key: str = "task#one") -> Json:

@@ -19,6 +19,7 @@ from stepwire.aws.catalog_function import CatalogHandler
 from stepwire.aws.registry import MOST_READS, KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import SettingsError, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
 from stepwire.catalog.registration import CONSENT, Kind, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from tests.fakes import FixedClock
@@ -70,7 +71,7 @@ def register(table: str, name: str) -> str:
 
 
 def published(table: str) -> list[str]:
-    return sorted(DynamoDbCatalog(table, lambda: aws_client("dynamodb", REGION)).load()[1])
+    return sorted(DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).load()[1])
 
 
 def compile_at(event: Any) -> None:

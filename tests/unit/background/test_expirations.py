@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.aws.storage.items import TASK_PREFIX, item_of
-from stepwire.aws.storage.table_stream import expired_task_of
+from stepwire.aws.storage.items import TASK_PREFIX, expired_task_of, item_of
 from stepwire.background.expirations import Expirations
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import StoreBusy

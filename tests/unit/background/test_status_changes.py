@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from mypy_boto3_events import EventBridgeClient
 
 from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler, status_change_of
-from stepwire.aws.storage.items import Item, item_of
+from stepwire.aws.storage.items import item_of
+from stepwire.aws.storage.table import Item
 from stepwire.background.status_changes import Removal, change_on_removal, change_on_save
 from stepwire.rendering import modern_status
 from stepwire.tasks.task import (
@@ -312,7 +313,7 @@ def test_records_from_the_first_rejected_event_on_are_retried(bus: Bus) -> None:
 def test_an_unreadable_record_delays_only_later_records(bus: Bus) -> None:
     records = [ended(number) for number in range(3)]
     item: Item = records[1]["dynamodb"]["NewImage"]
-    del item["tool"]
+    del item["task"]
 
     failed = handle(bus, *records)
 
@@ -322,7 +323,7 @@ def test_an_unreadable_record_delays_only_later_records(bus: Bus) -> None:
 
 def test_the_earlier_of_two_failures_is_reported(bus: Bus) -> None:
     records = [ended(number) for number in range(3)]
-    del records[2]["dynamodb"]["NewImage"]["tool"]
+    del records[2]["dynamodb"]["NewImage"]["task"]
     bus.deaf_to = {"tool 0"}
 
     assert handle(bus, *records) == [number_of(records[0])]

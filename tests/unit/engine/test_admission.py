@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.admission import Admission
 from stepwire.errors import LimitReached, StoreBusy
 from stepwire.principal import Principal
@@ -116,7 +117,7 @@ class Crowded:
 @pytest.mark.parametrize(("answers", "calls"), [(1, 1), (3, 3), (9, 5)])
 def test_unprocessed_keys_of_a_batch_read_are_requested_again(answers: int, calls: int) -> None:
     client = Crowded(answers)
-    store = DynamoDbTaskStore("a table", lambda: cast(Any, client))
+    store = task_store(Table("a table", lambda: cast(Any, client)))
 
     try:
         store.load_many(ALICE, frozenset({new_task_id(START_OF_TIME, bytes(16))}))
@@ -131,9 +132,9 @@ def test_undoing_a_reservation_restores_the_rate() -> None:
     world.call()
     before = world.store.usage[ALICE]
     key = TaskKey(ALICE, new_task_id(world.clock.now(), bytes(16)))
-    world.store.reserve(key, world.limits, world.clock.now())
+    world.store.slots.reserve(key, world.limits, world.clock.now())
 
-    world.store.unreserve(key, world.limits)
+    world.store.slots.unreserve(key, world.limits)
 
     assert world.store.usage[ALICE] == before == Usage(before.active, START_OF_TIME + timedelta(seconds=1))
 

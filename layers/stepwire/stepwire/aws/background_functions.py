@@ -16,7 +16,7 @@ from stepwire.aws.clients import (
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger, waited_out
 from stepwire.aws.queues import run_to_wake, task_to_wake
 from stepwire.aws.settings import read_table_name, read_usage_limits
-from stepwire.aws.storage.table_stream import expired_task_of
+from stepwire.aws.storage.items import expired_task_of
 from stepwire.aws.throttling import is_weather
 from stepwire.aws.workflow_events import (
     ForeignEvent,

@@ -13,7 +13,9 @@ from stepwire.aws.queues import SqsWakeUps
 from stepwire.aws.s3 import Objects, PresignedUrls
 from stepwire.aws.settings import read_large_results_bucket
 from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.parts import LargeResults
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.task_store import task_store
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.engine.assembly import Ports
 from stepwire.engine.ports import WakeUps
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_stepfunctions import SFNClient
 
-    from stepwire.aws.storage.large_results import LargeResults
 
 _LINK_LIFETIME: Final = timedelta(minutes=15)
 
@@ -36,12 +37,13 @@ def ports_of(
     audit: Audit = write_audit_entry,
 ) -> Ports:
     """Return the ports of a function: the adapters of AWS, the system's clock and the audit log."""
+    table = Table(table_name, dynamodb)
     return Ports(
-        DynamoDbTaskStore(table_name, dynamodb, large_results),
+        task_store(table, large_results),
         StepFunctionsWorkflows(step_functions, report, client_elsewhere),
         SystemClock(),
         os.urandom,
-        DynamoDbWaitSlots(table_name, dynamodb),
+        DynamoDbWaitSlots(table),
         PresignedUrls(_LINK_LIFETIME, s3_client),
         report,
         audit,
@@ -50,10 +52,8 @@ def ports_of(
     )
 
 
-def large_results() -> "LargeResults":
+def large_results() -> LargeResults:
     """Return the results in the bucket of the stack; most functions never need them."""
-    from stepwire.aws.storage.large_results import LargeResults  # noqa: PLC0415 - few results are so large
-
     return LargeResults(read_large_results_bucket(os.environ), s3_client())
 
 

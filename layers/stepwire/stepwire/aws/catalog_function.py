@@ -24,6 +24,7 @@ from stepwire.aws.invocations import builds_once
 from stepwire.aws.registry import KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
 from stepwire.catalog.published import Compiled, Registered
 from stepwire.catalog.registration import Compiler
 from stepwire.catalog.tools import CompiledTool
@@ -112,7 +113,7 @@ class CatalogHandler:
 
     @cached_property
     def _published(self) -> DynamoDbCatalog:
-        return DynamoDbCatalog(self._settings.table_name, patient_dynamodb_client)
+        return DynamoDbCatalog(Table(self._settings.table_name, patient_dynamodb_client))
 
     @cached_property
     def _parameters(self) -> Parameters:

@@ -6,9 +6,10 @@ from stepwire.aws.clients import dynamodb_client, sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import read_allows_local, read_webhook_queue
-from stepwire.aws.storage.call_rate import DynamoDbCallRate
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.admission import limit_reached
 from stepwire.engine.assembly import Engine
 from stepwire.engine.waiting import PROOFS
@@ -20,8 +21,8 @@ from stepwire.subscriptions.subscribing import LONGEST_PROOF, Events, Subscribin
 def events_of(table_name: str, engine: Engine) -> Events:
     """Return what serves MCP Events."""
     settings = engine.settings
-    record = DynamoDbEventStore(table_name, dynamodb_client)
-    rate = DynamoDbCallRate(table_name, dynamodb_client)
+    table = Table(table_name, dynamodb_client)
+    record, rate = DynamoDbEventStore(table), CallerUsage(table)
     allows_local = read_allows_local(os.environ)
 
     def count_call(owner: Principal) -> None:
@@ -32,7 +33,7 @@ def events_of(table_name: str, engine: Engine) -> Events:
 
     subscribing = Subscribing(
         record,
-        DynamoDbSubscriptionStore(table_name, dynamodb_client),
+        DynamoDbSubscriptionStore(table),
         HttpsEndpoints(allows_local=allows_local, deadline=LONGEST_PROOF.total_seconds()),
         sign,
         lambda owner, ids: Doorbells(read_webhook_queue(os.environ), sqs_client).ring(owner, ids),

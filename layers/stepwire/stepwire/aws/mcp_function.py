@@ -16,6 +16,8 @@ from stepwire.aws.invocations import builds_once, deadline_of, log_fault, new_lo
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table import Table
+from stepwire.aws.storage.usage import CallerUsage
 from stepwire.aws.throttling import is_weather
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
 from stepwire.engine.allowance import PollLimit
@@ -103,7 +105,7 @@ class McpHandler:
     def _catalog(self, recorder: Recorder) -> Catalog:
         if not self._settings.registered_tools:
             return self._built_in
-        published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)
+        published = DynamoDbCatalog(Table(self._settings.table_name, dynamodb_client))
         return LiveCatalog(self._built_in, published, recorder.clock.now, self._report)
 
     def _events(self, engine: Engine) -> "Events":
@@ -116,10 +118,9 @@ class McpHandler:
         """Build what runs tools of type EXPRESS; most requests need none of it."""
         from stepwire.aws.clients import sync_step_functions_client  # noqa: PLC0415
         from stepwire.aws.step_functions import StepFunctionsExpress  # noqa: PLC0415
-        from stepwire.aws.storage.call_rate import DynamoDbCallRate  # noqa: PLC0415
 
         patience = self._settings.patience.unresumable_request
-        rate = DynamoDbCallRate(self._settings.table_name, dynamodb_client)
+        rate = CallerUsage(Table(self._settings.table_name, dynamodb_client))
         workflows = StepFunctionsExpress(lambda: sync_step_functions_client(patience))
         return engine.express(rate, workflows, patience)
 

@@ -18,10 +18,9 @@ from stepwire.aws.invocations import builds_once
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
 from stepwire.aws.storage.event_store import DynamoDbEventStore
-from stepwire.aws.storage.items import task_of
+from stepwire.aws.storage.items import is_expiry, task_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
-from stepwire.aws.storage.table_stream import is_expiry
-from stepwire.aws.storage.times import moment_of_seconds
+from stepwire.aws.storage.table import Table, moment_of_seconds
 from stepwire.background.status_changes import (
     Removal,
     TaskStatusChange,
@@ -172,10 +171,10 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
     def _recording(self) -> Recording | None:
         if not read_events(os.environ):
             return None
-        table = read_table_name(os.environ)
+        table = Table(read_table_name(os.environ), self.build_table_client)
         return Recording(
-            DynamoDbEventStore(table, self.build_table_client),
-            DynamoDbSubscriptionStore(table, self.build_table_client),
+            DynamoDbEventStore(table),
+            DynamoDbSubscriptionStore(table),
             Doorbells(read_webhook_queue(os.environ), self.build_queue_client).ring,
             partial(datetime.now, UTC),
         )

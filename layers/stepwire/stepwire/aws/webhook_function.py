@@ -25,6 +25,7 @@ from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.table import Table
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, Delivering, Done, Job, Outcome, Taking
 
@@ -130,10 +131,10 @@ class WebhooksHandler:
 
     @cached_property
     def _delivering(self) -> Delivering:
-        table = read_table_name(os.environ)
+        table = Table(read_table_name(os.environ), patient_dynamodb_client)
         return Delivering(
-            DynamoDbEventStore(table, patient_dynamodb_client),
-            DynamoDbSubscriptionStore(table, patient_dynamodb_client),
+            DynamoDbEventStore(table),
+            DynamoDbSubscriptionStore(table),
             HttpsEndpoints(allows_local=read_allows_local(os.environ)),
             sign,
             SystemClock(),

@@ -32,7 +32,7 @@ class Expirations(Struct, frozen=True):
         if not task.awaits_confirmation:
             runs = [index for index, run in enumerate(task.runs) if run.state in {RunState.OPEN, RunState.REFUSED}]
             self._stop(task, runs, "The task expired.")
-        self.ports.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
+        self.ports.store.slots.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         self.ports.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
 
     def _stop(self, task: Task, runs: Iterable[int], cause: str) -> None:

@@ -45,7 +45,7 @@ class Admission(Struct, frozen=True):
                 f"each arm of its race, of at most {self.limits.active} (MostActiveTasks). "
                 "Its operator can change either."
             )
-        reserve = self.recorder.store.reserve
+        reserve = self.recorder.store.slots.reserve
         try:
             return reserve(task.key, self.limits, at, task.slots)
         except NotAdmitted as refused:
@@ -60,7 +60,7 @@ class Admission(Struct, frozen=True):
     def give_back(self, task: Task) -> None:
         """Give back the reservation of a task that was not created."""
         with suppress(StoreBusy):
-            self.recorder.store.unreserve(task.key, self.limits, task.usage_shard, task.slots)
+            self.recorder.store.slots.unreserve(task.key, self.limits, task.usage_shard, task.slots)
 
     def give_back_unless_active(self, task: Task) -> None:
         """Give back the reservation of a task whose id was taken, unless the task of that id is active with it."""
@@ -76,7 +76,7 @@ class Admission(Struct, frozen=True):
         now = self.recorder.clock.now()
         batch = _next_batch(refusal, now)
         try:
-            if not may_reclaim(refusal.usage, now) or not self.recorder.store.begin_reclaim(owner, now):
+            if not may_reclaim(refusal.usage, now) or not self.recorder.store.slots.begin_reclaim(owner, now):
                 return False
             tasks = self.recorder.load_many(owner, frozenset(one.task_id for one in batch))
         except StoreBusy:
@@ -85,7 +85,7 @@ class Admission(Struct, frozen=True):
         free = {slot for slot in batch if _is_free(slot, tasks.get(slot.task_id), taken, now)}
         for shard in sorted({slot.shard for slot in free}):
             names = frozenset(slot.name for slot in free if slot.shard == shard)
-            self.recorder.store.release(owner, names, shard)
+            self.recorder.store.slots.release(owner, names, shard)
         return bool(free)
 
 

@@ -111,7 +111,7 @@ class Dialogue(Struct, frozen=True):
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
             return self.recorder.record(task, WorkDeclined(declined_result(answer))) or task
         member = confirmation.destination.member if isinstance(confirmation.destination, WorkflowInput) else None
-        terms = self.recorder.store.terms_of(task)
+        terms = self.recorder.store.parts.terms_of(task)
         input_text = merged_input(terms.input, member, answer)
         if isinstance(input_text, WrongAnswer):
             return self.ask_again(task, {confirmation.key: input_text})

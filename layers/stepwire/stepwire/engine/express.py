@@ -111,7 +111,7 @@ class ExpressCalls(Struct, frozen=True):
 
     def _event_of(self, task: Task, trace_header: str | None) -> TaskEvent:
         try:
-            input_text = self.operations.recorder.store.terms_of(task).input
+            input_text = self.operations.recorder.store.parts.terms_of(task).input
             end = self.workflows.run(task.execution, input_text, trace_header)
         except StartUnclear as error:
             if not isinstance(error, NoEndInTime):

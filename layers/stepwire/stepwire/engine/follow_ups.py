@@ -178,7 +178,7 @@ class FollowUps(Struct, frozen=True):
 
     def _terms_of(self, task: Task) -> Terms:
         try:
-            return self.recorder.store.terms_of(task)
+            return self.recorder.store.parts.terms_of(task)
         except PartMissing:
             raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
 

@@ -283,7 +283,7 @@ class Operations(Struct, frozen=True):
             case ToolResult():
                 return result
             case ResultElsewhere():
-                return self.recorder.store.result_of(task, result)
+                return self.recorder.store.parts.result_of(task, result)
             case ResultInExecution():
                 return self._fetch_result(task)
 

@@ -88,7 +88,7 @@ class TaskItems(Protocol):
     def save(self, task: Task) -> Task:
         """Write a loaded task if it is unchanged in the store, and return it as it is loaded from then on.
 
-        Large terms and a large result are written beside the task first (`terms_of`, `result_of`).
+        Large terms and a large result are written beside the task first (`parts`).
 
         Raises:
             SaveConflict: another writer saved or deleted it.
@@ -236,8 +236,18 @@ class UncheckedTasks(Protocol):
         ...
 
 
-class TaskStore(TaskItems, TaskParts, KeyClaims, ActiveSlots, Requests, UncheckedTasks, Protocol):
+class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
     """Durable tasks and what belongs to them. Reads are strongly consistent, unless a method says otherwise."""
+
+    @property
+    def parts(self) -> TaskParts:
+        """What is too large for a task, beside it."""
+        ...
+
+    @property
+    def slots(self) -> ActiveSlots:
+        """What callers use of their limits."""
+        ...
 
 
 class Lease(Struct, frozen=True):

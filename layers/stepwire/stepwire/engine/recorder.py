@@ -128,7 +128,7 @@ class Recorder(Struct, frozen=True):
         """
         if not isinstance(end, Succeeded):
             return event_of(end, None, task.work.causes)
-        terms = self.store.terms_of(task)
+        terms = self.store.parts.terms_of(task)
         if terms.output_shape is not None and '"object"' in terms.output_shape and self.read_object is not None:
             return event_of_object(task, end, terms, self.read_object)
         return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
@@ -165,7 +165,7 @@ class Recorder(Struct, frozen=True):
             return after
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):
-            self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
+            self.store.slots.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         duration, winner = task.last_updated_at - task.created_at, task.winner
         self.audit(
             AuditEntry(

@@ -244,7 +244,7 @@ class Runs(Struct, frozen=True):
                 if run.attempt.is_redriven:
                     self.workflows.redrive(task.execution_of(index), _redrive_token(task, index))
                     continue
-                common = self.recorder.store.terms_of(task).input if common is None else common
+                common = self.recorder.store.parts.terms_of(task).input if common is None else common
                 self.workflows.start(task.execution_of(index), run.input_text(common), trace_header)
             except RedriveRefused:
                 not_redriven.append(index)

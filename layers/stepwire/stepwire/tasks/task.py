@@ -27,7 +27,7 @@ MOST_STATES: Final = 50
 _LARGEST_STATES: Final = 1_000  # bytes of names: what a poll reads stays small
 
 
-class ToolResult(Struct, frozen=True):
+class ToolResult(Struct, frozen=True, tag="inside"):
     """A CallToolResult as JSON text, with its `isError`."""
 
     text: str
@@ -43,7 +43,7 @@ def tool_error(text: str) -> ToolResult:
     return ToolResult(write({"content": [{"type": "text", "text": text}], "isError": True}), is_error=True)
 
 
-class ResultElsewhere(Struct, frozen=True):
+class ResultElsewhere(Struct, frozen=True, tag="elsewhere"):
     """A result that the store keeps beside the task, and reads on demand."""
 
     is_error: bool
@@ -53,7 +53,7 @@ class ResultElsewhere(Struct, frozen=True):
     """Bytes of its JSON text."""
 
 
-class ResultInExecution(Struct, frozen=True):
+class ResultInExecution(Struct, frozen=True, tag="in_execution"):
     """A result that is nowhere stored: it stays in Step Functions and is fetched on demand.
 
     So is one whose output a denied key kept from being read.
@@ -73,13 +73,13 @@ class TaskError(Struct, frozen=True, omit_defaults=True):
     data: Json = None
 
 
-class Working(Struct, frozen=True):
+class Working(Struct, frozen=True, tag="working", omit_defaults=True):
     """The workflow runs, or will be started."""
 
     message: str | None = None
 
 
-class InputRequired(Struct, frozen=True):
+class InputRequired(Struct, frozen=True, tag="input_required", omit_defaults=True):
     """The task waits for answers; other branches of its workflow may keep running."""
 
     requests: tuple[InputRequest, ...]
@@ -88,21 +88,21 @@ class InputRequired(Struct, frozen=True):
     """What the workflow does at the moment."""
 
 
-class Completed(Struct, frozen=True):
+class Completed(Struct, frozen=True, tag="completed", omit_defaults=True):
     """The tool returned a result, which may report an error (`result.is_error`)."""
 
     result: StoredResult
     message: str | None = None
 
 
-class Failed(Struct, frozen=True):
+class Failed(Struct, frozen=True, tag="failed", omit_defaults=True):
     """The work ended with a JSON-RPC error instead of a result."""
 
     error: TaskError
     message: str | None = None
 
 
-class Cancelled(Struct, frozen=True):
+class Cancelled(Struct, frozen=True, tag="cancelled", omit_defaults=True):
     """The caller, or an operator in Step Functions, stopped the execution."""
 
     message: str | None = None
@@ -122,7 +122,7 @@ class Causes(Enum):
     """The cause as it is."""
 
 
-class Terms(Struct, frozen=True):
+class Terms(Struct, frozen=True, tag="inside", omit_defaults=True):
     """What the workflow gets, and what its output must become. They may be large, and are needed only at both ends."""
 
     input: str
@@ -133,14 +133,14 @@ class Terms(Struct, frozen=True):
     """JSON text of how the output becomes the result (see `tool_results`); None: as it is."""
 
 
-class TermsElsewhere(Struct, frozen=True):
+class TermsElsewhere(Struct, frozen=True, tag="elsewhere"):
     """Terms that the store keeps beside the task, and reads on demand."""
 
     place: str
     """Where the store keeps them; only the store understands this."""
 
 
-class Work(Struct, frozen=True):
+class Work(Struct, frozen=True, omit_defaults=True):
     """What the task runs, with everything that is needed to start it later and to interpret its end."""
 
     tool: str
@@ -258,7 +258,7 @@ class FollowUpIds(Struct, frozen=True, omit_defaults=True):
     """Does its work again, from the beginning."""
 
 
-class Task(Struct, frozen=True):
+class Task(Struct, frozen=True, omit_defaults=True):
     """A task. Times are aware, in UTC and in whole milliseconds."""
 
     owner: Principal

@@ -8,24 +8,17 @@ seen all before it. The numbers of a record begin with the time at which it was 
 of the same caller has smaller ones.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Final, cast
 
-from botocore.exceptions import ClientError
 from msgspec import Struct
-from msgspec.json import decode, encode
 
-from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.items import Item
-from stepwire.aws.storage.times import milliseconds_of, moment_of, seconds_of
+from stepwire.aws.storage.table import Item, Table, milliseconds_of, moment_of, seconds_of
+from stepwire.codec import decode, encode
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Head, Recorded
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
 
 RECORD: Final = "events#record"
 _CHANGE: Final = "change#"
@@ -40,18 +33,13 @@ _RESERVED: Final = ("number", "until")
 """Attributes with words of DynamoDB's for names."""
 
 
-class DynamoDbEventStore(Struct, frozen=True, dict=True):
-    """`EventStore` in a DynamoDB table. The client is built on the first call."""
+class DynamoDbEventStore(Struct, frozen=True):
+    """`EventStore` in a DynamoDB table."""
 
-    table_name: str
-    build_client: "Callable[[], DynamoDBClient]"
-
-    @cached_property
-    def _client(self) -> "DynamoDBClient":
-        return self.build_client()
+    table: Table
 
     def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
-        item, end = self._record(owner), until + SLACK
+        item, end = self.table.get(_record_key(owner)), until + SLACK
         # Kept longer than it records, so that its cursors are known to be old and not foreign.
         values = {":until": _number(milliseconds_of(end)), ":expires_at": _number(seconds_of(end + RETENTION))}
         if item is not None and _moment(item, "until") > at:
@@ -63,33 +51,16 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
         values |= {":number": _number(head.number), ":since": _number(milliseconds_of(at)), ":seen": seen}
         if self._update(owner, _BEGIN, values, _IS_AS_SEEN):
             return head
-        return _head(cast(Item, self._record(owner)))  # another request has opened it just now
+        return _head(cast(Item, self.table.get(_record_key(owner))))  # another request has opened it just now
 
     def _update(self, owner: Principal, expression: str, values: Item, condition: str = "") -> bool:
         """Update the record if a condition holds; return whether it does."""
-        more: dict[str, Any] = {"ConditionExpression": condition} if condition else {}
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=_record_key(owner),
-                UpdateExpression=expression,
-                ExpressionAttributeNames={f"#{name}": name for name in _RESERVED if f"#{name}" in expression},
-                ExpressionAttributeValues=values,
-                **more,
-            )
-        except ClientError as error:
-            if not is_failed_condition(error):
-                raise
-            return False
-        return True
+        names = [name for name in _RESERVED if f"#{name}" in expression]
+        return self.table.update_if(_record_key(owner), expression, condition, values, names)
 
     def head(self, owner: Principal, at: datetime) -> Head | None:
-        item = self._record(owner)
+        item = self.table.get(_record_key(owner))
         return None if item is None or _moment(item, "until") <= at else _head(item)
-
-    def _record(self, owner: Principal) -> Item | None:
-        found = self._client.get_item(TableName=self.table_name, Key=_record_key(owner), ConsistentRead=True)
-        return cast(Item | None, found.get("Item"))
 
     def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
         number = head.number
@@ -99,7 +70,7 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
 
     def _append(self, owner: Principal, last: int, change: Change) -> int:
         """Write a change with the next free number, and return the number."""
-        text = encode(change).decode()
+        text = encode(change)
         for number in range(last + 1, last + 1 + _MOST_TRIES):
             item: Item = {
                 **_change_key(owner, number),
@@ -107,24 +78,14 @@ class DynamoDbEventStore(Struct, frozen=True, dict=True):
                 "at": _number(milliseconds_of(change.at)),
                 "expires_at": _number(seconds_of(change.at + RETENTION)),
             }
-            try:
-                self._client.put_item(
-                    TableName=self.table_name,
-                    Item=item,
-                    ConditionExpression=_IS_FREE,
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                )
-            except ClientError as error:
-                if not is_failed_condition(error):
-                    raise
-                if item_found(error).get("change") != item["change"]:
-                    continue  # of another writer
-            return number
+            found = self.table.put(item, _IS_FREE)
+            if found is None or found.get("change") == item["change"]:  # ours; else another writer's
+                return number
         raise StoreBusy
 
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
-        page = self._client.query(
-            TableName=self.table_name,
+        page = self.table.client.query(
+            TableName=self.table.name,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues={
                 ":pk": {"S": owner},
@@ -146,7 +107,7 @@ def _change_key(owner: Principal, number: int) -> Item:
 
 
 def _recorded(item: Item) -> Recorded:
-    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), decode(item["change"]["S"], type=Change))
+    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), decode(item["change"]["S"], Change))
 
 
 def _head(item: Item) -> Head:

@@ -1,166 +1,95 @@
-"""The DynamoDB item of a task: write it and read it.
+"""The items of a task: its head, and beside it what may be too large for a head, its terms and its result.
 
-    pk    the owner's principal    sk  "task#" + the task's id    expires_at  epoch seconds, the table's TTL attribute
-    runs  the state machines that work on it, as JSON; so is every attribute that is no plain text or number (`codec`)
-    open  the sweep's shard, only while an execution may run or start: with checked_at, the key of the index `neglected`
+    pk  the owner's principal    sk  "task#" + the task's id       the head
+    pk  the owner's principal    sk  "terms#" or "result#" + the task's id + "#" + a digest of the content
 
-This item is the head of the task: small, because every poll reads it and every change writes it. Large terms and a
-large result are beside it (`parts`), and the head names their places: `terms_at`, `result_at`. An attribute that would
-say the default is left out. The rule: each value is in one attribute, and an attribute holds what its name says.
-docs/upgrades.md has the rules for changing the format.
+The head is small, because every poll reads it and every change writes it: one JSON document, the attribute `task`
+(`codec`). Attributes beside it hold what something else than a read of the task needs:
+
+    pk, sk, created_at, version  the key, and what conditions compare; the document leaves them out
+    expires_at  epoch seconds, rounded up: the table's TTL attribute
+    open        the sweep's shard, only while an execution may run or start: with checked_at, the key of the index
+                `neglected`; checked_at is in steps, the document has it exactly
+    status, has_progress         what the filters of the table's stream in template.yaml compare
+    format      the number of this form; no code depends on it
+
+The rule: what a read needs is in one place, the document or a condition's attribute; the rest of the attributes are
+written from the task and never read back. docs/upgrades.md has the rules for changing the form.
+
+A part is written before the head that names it, and an item of a place never changes its content. So writers that
+race, and a crash between any two writes, leave at worst a part that no head names, which expires like the others.
 """
 
-from collections.abc import Mapping
+import hashlib
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final
 
-from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, seconds_of
-from stepwire.codec import decode, encode
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from stepwire.aws.storage.table import MILLISECOND, Item, milliseconds_of, moment_of, seconds_of
+from stepwire.codec import decode, encode_without
+from stepwire.json_text import as_object
 from stepwire.principal import Principal
-from stepwire.tasks.client_tasks import ClientTask
-from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of, prefix_in
-from stepwire.tasks.inputs import InputRequest
-from stepwire.tasks.runs import ONCE, Retry, Run
-from stepwire.tasks.task import (
-    Cancelled,
-    Causes,
-    Completed,
-    Failed,
-    Follows,
-    FollowUpIds,
-    InputRequired,
-    Inputs,
-    Origin,
-    Progress,
-    ResultElsewhere,
-    ResultInExecution,
-    Status,
-    StoredResult,
-    Task,
-    TaskError,
-    Terms,
-    TermsElsewhere,
-    ToolResult,
-    Work,
-    Working,
-)
-
-Item: TypeAlias = dict[str, Any]
-"""An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
-
-T = TypeVar("T")
-D = TypeVar("D")
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.task import Completed, ResultElsewhere, Status, Task, Terms, TermsElsewhere, ToolResult
 
 FORMAT: Final = 1
 TASK_PREFIX: Final = "task#"
-USAGE: Final = "usage"
 NEGLECTED_INDEX: Final = "neglected"
 SHARDS: Final = ("0", "1", "2", "3")
 """The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
 CHECKED_AT_STEP: Final = timedelta(minutes=5)
-"""`checked_at` is the time of the last check in these steps, rounded down; `looked_at` is exact."""
+"""`checked_at` is rounded down to these steps: the key of an index costs two writes whenever it changes."""
 IN_BUCKET: Final = "s3#"
 """Begins the place of a result that is in the bucket, and not in the table."""
+BESIDE: Final = 208
+"""Bytes of a head's other attributes than its document, at most."""
+LARGEST_NEW_HEAD: Final = 1_728  # bytes; leaves room for a message, so that most heads stay below the next limit
+LARGEST_HEAD: Final = 2_048  # bytes of a task that runs: a change of it costs two write units
+LARGEST_ENDED_HEAD: Final = 4_096  # bytes: a read costs one read unit, and no change follows
+LARGEST_PART: Final = 400_000  # bytes of a result in an item; an item of DynamoDB has at most 409,600
+LARGEST_INSIDE: Final = 256  # bytes of a part that no head is too large for: an item of its own would cost more
+_OUTSIDE: Final = ("owner", "task_id", "created_at", "version")
+"""The fields of a task that the document leaves out."""
+_BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+
+
+# ----------------------------------------------------------------------------------------------------------------- head
 
 
 def item_of(task: Task) -> Item:
-    """Return the item of a task."""
-    texts = {
-        "tool": task.work.tool,
-        "runs": encode(task.runs),
-        "retry": None if task.retry == ONCE else encode(task.retry),
-        **texts_of_terms(task.work.terms),
-        "result_bucket": task.work.result_bucket,
-        "result_prefix": task.work.result_prefix,
-        "execution_name": execution_name_of(task.named_after, task.work.execution_prefix),
-        "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
-        **_texts_of(task.status),
-        "open": _sweep_shard_of(task) if task.needs_checks else None,
-        "origin": None if task.origin == Origin() else encode(task.origin),
-        "inputs": None if task.inputs == Inputs() else encode(task.inputs),
-        "client_tasks": encode(task.client_tasks) if task.client_tasks else None,
-        "follows": None if task.follows is None else encode(task.follows),
-        "follow_ups": None if task.follow_ups == FollowUpIds() else encode(task.follow_ups),
-        "progress": None if task.progress is None else encode(task.progress),
-        "states": None if task.states is None else encode(task.states),
-    }
+    """Return the head of a task."""
+    step = CHECKED_AT_STEP // MILLISECOND
     numbers = {
         "format": FORMAT,
         "version": task.version,
         "created_at": milliseconds_of(task.created_at),
-        "last_updated_at": milliseconds_of(task.last_updated_at),
-        "checked_at": _in_steps(task.checked_at),
-        "looked_at": milliseconds_of(task.checked_at),
-        "ttl_ms": task.ttl // MILLISECOND,
-        "keep_result_ms": task.keep_result // MILLISECOND,
-        "poll_interval_ms": task.poll_interval // MILLISECOND,
-        "longest_poll_interval_ms": task.longest_poll_interval // MILLISECOND,
-        "shows_state": int(task.work.shows_state),
-        **_numbers_of(task.status),
-        **({"usage_shard": task.usage_shard} if task.usage_shard else {}),
-        **({"quorum": task.quorum} if task.quorum > 1 else {}),
-        **({"slots": task.slots} if task.slots > 1 else {}),
+        "checked_at": milliseconds_of(task.checked_at) // step * step,
         # Rounded up: DynamoDB may delete the item from this second on, when no reader sees the task any more.
         "expires_at": seconds_of(task.expires_at),
     }
     return {
         **item_key(task.key),
-        **{name: {"S": value} for name, value in texts.items() if value is not None},
+        "task": {"S": encode_without(_OUTSIDE, task)},
+        "status": {"S": _status_name(task.status)},
+        **({"open": {"S": SHARDS[ord(task.task_id[-1]) % len(SHARDS)]}} if task.needs_checks else {}),
+        **({"has_progress": {"BOOL": True}} if task.progress else {}),
         **{name: {"N": str(value)} for name, value in numbers.items()},
     }
 
 
 def task_of(item: Item) -> Task:
-    """Return the task of an item."""
+    """Return the task of a head."""
     key = task_key_from_item(item)
-    return Task(
-        owner=key.owner,
-        task_id=key.task_id,
-        work=Work(
-            _text(item, "tool"),
-            TermsElsewhere(_text(item, "terms_at")) if "terms_at" in item else terms_of(item),
-            prefix_in(_text(item, "execution_name")),
-            shows_state=bool(_number(item, "shows_state")),
-            result_bucket=_maybe(item, "result_bucket"),
-            result_prefix=_maybe(item, "result_prefix"),
-            causes=Causes(_maybe(item, "causes") or Causes.REDACTED.value),
-        ),
-        status=_status_of(item),
-        created_at=moment_of(_number(item, "created_at")),
-        last_updated_at=moment_of(_number(item, "last_updated_at")),
-        ttl=_number(item, "ttl_ms") * MILLISECOND,
-        poll_interval=_number(item, "poll_interval_ms") * MILLISECOND,
-        longest_poll_interval=_number(item, "longest_poll_interval_ms") * MILLISECOND,
-        checked_at=moment_of(_number(item, "looked_at")),
-        runs=_json(item, "runs", tuple[Run, ...], ()),
-        quorum=_number(item, "quorum") if "quorum" in item else 1,
-        retry=_json(item, "retry", Retry, ONCE),
-        slots=_number(item, "slots") if "slots" in item else 1,
-        origin=_json(item, "origin", Origin, Origin()),
-        inputs=_json(item, "inputs", Inputs, Inputs()),
-        client_tasks=_json(item, "client_tasks", tuple[ClientTask, ...], ()),
-        progress=_json(item, "progress", Progress, None),
-        states=_json(item, "states", tuple[str, ...], None),
-        keep_result=_number(item, "keep_result_ms") * MILLISECOND,
-        follows=_json(item, "follows", Follows, None),
-        follow_ups=_json(item, "follow_ups", FollowUpIds, FollowUpIds()),
-        usage_shard=_number(item, "usage_shard") if "usage_shard" in item else 0,
-        version=_number(item, "version"),
-    )
+    created_at = moment_of(int(item["created_at"]["N"]))
+    outside = {"owner": key.owner, "task_id": key.task_id, "created_at": created_at}
+    return decode(item["task"]["S"], Task, **outside, version=int(item["version"]["N"]))
 
 
-def terms_of(item: Item) -> Terms:
-    """Return the terms in an item."""
-    return Terms(_text(item, "input"), _maybe(item, "output_schema"), _maybe(item, "output_shape"))
-
-
-def texts_of_terms(terms: Terms | TermsElsewhere) -> Mapping[str, str | None]:
-    """Return the terms as attributes of an item."""
-    match terms:
-        case Terms(text, schema, shape):
-            return {"input": text, "output_schema": schema, "output_shape": shape}
-        case TermsElsewhere(place):
-            return {"terms_at": place}
+def item_key(key: TaskKey) -> Item:
+    """Return the primary key of a task's head."""
+    return {"pk": {"S": key.owner}, "sk": {"S": TASK_PREFIX + key.task_id}}
 
 
 def task_key_from_item(item: Item) -> TaskKey:
@@ -168,101 +97,139 @@ def task_key_from_item(item: Item) -> TaskKey:
     return TaskKey(Principal(item["pk"]["S"]), TaskId(item["sk"]["S"].removeprefix(TASK_PREFIX)))
 
 
-def item_key(key: TaskKey) -> Item:
-    """Return the primary key of a task's item."""
-    return {"pk": {"S": key.owner}, "sk": {"S": TASK_PREFIX + key.task_id}}
+def _status_name(status: Status) -> str:
+    name = str(status.__struct_config__.tag)
+    return f"{name}_with_error" if isinstance(status, Completed) and status.result.is_error else name
 
 
-def usage_key(owner: Principal, shard: int = 0) -> Item:
-    """Return the primary key of the item with what a caller uses of a shard of the limits."""
-    return {"pk": {"S": owner}, "sk": {"S": f"{USAGE}#{shard}"}}
+# ---------------------------------------------------------------------------------------------------------------- parts
 
 
-def usage_shard_of(item: Item) -> int:
-    """Return the shard of an item with what a caller uses."""
-    return int(item["sk"]["S"].removeprefix(f"{USAGE}#"))
+class LargeResult(Struct, frozen=True):
+    """A result that is too large for an item."""
+
+    digest: str
+    text: str
 
 
-def _in_steps(moment: datetime) -> int:
-    """Return a time rounded down: the key of an index costs two writes whenever it changes."""
-    step = CHECKED_AT_STEP // MILLISECOND
-    return milliseconds_of(moment) // step * step
+class Divided(Struct, frozen=True):
+    """A task as it is stored."""
+
+    head: Task
+    item: Item
+    """The item of the head."""
+    parts: tuple[Item, ...] = ()
+    """The items to write before the head."""
+    large_result: LargeResult | None = None
+    """What to write to the bucket before the head."""
 
 
-def _sweep_shard_of(task: Task) -> str:
-    return SHARDS[ord(task.task_id[-1]) % len(SHARDS)]
+def divided(task: Task) -> Divided:
+    """Return a task with its large parts in items of their own, so that its head is small: see the limits above."""
+    most = LARGEST_ENDED_HEAD if task.has_ended else LARGEST_NEW_HEAD if task.version <= 1 else LARGEST_HEAD
+    stored = Divided(task, item_of(task))
+    if _size_of(stored.item) <= most:
+        return stored
+    sizes = {_without_terms: _size_of_terms(task), _without_result: _size_of_result(task)}
+    for without in sorted(sizes, key=lambda one: sizes[one], reverse=True):
+        if sizes[without] > LARGEST_INSIDE and _size_of(stored.item) > most:
+            stored = without(stored)
+    return stored
 
 
-def _texts_of(status: Status) -> Mapping[str, str | None]:
-    match status:
-        case Working(message):
-            return {"status": "working", "message": message}
-        case InputRequired(requests, message):
-            return {"status": "input_required", "message": message, "requests": encode(requests)}
-        case Completed(result, message):
-            return {"status": _completed(is_error=result.is_error), "message": message, **_texts_of_result(result)}
-        case Failed(error, message):
-            return {"status": "failed", "message": message, "error": encode(error)}
-        case Cancelled(message):
-            return {"status": "cancelled", "message": message}
+def terms_key(key: TaskKey, terms: TermsElsewhere) -> Item:
+    """Return the primary key of a task's terms."""
+    return _part_key("terms", key, terms.place)
 
 
-def _texts_of_result(result: StoredResult) -> Mapping[str, str | None]:
-    match result:
-        case ToolResult(text):
-            return {"result": text}
-        case ResultElsewhere(_, place):
-            return {"result_at": place}
-        case ResultInExecution():
-            return {}
+def terms_of(item: Item) -> Terms:
+    """Return the terms of an item of their own."""
+    return Terms(**{name: item[name]["S"] for name in Terms.__struct_fields__ if name in item})
 
 
-def _numbers_of(status: Status) -> Mapping[str, int]:
-    match status:
-        case Completed(ResultElsewhere(_, _, size)):
-            return {"result_bytes": size}
+def result_key(key: TaskKey, kept: ResultElsewhere) -> Item:
+    """Return the primary key of a task's result."""
+    return _part_key("result", key, kept.place)
+
+
+def result_of(item: Item, kept: ResultElsewhere) -> ToolResult:
+    """Return the result of an item of its own."""
+    return ToolResult(item["result"]["S"], kept.is_error)
+
+
+def _without_terms(stored: Divided) -> Divided:
+    task, terms = stored.head, stored.head.work.terms
+    if not isinstance(terms, Terms):
+        return stored
+    texts = {name: text for name, text in asdict(terms).items() if text is not None}
+    elsewhere = TermsElsewhere(_digest(texts))
+    # A result that could not be read at the end is fetched later, with the terms; until then its task is kept.
+    part = _part(terms_key(task.key, elsewhere), texts, task.expires_at + task.keep_result)
+    head = replace(task, work=replace(task.work, terms=elsewhere))
+    return Divided(head, item_of(head), (*stored.parts, part), stored.large_result)
+
+
+def _without_result(stored: Divided) -> Divided:
+    task, status = stored.head, stored.head.status
+    if not isinstance(status, Completed) or not isinstance(result := status.result, ToolResult):
+        return stored
+    texts, size = {"result": result.text}, _size_of_result(task)
+    digest, is_huge = _digest(texts), size > LARGEST_PART
+    kept = ResultElsewhere(result.is_error, IN_BUCKET + digest if is_huge else digest, size)
+    head = replace(task, status=replace(status, result=kept))
+    if is_huge:
+        return Divided(head, item_of(head), stored.parts, LargeResult(digest, result.text))
+    part = _part(result_key(task.key, kept), texts, task.expires_at)
+    return Divided(head, item_of(head), (*stored.parts, part))
+
+
+def _size_of_terms(task: Task) -> int:
+    """Return the bytes of the terms that a task holds."""
+    terms = task.work.terms
+    return sum(len(text.encode()) for text in asdict(terms).values() if text) if isinstance(terms, Terms) else 0
+
+
+def _size_of_result(task: Task) -> int:
+    """Return the bytes of the result that a task holds."""
+    match task.status:
+        case Completed(ToolResult(text)):
+            return len(text.encode())
         case _:
-            return {}
+            return 0
 
 
-def _stored_result_of(item: Item, *, is_error: bool) -> StoredResult:
-    if "result" in item:
-        return ToolResult(_text(item, "result"), is_error)
-    if "result_at" in item:
-        return ResultElsewhere(is_error, _text(item, "result_at"), _number(item, "result_bytes"))
-    return ResultInExecution(is_error)
+def _size_of(head: Item) -> int:
+    return BESIDE + len(head["task"]["S"].encode())
 
 
-def _status_of(item: Item) -> Status:
-    message = _maybe(item, "message")
-    match _text(item, "status"):
-        case "completed" | "completed_with_error" as status:
-            return Completed(_stored_result_of(item, is_error=status == _completed(is_error=True)), message)
-        case "failed":
-            return Failed(decode(_text(item, "error"), TaskError), message)
-        case "cancelled":
-            return Cancelled(message)
-        case "input_required":
-            return InputRequired(decode(_text(item, "requests"), tuple[InputRequest, ...]), message)
-        case _:
-            return Working(message)
+def _part_key(kind: str, key: TaskKey, place: str) -> Item:
+    return {"pk": {"S": key.owner}, "sk": {"S": f"{kind}#{key.task_id}#{place}"}}
 
 
-def _completed(*, is_error: bool) -> str:
-    return "completed_with_error" if is_error else "completed"
+def _part(key: Item, texts: dict[str, str], expires_at: datetime) -> Item:
+    content = {name: {"S": text} for name, text in texts.items()}
+    return {**key, **content, "expires_at": {"N": str(seconds_of(expires_at))}}
 
 
-def _text(item: Item, name: str) -> str:
-    return item[name]["S"]
+def _digest(texts: dict[str, str]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name, text in texts.items():
+        content = text.encode()
+        digest.update(f"{name} {len(content)} ".encode() + content)
+    return digest.hexdigest()
 
 
-def _maybe(item: Item, name: str) -> str | None:
-    return item[name]["S"] if name in item else None
+# ------------------------------------------------------------------------------------------------------ the stream
 
 
-def _number(item: Item, name: str) -> int:
-    return int(item[name]["N"])
+def expired_task_of(record: dict[str, Any]) -> Task | None:
+    """Return the last state of an expired task; None for every other record."""
+    item = as_object(record["dynamodb"].get("OldImage"))
+    is_task = str(as_object(item.get("sk")).get("S")).startswith(TASK_PREFIX)
+    return task_of(item) if is_expiry(record) and is_task else None
 
 
-def _json(item: Item, name: str, to: type[T], default: D) -> T | D:
-    return decode(item[name]["S"], to) if name in item else default
+def is_expiry(record: dict[str, Any]) -> bool:
+    """Tell whether DynamoDB deleted the item because its TTL had passed."""
+    identity = as_object(record.get("userIdentity"))
+    return record["eventName"] == "REMOVE" and {key: identity.get(key) for key in _BY_TTL} == _BY_TTL

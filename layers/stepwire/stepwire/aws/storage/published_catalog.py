@@ -10,23 +10,16 @@ never used again, so a late deletion mark never hits a part in force. No princip
 
 import hashlib
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.conditions import is_failed_condition
-from stepwire.aws.storage.items import Item
-from stepwire.aws.storage.times import seconds_of
+from stepwire.aws.storage.table import Item, Table, seconds_of
 from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
 from stepwire.catalog.tools import CompiledTool, Published
 from stepwire.errors import SaveConflict, StoreBusy
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
 
 _HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
@@ -37,26 +30,21 @@ _MOST_KEYS: Final = 100  # of one BatchGetItem
 _MOST_TRIES: Final = 10
 
 
-class DynamoDbCatalog(Struct, frozen=True, dict=True):
-    """The published catalog in a DynamoDB table. The client is built when the first call needs it."""
+class DynamoDbCatalog(Struct, frozen=True):
+    """The published catalog in a DynamoDB table."""
 
-    table_name: str
-    build_client: "Callable[[], DynamoDBClient]"
-
-    @cached_property
-    def _client(self) -> "DynamoDBClient":
-        return self.build_client()
+    table: Table
 
     def read(self, known: str | None) -> Published | None:
         """Return what is published; None if nothing is, or if that is still the version `known`."""
-        head = self._head(is_consistent=False)
+        head = self.table.get(_HEAD, is_consistent=False)
         if head is None or head["version"]["N"] == known:
             return None
         return Published(head["version"]["N"], self._texts(_names_in(head)))
 
     def load(self) -> tuple[str | None, Mapping[str, CompiledTool]]:
         """Return the version that is published, if any, and its tools by name."""
-        head = self._head(is_consistent=True)
+        head = self.table.get(_HEAD)
         if head is None:
             return None, {}
         entries = [entries_in(text) for text in self._texts(_names_in(head))]
@@ -64,8 +52,7 @@ class DynamoDbCatalog(Struct, frozen=True, dict=True):
 
     def earlier(self) -> Earlier:
         """Return what the last run left for the next one."""
-        found = self._client.get_item(TableName=self.table_name, Key=_REFUSALS, ConsistentRead=True)
-        item = cast(Item | None, found.get("Item"))
+        item = self.table.get(_REFUSALS)
         return NOTHING_EARLIER if item is None else earlier_in(item["refused"]["S"])
 
     def publish(self, compiled: Compiled, over: str | None, at: datetime) -> None:
@@ -74,18 +61,14 @@ class DynamoDbCatalog(Struct, frozen=True, dict=True):
         Raises:
             SaveConflict: somebody else has replaced it.
         """
-        head = self._head(is_consistent=True)
+        head = self.table.get(_HEAD)
         old = [] if head is None else _names_in(head)
         parts = _named(compiled.shards(), old, _next(over))
         if head is None or old != list(parts):
             self._put_parts(parts, old)
             self._put_head(list(parts), over)
             self._retire([name for name in old if name not in parts], at)
-        self._client.put_item(TableName=self.table_name, Item={**_REFUSALS, "refused": {"S": compiled.refusals_text()}})
-
-    def _head(self, *, is_consistent: bool) -> Item | None:
-        found = self._client.get_item(TableName=self.table_name, Key=_HEAD, ConsistentRead=is_consistent)
-        return cast(Item | None, found.get("Item"))
+        self.table.put({**_REFUSALS, "refused": {"S": compiled.refusals_text()}})
 
     def _texts(self, names: Sequence[str]) -> tuple[str, ...]:
         found: dict[str, str] = {}
@@ -94,11 +77,11 @@ class DynamoDbCatalog(Struct, frozen=True, dict=True):
         return tuple(found[name] for name in names)
 
     def _some_texts(self, names: Sequence[str]) -> dict[str, str]:
-        wanted: Any = {self.table_name: {"Keys": [_key(name) for name in names]}}
+        wanted: Any = {self.table.name: {"Keys": [_key(name) for name in names]}}
         found: dict[str, str] = {}
         for _ in range(_MOST_TRIES):  # one answer holds 16 MB
-            answer = self._client.batch_get_item(RequestItems=wanted)
-            items = cast(list[Item], answer["Responses"].get(self.table_name, []))
+            answer = self.table.client.batch_get_item(RequestItems=wanted)
+            items = cast(list[Item], answer["Responses"].get(self.table.name, []))
             found |= {item["pk"]["S"].partition("#")[2]: _unpacked(item) for item in items}
             wanted = answer.get("UnprocessedKeys")
             if not wanted:
@@ -110,31 +93,21 @@ class DynamoDbCatalog(Struct, frozen=True, dict=True):
     def _put_parts(self, parts: Mapping[str, str], old: Sequence[str]) -> None:
         for name in [one for one in parts if one not in old]:
             packed = zlib.compress(parts[name].encode())
-            self._client.put_item(TableName=self.table_name, Item={**_key(name), "tools": {"B": packed}})
+            self.table.put({**_key(name), "tools": {"B": packed}})
 
     def _put_head(self, names: list[str], over: str | None) -> None:
-        shards: Any = {"L": [{"S": name} for name in names]}
-        values: dict[str, Any] = {} if over is None else {"ExpressionAttributeValues": {":version": {"N": over}}}
-        try:
-            self._client.put_item(
-                TableName=self.table_name,
-                Item={**_HEAD, "version": {"N": _next(over)}, "shards": shards},
-                ConditionExpression=_IS_NEW if over is None else _IS_AS_READ,
-                **values,
-            )
-        except ClientError as error:
-            if is_failed_condition(error):
-                raise SaveConflict from None
-            raise
+        head: Item = {**_HEAD, "version": {"N": _next(over)}, "shards": {"L": [{"S": name} for name in names]}}
+        if over is None:
+            found = self.table.put(head, _IS_NEW)
+        else:
+            found = self.table.put(head, _IS_AS_READ, {":version": {"N": over}})
+        if found is not None:
+            raise SaveConflict
 
     def _retire(self, names: Sequence[str], at: datetime) -> None:
+        expires = {":expires": {"N": str(seconds_of(at + _REPLACED_KEPT))}}
         for name in names:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=_key(name),
-                UpdateExpression="SET expires_at = :expires",
-                ExpressionAttributeValues={":expires": {"N": str(seconds_of(at + _REPLACED_KEPT))}},
-            )
+            self.table.update(_key(name), "SET expires_at = :expires", "", expires)
 
 
 def _key(name: str) -> Any:

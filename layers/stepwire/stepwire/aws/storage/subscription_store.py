@@ -14,27 +14,22 @@ there are never more live subscriptions than places, whatever happens at the sam
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from msgspec import Struct, convert, to_builtins
-from msgspec.json import decode, encode
+from botocore.exceptions import ClientError
+from msgspec import Struct
 
-from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.items import Item
-from stepwire.aws.storage.times import milliseconds_of, seconds_of
+from stepwire.aws.storage.table import Item, Table, milliseconds_of, refused_item, seconds_of
+from stepwire.codec import decode, encode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import Filter
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener
 from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Subscription
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
 
 _SUBSCRIPTION: Final = "events#sub#"
 _VERIFIED: Final = "verified#"
@@ -57,7 +52,6 @@ _IS_LIVE_AND_SILENT: Final = (
 _AT_ONCE: Final = 8  # marks; the client has ten connections
 _IS_THERE: Final = "attribute_exists(pk)"
 _SINGLE: Final = ("wanted", "position", "standing")
-_TERMS: Final = ("url", "secret", "expires_at", "previous_secret", "previous_until")
 _REFRESHED: Final = ("terms", "expires_at", "ends_at", "standing")
 _REFRESH: Final = (
     "SET terms = :terms, expires_at = :expires_at, ends_at = :ends_at, standing = :standing"
@@ -67,24 +61,19 @@ _REFRESH: Final = (
 _SAVE_PLACES: Final = "SET places = :places, version = :version, expires_at = :expires_at"
 
 
-class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
-    """`SubscriptionStore` in a DynamoDB table. The client is built on the first call."""
+class DynamoDbSubscriptionStore(Struct, frozen=True):
+    """`SubscriptionStore` in a DynamoDB table."""
 
-    table_name: str
-    build_client: "Callable[[], DynamoDBClient]"
-
-    @cached_property
-    def _client(self) -> "DynamoDBClient":
-        return self.build_client()
+    table: Table
 
     def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
-        item = self._get(_key(owner, subscription_id))
+        item = self.table.get(_key(owner, subscription_id))
         return None if item is None else _subscription_of(item)
 
     def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
         found: dict[str, Listener] = {}
         request: dict[str, Any] = {
-            "TableName": self.table_name,
+            "TableName": self.table.name,
             "KeyConditionExpression": "pk = :pk AND begins_with(sk, :prefix)",
             "ExpressionAttributeValues": {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
             # The secrets stay where they are.
@@ -92,7 +81,7 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
             "ConsistentRead": True,
         }
         while True:
-            page = self._client.query(**request)
+            page = self.table.client.query(**request)
             for item in cast(list[Item], page["Items"]):
                 if int(item["ends_at"]["N"]) > milliseconds_of(at):
                     found[item["sk"]["S"].removeprefix(_SUBSCRIPTION)] = _listener_of(item, at)
@@ -117,42 +106,25 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
             ":true": {"BOOL": True},
         }
         for _ in range(_MOST_TRIES):
-            is_new = self._update(
+            is_new = self.table.update_if(
                 key, "SET news = :true, asked_for = :change, carried_until = :until", _IS_LIVE_AND_SILENT, values
             )
             if is_new:
                 return True
             marked = {name: values[name] for name in (":at", ":true")}
-            if self._update(key, "SET news = :true", _IS_CARRIED, marked) or not self._is_live(key, at):
+            if self.table.update_if(key, "SET news = :true", _IS_CARRIED, marked) or not self._is_live(key, at):
                 return False
         raise StoreBusy
 
     def _is_live(self, key: Item, at: datetime) -> bool:
-        item = self._get(key)
+        item = self.table.get(key)
         return item is not None and int(item["ends_at"]["N"]) > milliseconds_of(at)
-
-    def _update(self, key: Item, expression: str, condition: str, values: Mapping[str, Any], **more: Any) -> bool:
-        """Update an item if a condition holds; return whether it does."""
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=key,
-                UpdateExpression=expression,
-                ConditionExpression=condition,
-                ExpressionAttributeValues=values,
-                **more,
-            )
-        except Exception as error:
-            if not is_failed_condition(error):
-                raise
-            return False
-        return True
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
         now = milliseconds_of(at)
         for _ in range(_MOST_TRIES):
-            seen = self._get(_places_key(owner))
-            places = {} if seen is None else decode(seen["places"]["S"], type=dict[str, int])
+            seen = self.table.get(_places_key(owner))
+            places = {} if seen is None else decode(seen["places"]["S"], dict[str, int])
             if subscription_id not in places and len(places) >= most:
                 live = self.live(owner, at)
                 places = {one: until for one, until in places.items() if until > now or one in live}
@@ -167,26 +139,26 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         """Write the places unless another request has done so since they were read."""
         version = 0 if seen is None else int(seen["version"]["N"])
         values: Item = {
-            ":places": {"S": encode(places).decode()},
+            ":places": {"S": encode(places)},
             ":version": {"N": str(version + 1)},
             ":expires_at": {"N": str(seconds_of(at + _PLACES_RETENTION))},
         }
         if seen is None:
-            return self._update(_places_key(owner), _SAVE_PLACES, _IS_FIRST, values)
-        return self._update(_places_key(owner), _SAVE_PLACES, _IS_AS_READ, values | {":seen": seen["version"]})
+            return self.table.update_if(_places_key(owner), _SAVE_PLACES, _IS_FIRST, values)
+        return self.table.update_if(_places_key(owner), _SAVE_PLACES, _IS_AS_READ, values | {":seen": seen["version"]})
 
     def begin(self, subscription: Subscription) -> None:
-        self._client.put_item(TableName=self.table_name, Item=_item_of(subscription))
+        self.table.put(_item_of(subscription))
 
     def refresh(self, subscription: Subscription) -> None:
         item = _item_of(subscription)
         values = {f":{name}": item[name] for name in _REFRESHED}
-        if not self._update(_key(subscription.owner, subscription.id), _REFRESH, _IS_THERE, values):
+        if not self.table.update_if(_key(subscription.owner, subscription.id), _REFRESH, _IS_THERE, values):
             self.begin(subscription)  # it was deleted just now
 
     def delete(self, owner: Principal, subscription_id: str) -> bool:
-        old = self._client.delete_item(
-            TableName=self.table_name, Key=_key(owner, subscription_id), ReturnValues="ALL_OLD"
+        old = self.table.client.delete_item(
+            TableName=self.table.name, Key=_key(owner, subscription_id), ReturnValues="ALL_OLD"
         )
         return "Attributes" in old
 
@@ -194,8 +166,8 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
     ) -> Subscription | Busy | None:
         try:
-            claimed = self._client.update_item(
-                TableName=self.table_name,
+            claimed = self.table.client.update_item(
+                TableName=self.table.name,
                 Key=_key(owner, subscription_id),
                 UpdateExpression=(
                     "SET busy_until = :until, busy_by = :by, carried_until = :carried REMOVE news, asked_for"
@@ -210,10 +182,8 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except Exception as error:
-            if not is_failed_condition(error):
-                raise
-            found = item_found(error)
+        except ClientError as error:
+            found = refused_item(error)
             return Busy() if found and int(found["ends_at"]["N"]) > milliseconds_of(at) else None
         return _subscription_of(cast(Item, claimed["Attributes"]))
 
@@ -222,7 +192,7 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
         if self._save(subscription, until, removed, f"{_IS_CLAIMED} AND {_HAS_NO_NEWS}", {}):
             return True
         key = _key(subscription.owner, subscription.id)
-        return not self._update(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": _number(until)})
+        return not self.table.update_if(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": _number(until)})
 
     def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
         carried = {":carried": _number(resumes_at + CARRIED)}
@@ -230,48 +200,44 @@ class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
 
     def _save(self, one: Subscription, until: datetime, rest: str, condition: str, values: Item) -> bool:
         item = _item_of(one)
-        return self._update(
+        return self.table.update_if(
             _key(one.owner, one.id),
             f"SET #position = :position, standing = :standing {rest}",
             condition,
             {":position": item["position"], ":standing": item["standing"], ":until": _number(until), **values},
-            ExpressionAttributeNames={"#position": "position"},
+            ["position"],
         )
 
     def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
-        item = self._get(_verified_key(owner, url))
+        item = self.table.get(_verified_key(owner, url))
         return item is not None and int(item["until"]["N"]) > milliseconds_of(at)
 
     def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
         times = {"until": _number(until), "expires_at": {"N": str(seconds_of(until))}}
-        self._client.put_item(TableName=self.table_name, Item={**_verified_key(owner, url), **times})
-
-    def _get(self, key: Item) -> Item | None:
-        found = self._client.get_item(TableName=self.table_name, Key=key, ConsistentRead=True)
-        return cast(Item | None, found.get("Item"))
+        self.table.put({**_verified_key(owner, url), **times})
 
 
 def _item_of(one: Subscription) -> Item:
     """Return the item: what a filter reads, what its caller changes and what deliveries change are apart in it."""
-    values = to_builtins(one)
-    texts = {**{name: values[name] for name in _SINGLE}, "terms": {name: values[name] for name in _TERMS}}
+    texts = {name: encode(getattr(one, name)) for name in _SINGLE}
     return {
         **_key(one.owner, one.id),
-        **{name: {"S": encode(value).decode()} for name, value in texts.items()},
+        **{name: {"S": text} for name, text in texts.items()},
+        "terms": {"S": encode_without(("owner", *_SINGLE), one)},
         "ends_at": _number(one.expires_at),
         "expires_at": {"N": str(seconds_of(one.expires_at))},
     }
 
 
 def _subscription_of(item: Item) -> Subscription:
-    values = {name: decode(item[name]["S"]) for name in (*_SINGLE, "terms")}
-    return convert({"owner": item["pk"]["S"], **values.pop("terms"), **values}, Subscription)
+    single = {name: decode(item[name]["S"], object) for name in _SINGLE}
+    return decode(item["terms"]["S"], Subscription, owner=item["pk"]["S"], **single)
 
 
 def _listener_of(item: Item, at: datetime) -> Listener:
     is_carried = "carried_until" in item and int(item["carried_until"]["N"]) > milliseconds_of(at)
     asked_for = item["asked_for"]["S"] if is_carried and "asked_for" in item else None
-    return Listener(decode(item["wanted"]["S"], type=Filter), is_carried and "news" in item, asked_for)
+    return Listener(decode(item["wanted"]["S"], Filter), is_carried and "news" in item, asked_for)
 
 
 def _key(owner: Principal, subscription_id: str) -> Item:

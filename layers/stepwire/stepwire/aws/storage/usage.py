@@ -4,20 +4,18 @@
     active  the names of slots: ids of tasks, and for each other arm of a race an id with its letter
     paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
 
+A call that takes no slot counts against the same rate (`count`).
 `stepwire.tasks.usage` divides the limits into shards. The rule: each write changes one item, under the condition that
 the item's own share of the limits has room; so writes never conflict, and the shares add up to the limits.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Final, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.items import USAGE, Item, usage_key, usage_shard_of
-from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, seconds_of
+from stepwire.aws.storage.table import MILLISECOND, Item, Table, milliseconds_of, moment_of, seconds_of
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey, slot_names
@@ -35,9 +33,7 @@ from stepwire.tasks.usage import (
     pace_after,
 )
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
+USAGE: Final = "usage"
 # A caller changes between idle and busy rarely; more retries than this mean a fault of ours.
 MOST_TRIES: Final = 5
 _IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
@@ -51,8 +47,7 @@ _RETENTION: Final = timedelta(days=31)  # longer than any task
 class CallerUsage(Struct, frozen=True):
     """`ActiveSlots` and `CallRate` in a DynamoDB table."""
 
-    table_name: str
-    client: "Callable[[], DynamoDBClient]"
+    table: Table
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
         home = home_of(key.task_id, limits)
@@ -74,44 +69,38 @@ class CallerUsage(Struct, frozen=True):
         if slots > share.active:  # a set that is not there yet has no size to compare
             return TooManyActive(usage)
         for _ in range(MOST_TRIES):
-            try:
-                self.client().update_item(**self._reservation(shard, key, share, usage, at, slots))
-            except ClientError as error:
-                if not is_failed_condition(error):
-                    raise
-                usage = usage_of(item_found(error))
-                if key.task_id in usage.active:
-                    return None
-                refusal = admit(usage, share, key.task_id, at, slots)
-                if not isinstance(refusal, Usage):
-                    return refusal
-            else:
+            counted = counting(share, usage, at)
+            values = {
+                ":id": {"SS": sorted(slot_names(key.task_id, slots))},
+                ":text": {"S": key.task_id},
+                ":most": {"N": str(share.active - slots + 1)},
+            }
+            found = self.table.update(
+                usage_key(key.owner, shard),
+                f"{counted.expression} ADD active :id",
+                f"{counted.condition} AND {_HAS_A_SLOT}",
+                counted.values | values,
+            )
+            if found is None:
                 return None
+            usage = usage_of(found)
+            if key.task_id in usage.active:
+                return None
+            refusal = admit(usage, share, key.task_id, at, slots)
+            if not isinstance(refusal, Usage):
+                return refusal
         raise StoreBusy
 
     def _shards_of(self, owner: Principal) -> dict[int, Usage]:
         """Return what is used of all shards: at most 10,000 ids, which one response has room for."""
-        found = self.client().query(
-            TableName=self.table_name,
+        found = self.table.client.query(
+            TableName=self.table.name,
             KeyConditionExpression="pk = :owner AND begins_with(sk, :prefix)",
             ExpressionAttributeValues={":owner": {"S": owner}, ":prefix": {"S": USAGE}},
             ConsistentRead=True,
         )
-        return {usage_shard_of(item): usage_of(item) for item in cast(list[Item], found["Items"])}
-
-    def _reservation(
-        self, shard: int, key: TaskKey, share: Limits, usage: Usage, at: datetime, slots: int
-    ) -> dict[str, Any]:
-        """Return the conditional update that reserves all slots or none, and counts the call."""
-        update = counting(self.table_name, usage_key(key.owner, shard), share, usage, at)
-        update["UpdateExpression"] += " ADD active :id"
-        update["ConditionExpression"] += f" AND {_HAS_A_SLOT}"
-        update["ExpressionAttributeValues"] |= {
-            ":id": {"SS": sorted(slot_names(key.task_id, slots))},
-            ":text": {"S": key.task_id},
-            ":most": {"N": str(share.active - slots + 1)},
-        }
-        return update
+        items = cast(list[Item], found["Items"])
+        return {int(item["sk"]["S"].removeprefix(f"{USAGE}#")): usage_of(item) for item in items}
 
     def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
         first = milliseconds_of(at) % limits.shards  # the shards have their turns, by the millisecond
@@ -126,29 +115,18 @@ class CallerUsage(Struct, frozen=True):
     def _count_in(self, shard: int, owner: Principal, share: Limits, at: datetime) -> TooFast | None:
         usage = Usage()
         for _ in range(MOST_TRIES):
-            try:
-                self.client().update_item(**counting(self.table_name, usage_key(owner, shard), share, usage, at))
-            except ClientError as error:
-                if not is_failed_condition(error):
-                    raise
-                usage = usage_of(item_found(error))
-                decided = pace_after(usage, share, at)
-                if isinstance(decided, TooFast):
-                    return decided
-            else:
+            counted = counting(share, usage, at)
+            found = self.table.update(usage_key(owner, shard), counted.expression, counted.condition, counted.values)
+            if found is None:
                 return None
+            usage = usage_of(found)
+            decided = pace_after(usage, share, at)
+            if isinstance(decided, TooFast):
+                return decided
         raise StoreBusy
 
-    def release(self, owner: Principal, slots: frozenset[str], shard: int) -> None:
-        try:
-            self.client().update_item(
-                TableName=self.table_name,
-                Key=usage_key(owner, shard),
-                UpdateExpression="DELETE active :ids",
-                ExpressionAttributeValues={":ids": {"SS": sorted(slots)}},
-            )
-        except (ClientError, BotoCoreError) as error:
-            raise StoreBusy from error
+    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
+        self._changes(owner, shard, "DELETE active :ids", "", {":ids": {"SS": sorted(slots)}})
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         now = milliseconds_of(at)
@@ -160,7 +138,7 @@ class CallerUsage(Struct, frozen=True):
             {":now": {"N": str(now)}, ":before": {"N": str(now - RECLAIM_PAUSE // MILLISECOND)}},
         )
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int, slots: int = 1) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
         # The rate is given back only in the write that frees the slots, so that doing it again is harmless.
         self._changes(
             key.owner,
@@ -174,21 +152,17 @@ class CallerUsage(Struct, frozen=True):
             },
         )
 
-    def _changes(self, owner: Principal, shard: int, update: str, condition: str, values: dict[str, Any]) -> bool:
+    def _changes(self, owner: Principal, shard: int, update: str, condition: str, values: Item) -> bool:
         """Write an update, and return whether its condition held."""
         try:
-            self.client().update_item(
-                TableName=self.table_name,
-                Key=usage_key(owner, shard),
-                UpdateExpression=update,
-                ConditionExpression=condition,
-                ExpressionAttributeValues=values,
-            )
+            return self.table.update_if(usage_key(owner, shard), update, condition, values)
         except (ClientError, BotoCoreError) as error:
-            if is_failed_condition(error):
-                return False
             raise StoreBusy from error
-        return True
+
+
+def usage_key(owner: Principal, shard: int = 0) -> Item:
+    """Return the primary key of the item with what a caller uses of a shard of the limits."""
+    return {"pk": {"S": owner}, "sk": {"S": f"{USAGE}#{shard}"}}
 
 
 def usage_of(item: Item) -> Usage:
@@ -199,8 +173,16 @@ def usage_of(item: Item) -> Usage:
     return Usage(frozenset(item.get("active", {}).get("SS", ())), paced, reclaimed)
 
 
-def counting(table_name: str, key: Item, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
-    """Return the conditional update that counts one more call of an owner whose usage is thought to be this.
+class Counting(Struct, frozen=True):
+    """A conditional update that counts one more call."""
+
+    expression: str
+    condition: str
+    values: Item
+
+
+def counting(limits: Limits, usage: Usage, at: datetime) -> Counting:
+    """Return the update that counts one more call of an owner whose usage is thought to be this.
 
     A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
     """
@@ -212,11 +194,4 @@ def counting(table_name: str, key: Item, limits: Limits, usage: Usage, at: datet
     else:
         paced, condition = "paced_until + :pace", _IS_IN_PACE
         values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + burst - pace)}}
-    return {
-        "TableName": table_name,
-        "Key": key,
-        "UpdateExpression": f"SET paced_until = {paced}, expires_at = :expires",
-        "ConditionExpression": condition,
-        "ExpressionAttributeValues": values,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return Counting(f"SET paced_until = {paced}, expires_at = :expires", condition, values)

@@ -1,0 +1,115 @@
+"""What the stores of the table share: its client, times as numbers, and the one expected error of a conditional write.
+
+Times are numbers of milliseconds since 1970, UTC; the TTL attribute `expires_at` is in seconds, rounded up.
+"""
+
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from botocore.exceptions import ClientError
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+Item: TypeAlias = dict[str, Any]
+"""An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
+
+MILLISECOND: Final = timedelta(milliseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """Return a time in milliseconds, rounded down."""
+    return (moment - _EPOCH) // MILLISECOND
+
+
+def moment_of(milliseconds: int) -> datetime:
+    """Return the time of a number of milliseconds."""
+    return _EPOCH + milliseconds * MILLISECOND
+
+
+def seconds_of(moment: datetime) -> int:
+    """Return a time in seconds, rounded up, as the TTL attribute has it."""
+    return -(-milliseconds_of(moment) // 1000)
+
+
+def moment_of_seconds(seconds: float) -> datetime:
+    """Return the time of a number of seconds."""
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+class Table(Struct, frozen=True, dict=True):
+    """A table, and its client, which is built on the first call."""
+
+    name: str
+    build_client: "Callable[[], DynamoDBClient]"
+
+    @cached_property
+    def client(self) -> "DynamoDBClient":
+        """The client."""
+        return self.build_client()
+
+    def get(self, key: Item, *, is_consistent: bool = True) -> Item | None:
+        """Return an item; None if there is none."""
+        found = self.client.get_item(TableName=self.name, Key=key, ConsistentRead=is_consistent)
+        return cast(Item | None, found.get("Item"))
+
+    def put(self, item: Item, condition: str = "", values: Item | None = None) -> Item | None:
+        """Write an item; return None, or the item that does not meet the condition, which may be empty."""
+        try:
+            self.client.put_item(TableName=self.name, Item=item, **_request(condition, values))
+        except ClientError as error:
+            return refused_item(error)
+        return None
+
+    def update(
+        self, key: Item, expression: str, condition: str, values: Item, names: Collection[str] = ()
+    ) -> Item | None:
+        """Update an item; return None, or the item that does not meet the condition, which may be empty.
+
+        Args:
+            key: of the item.
+            expression: what to change.
+            condition: what the item must meet; may be empty.
+            values: of both.
+            names: attributes whose names DynamoDB reserves: both have them with a # before the name.
+        """
+        more: dict[str, Any] = {"ExpressionAttributeNames": {f"#{name}": name for name in names}} if names else {}
+        try:
+            self.client.update_item(
+                TableName=self.name, Key=key, UpdateExpression=expression, **_request(condition, values), **more
+            )
+        except ClientError as error:
+            return refused_item(error)
+        return None
+
+    def update_if(self, key: Item, expression: str, condition: str, values: Item, names: Collection[str] = ()) -> bool:
+        """Update an item if it meets the condition, and return whether it does."""
+        return self.update(key, expression, condition, values, names) is None
+
+    def delete(self, key: Item, condition: str, values: Item) -> Item | None:
+        """Delete an item; return None, or the item that does not meet the condition, which may be empty."""
+        try:
+            self.client.delete_item(TableName=self.name, Key=key, **_request(condition, values))
+        except ClientError as error:
+            return refused_item(error)
+        return None
+
+
+def refused_item(error: ClientError) -> Item:
+    """Return the item that does not meet the condition of a write, empty where there is none; raise any other error.
+
+    The write must have asked for it with `ReturnValuesOnConditionCheckFailure="ALL_OLD"`.
+    """
+    if error.response.get("Error", {}).get("Code") != "ConditionalCheckFailedException":
+        raise error
+    return cast(Item, error.response.get("Item") or {})
+
+
+def _request(condition: str, values: Item | None) -> dict[str, Any]:
+    """Return what a write has besides its item, so that it is refused with the item that does not meet a condition."""
+    asked = {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if condition else {}
+    return {**asked, "ExpressionAttributeValues": values} if values else asked
