@@ -25,7 +25,7 @@ from stepwire.errors import (
     StartUnclear,
     WorkflowNotStarted,
 )
-from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
+from stepwire.tasks.events import WorkCompleted, WorkEnded, WorkStopped
 from stepwire.tasks.objects import result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult, tool_error
@@ -101,7 +101,7 @@ class ExpressCalls(Struct, frozen=True):
             raise WorkflowNotStarted(
                 f"The workflow of {task.work.tool} could not be started: {refusal.reason}"
             ) from None
-        status = _status_after(event)
+        status = Completed(tool_error(_STOPPED)) if isinstance(event, WorkStopped) else event.status
         self._audit(task, status)
         self.operations.recorder.note_shaping(task, event)
         if isinstance(status, Failed):
@@ -109,7 +109,7 @@ class ExpressCalls(Struct, frozen=True):
         assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
         return with_presigned_links(status.result, result_location_of(task), self.operations.sign)
 
-    def _event_of(self, task: Task, trace_header: str | None) -> TaskEvent:
+    def _event_of(self, task: Task, trace_header: str | None) -> WorkEnded:
         try:
             input_text = self.operations.recorder.store.parts.terms_of(task).input
             end = self.workflows.run(task.execution, input_text, trace_header)
@@ -134,13 +134,3 @@ class ExpressCalls(Struct, frozen=True):
         recorder.audit(
             AuditEntry(AuditAction.ENDED, task.owner, work.tool, task.task_id, outcome_of(status), duration=took)
         )
-
-
-def _status_after(event: TaskEvent) -> Completed | Failed:
-    match event:
-        case WorkCompleted(result, message):
-            return Completed(result, message)
-        case WorkFailed(error):
-            return Failed(error)
-        case _:
-            return Completed(tool_error(_STOPPED))

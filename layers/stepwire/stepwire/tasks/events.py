@@ -16,7 +16,19 @@ from msgspec.structs import replace
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.runs import Run, RunEnd
-from stepwire.tasks.task import ItemCount, Progress, StoredResult, Task, TaskError, Terms, ToolResult
+from stepwire.tasks.task import (
+    LONGEST_MESSAGE,
+    Cancelled,
+    Completed,
+    Failed,
+    ItemCount,
+    Progress,
+    StoredResult,
+    Task,
+    TaskError,
+    Terms,
+    ToolResult,
+)
 
 
 class StateEntered(Struct, frozen=True):
@@ -133,11 +145,21 @@ class WorkCompleted(Struct, frozen=True):
     shaping_fault: str | None = None
     """Why the output could not be shaped, for the operator; without any part of the output."""
 
+    @property
+    def status(self) -> Completed:
+        """The status that it leads to."""
+        return Completed(self.result, self.message)
+
 
 class WorkFailed(Struct, frozen=True):
     """The workflow ended with a JSON-RPC error, or could not be started."""
 
     error: TaskError
+
+    @property
+    def status(self) -> Failed:
+        """The status that it leads to."""
+        return Failed(self.error, self.error.message[:LONGEST_MESSAGE])
 
 
 class WorkStopped(Struct, frozen=True):
@@ -146,6 +168,11 @@ class WorkStopped(Struct, frozen=True):
     message: str
     stopped: frozenset[str] = frozenset()
     """Names of the executions that were found and stopped; another request may start any other one."""
+
+    @property
+    def status(self) -> Cancelled:
+        """The status that it leads to."""
+        return Cancelled(self.message)
 
 
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped

@@ -255,18 +255,13 @@ def _decline(task: Task, event: WorkDeclined, _at: datetime) -> Task:
 
 def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
     """End the task. The runs that may run on are to be stopped, although the process may die before that."""
-    stopped = frozenset[str]()
-    match event:
-        case WorkCompleted(result, message):
-            status: Status = Completed(result, message)
-        case WorkFailed(error):
-            status = Failed(error, error.message[:LONGEST_MESSAGE])
-        case WorkStopped(message, stopped):
-            status = Cancelled(message)
+    stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
     begun = () if task.awaits_confirmation else left_running(task.runs, at)
     left = [index for index in begun if not task.is_stopped(index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
-    return Advanced(replace(task, status=status, inputs=Inputs(), runs=runs), tuple(Stop(index) for index in left))
+    return Advanced(
+        replace(task, status=event.status, inputs=Inputs(), runs=runs), tuple(Stop(index) for index in left)
+    )
 
 
 def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
