@@ -30,13 +30,13 @@ demo: .venv/ready  ## run the examples as MCP tasks on the local stack; ALL=1 wi
 	@$(BIN)/python -m examples.demo $(if $(ALL),--all) $(ARGS)
 
 run: .venv/ready  ## serve TEMPLATE on 127.0.0.1:PORT (3000); LOG=json, ISSUER=cognito, ARGS=--verbose
-	@$(BIN)/python -m local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(if $(ISSUER),--issuer $(ISSUER)) $(ARGS)
+	@$(BIN)/python -m stepwire_local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(if $(ISSUER),--issuer $(ISSUER)) $(ARGS)
 
 logs: .venv/ready  ## show the functions' log of the last demo or run; ARGS=--follow
-	@$(BIN)/python -m local.terminal.logs $(ARGS)
+	@$(BIN)/python -m stepwire_local.terminal.logs $(ARGS)
 
 services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566
-	@$(BIN)/python -m local --services $(addprefix --template ,$(TEMPLATE)) $(ARGS)
+	@$(BIN)/python -m stepwire_local --services $(addprefix --template ,$(TEMPLATE)) $(ARGS)
 
 # --dist loadfile: the tests of a file share a stack, so one worker runs them. Four workers for two cores: many tests
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
@@ -142,7 +142,7 @@ lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 take
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:  ## remove everything that these targets create
-	rm -rf dist command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
+	rm -rf dist packages/command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules \
@@ -167,5 +167,5 @@ FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
-	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable . --editable ./command)
+	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable . --editable ./packages/client --editable ./packages/command --editable ./packages/local)
 	@touch $@

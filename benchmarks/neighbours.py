@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from local.account.engine import shared_account
+from stepwire_local.account.engine import shared_account
 from tests.server.neighbours import Noise, Stack, Taken
 
 ROUNDS: Final = 20

@@ -34,10 +34,10 @@ from examples.report_tables import print_refund, print_report
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from examples.woken import NotWoken, SignIn, woken_by
-from local import LocalStack, LocalStackError
-from local.lambdas.function_output import FOLDER, kept_in
-from local.terminal.leaving import leave
 from stepwire_client import Callbacks, Completed, Task, TaskClient, TaskClientError, connect
+from stepwire_local import LocalStack, LocalStackError
+from stepwire_local.lambdas.function_output import FOLDER, kept_in
+from stepwire_local.terminal.leaving import leave
 
 ROOT: Final = Path(__file__).parent.parent
 TEMPLATE: Final = Path(__file__).parent / "template.yaml"

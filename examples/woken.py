@@ -17,9 +17,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import Request, RequestParams, Result
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from local.http_server import LoopbackServer, QuietHandler
-from local.issuer import SHAPES, LocalIssuer
 from stepwire_client import Task, TaskClient
+from stepwire_local.http_server import LoopbackServer, QuietHandler
+from stepwire_local.issuer import SHAPES, LocalIssuer
 
 AUDIENCE: Final = "stepwire-demo"
 _HANG_GUARD: Final = 60  # seconds

@@ -18,13 +18,14 @@ from release.artifact import PYTHON, About, make
 
 ROOT: Final = Path(__file__).parents[1]
 BUILD: Final = ROOT / ".aws-sam/release"
-IN_THE_COMMAND: Final = ROOT / "command/stepwire_cli/deployment/release.zip"
+IN_THE_COMMAND: Final = ROOT / "packages/command/stepwire_cli/deployment/release.zip"
 """Where the command's wheel takes its release from."""
 OLDEST: Final = "1.0.0"
 """The oldest version from which a stack may be upgraded to this one: docs/upgrades.md."""
 CHOICES: Final = (*idle.MOST.items(), ("Events", "off"))
 """The parameters that change what an idle stack costs."""
 SAM: Final = ROOT / ".venv-sam/bin/sam"
+PACKAGES: Final = (".", "packages/client", "packages/command", "packages/local")
 _OF_MAKE: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # would affect the makefiles that `sam build` runs
 _WITHOUT_BYTECODE: Final = (
     f"Python {PYTHON} was not found, so the layers have no bytecode, and a cold start takes longer: see "
@@ -44,6 +45,9 @@ def main() -> int:
         return code
     made = make(BUILD, ROOT, options.output, about())
     shutil.copyfile(made.file, IN_THE_COMMAND)
+    for package in PACKAGES:
+        if (code := build_package(ROOT / package, options.output)) != 0:
+            return code
     print(f"{made.digest}  {made.file.relative_to(Path.cwd()) if made.file.is_relative_to(Path.cwd()) else made.file}")
     return 0
 
@@ -61,6 +65,24 @@ def found_python() -> str | None:
     command = [sys.executable, "-m", "uv", "python", "find", "--offline", "--no-project", PYTHON]
     found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT.parent)  # noqa: S603 - our own words
     return found.stdout.strip() or None if found.returncode == 0 else None
+
+
+def build_package(folder: Path, target: Path) -> int:
+    """Build the wheel and the source distribution of a package, and return the exit code."""
+    # The wheel from the folder and not from the sdist: hatchling gives both fixed times.
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "build",
+        "--quiet",
+        "--sdist",
+        "--wheel",
+        "--out-dir",
+        str(target),
+        str(folder),
+    ]
+    return subprocess.run(command, check=False).returncode  # noqa: S603 - our own words
 
 
 def build(python: str | None) -> int:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from local.cloudformation.template import parse
+from stepwire_local.cloudformation.template import parse
 from tests.kits import state_machine_arn
 
 ROOT: Final = Path(__file__).parents[1]

@@ -5,9 +5,9 @@ from typing import Any
 
 from moto.s3.models import s3_backends
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 
 _numbers = count(1)
 

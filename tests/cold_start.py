@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from local.http_server import LoopbackServer, QuietHandler
 from stepwire.catalog.manifests import compile_directory
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import write_manifests
 from tests.recorded import recorded
 

@@ -28,7 +28,7 @@ settings.register_profile("explore", settings.get_profile("full"), derandomize=F
 settings.load_profile("quick")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # As in local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.
+    # As in stepwire_local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.
     atexit.register(os._exit, 0)
 
 
@@ -107,7 +107,7 @@ class Refusals(logging.Handler):
 @pytest.fixture(autouse=True)
 def refusals() -> Iterator[list[str]]:
     """Fail a test in which a role was denied a call; a test that expects denials clears the list."""
-    handler, log = Refusals(), logging.getLogger("local.iam.permissions")
+    handler, log = Refusals(), logging.getLogger("stepwire_local.iam.permissions")
     log.addHandler(handler)
     yield handler.seen
     log.removeHandler(handler)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from local.account.engine import ACCOUNT
-from local.cloudformation.deployment import Deployment
-from local.iam.permissions import Call, Role, Statement, registered
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.cloudformation.deployment import Deployment
+from stepwire_local.iam.permissions import Call, Role, Statement, registered
 
 
 @dataclass(frozen=True)

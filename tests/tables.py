@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from moto.dynamodb.models import dynamodb_backends
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.storage.table import Item
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.template.document import resource
 
 _SHAPE: Final = ("AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema")

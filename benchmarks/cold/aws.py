@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from local.http_server import LoopbackServer, QuietHandler
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 
 EXECUTION: Final = "arn:aws:states:eu-central-1:123456789012:execution:Work:1"
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from local.account.engine import shared_account
 from stepwire.aws.storage.parts import LargeResults
 from stepwire.aws.storage.table import Item, Table
 from stepwire.aws.storage.task_store import task_store
@@ -23,6 +22,7 @@ from stepwire.tasks.events import ProgressReported, RunEnded, StateEntered, Work
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.runs import RunEnd, RunState
 from stepwire.tasks.task import Completed, Progress, ResultElsewhere, Terms, ToolResult
+from stepwire_local.account.engine import shared_account
 from tests.kits import OPTIONAL, World
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, read_units, table_behind, write_units

@@ -9,7 +9,7 @@ from multiprocessing.managers import BaseManager
 from pathlib import Path
 from typing import Any, Final, cast
 
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.cold_start import ROOT
 
 TEMPLATES: Final = (ROOT / "template.yaml", ROOT / "examples/template.yaml")

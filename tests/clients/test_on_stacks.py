@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 import pytest
 
-from local import at_once
+from stepwire_local import at_once
 from tests.clients.behaviours import IN_PART, NEVER, OF_UNKNOWN_NAME, OLDER, RESUMING, TOLD_BY_URL, Behaviour, Expected
 from tests.clients.raw_client import Dropped, Outcome, RawClient, Returned
 from tests.clients.timeline import Timeline

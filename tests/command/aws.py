@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-from local.http_server import LoopbackServer, QuietHandler
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 
 CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": "any",

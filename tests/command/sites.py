@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from local.lambdas.loading import load_handler
 from stepwire_cli.sign_in.commands import Found, found_at
 from stepwire_cli.sign_in.fetching import Reader
 from stepwire_cli.sign_in.hosts import HOSTS
 from stepwire_cli.sign_in.rules import Verdict, Way
+from stepwire_local.lambdas.loading import load_handler
 
 URL: Final = "https://mcp.example.com/mcp"
 ISSUER: Final = "https://issuer.example.com"

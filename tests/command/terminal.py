@@ -19,7 +19,7 @@ from typing import Final
 
 from tests.waiting import HANG_GUARD
 
-FOLDER: Final = Path(__file__).parents[2] / "command"
+FOLDER: Final = Path(__file__).parents[2] / "packages/command"
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -41,7 +41,8 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "printed"), [("docs/python_client.md", "'action': 'accept'"), ("command/README.md", "'approve_refund'")]
+    ("page", "printed"),
+    [("docs/python_client.md", "'action': 'accept'"), ("packages/client/README.md", "'approve_refund'")],
 )
 def test_the_whole_program_at_the_top_runs(
     url: str, page: str, printed: str, capsys: pytest.CaptureFixture[str]

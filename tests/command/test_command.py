@@ -313,7 +313,7 @@ def test_help_loads_nothing_heavy() -> None:
     )
 
     ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT / "command"
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT / "packages/command"
     )
 
     loaded = set(ran.stderr.split())
@@ -339,7 +339,9 @@ def test_help_loads_nothing_heavy() -> None:
 def test_a_closed_pipe_is_no_error(there: Served) -> None:
     command = f"{sys.executable} -m stepwire_cli --url {there.url} tools --json | head -c 1"
 
-    ran = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT / "command")
+    ran = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT / "packages/command"
+    )
 
     assert ran.stderr == ""
 

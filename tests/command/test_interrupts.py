@@ -19,7 +19,7 @@ from tests.command.aws import CREDENTIALS, Aws, aws_at
 from tests.refusals.endpoint import Endpoint, serving
 from tests.waiting import HANG_GUARD
 
-FOLDER = Path(__file__).parents[2] / "command"
+FOLDER = Path(__file__).parents[2] / "packages/command"
 
 
 @dataclass

@@ -20,7 +20,7 @@ from stepwire_cli.questions import Person
 from stepwire_cli.screen import Screen
 from tests.waiting import HANG_GUARD
 
-FOLDER: Final = Path(__file__).parents[2] / "command"
+FOLDER: Final = Path(__file__).parents[2] / "packages/command"
 MANY: Final = 50  # instructions: a smaller number would mean that the prompt was not followed
 _SELECT: Final = select.select
 FILES: Final = {keyboard.__file__, questions.__file__}

@@ -1,5 +1,6 @@
 """The command in an environment that lacks packages: it works, or names the one that is missing."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,15 +9,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
-NEEDS_THE_LAYER = (
-    ["wrap", "x"],
-    ["doctor", "."],
-    ["task", "ID"],
-    ["redrive", "ID"],
-    ["restart", "ID"],
-    ["replay", "live"],
-    ["sign-in", "set-up", "live"],
-)
+NEEDS = {
+    "typer": "tools",
+    "rich": "tools",
+    "jsonschema": "tools",
+    "jsonata": f"wrap {ROOT}/examples",
+    "stepwire": "doctor .",
+}
+"""A command line that needs each package."""
 # Runs several command lines in a process that cannot import one package.
 WITHOUT = """
 import sys
@@ -43,49 +43,59 @@ for words in lines:
 def without(package: str, *lines: str) -> subprocess.CompletedProcess[str]:
     """Run command lines without a package."""
     command = [sys.executable, "-c", WITHOUT, package, *lines]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "command")
-
-
-def test_what_needs_the_layer_names_it() -> None:
-    ran = without("stepwire", *(" ".join(words) for words in NEEDS_THE_LAYER))
-
-    told = "error: This needs the package stepwire too. In the repository: pip install . './command[command]'"
-    assert ran.stderr.splitlines() == [told] * len(NEEDS_THE_LAYER)
-    assert ran.stdout.split() == ["2"] * len(NEEDS_THE_LAYER)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "packages/command")
 
 
 @pytest.mark.parametrize(
-    "package", ["typer", *(pytest.param(name, marks=pytest.mark.long) for name in ("rich", "jsonschema"))]
+    ("package", "installs"),
+    [
+        ("typer", "stepwire"),
+        ("jsonata", "stepwire[wrap]"),
+        *(pytest.param(name, "stepwire", marks=pytest.mark.long) for name in ("rich", "jsonschema", "stepwire")),
+    ],
 )
-def test_what_the_whole_command_needs_is_named(package: str) -> None:
-    ran = without(package, "tools")
+def test_what_is_missing_is_named_with_what_installs_it(package: str, installs: str) -> None:
+    ran = without(package, NEEDS[package])
 
-    told = f"error: The command needs the package {package}. In the repository: pip install './command[command]'"
+    told = f"error: This needs the package {package}. Install it with: pip install '{installs}'"
     assert (ran.stderr.splitlines(), ran.stdout.split()) == ([told], ["2"])
 
 
 @pytest.mark.long
-def test_each_documented_installation_in_an_empty_environment_does_what_the_page_says(tmp_path: Path) -> None:
+def test_the_wheels_in_an_empty_environment_do_what_the_page_says(tmp_path: Path) -> None:
+    """As from an index: the four wheels of this commit, and what they need."""
+    # Without the release that a `make release` may have left there.
+    command = tmp_path / "command"
+    shutil.copytree(ROOT / "packages/command", command, ignore=shutil.ignore_patterns("release.zip", "__pycache__"))
+    for folder in (".", "packages/client", "packages/local", command):
+        build = [UV, "build", "--quiet", "--wheel", "--out-dir", tmp_path / "wheels", folder]
+        subprocess.run(build, check=True, cwd=ROOT)
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True)
+    python = str(tmp_path / "venv" / "bin" / "python")
 
     def installed(*packages: str) -> None:
-        into = ["--python", str(tmp_path / "venv" / "bin" / "python")]
-        subprocess.run([UV, "pip", "install", "--quiet", *into, *packages], check=True, cwd=ROOT)
+        into = [UV, "pip", "install", "--quiet", "--python", python, "--find-links", tmp_path / "wheels", *packages]
+        subprocess.run(into, check=True, cwd=tmp_path)
 
-    def stepwire(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(tmp_path / "venv" / "bin" / "stepwire"), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    def ran(command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        line = [str(tmp_path / "venv" / "bin" / command), *words]
+        return subprocess.run(line, capture_output=True, text=True, check=False, cwd=tmp_path)
 
-    installed("./command")
-    bare = stepwire("--help")
-    installed("./command[command]")
-    version, helped, lacking = stepwire("--version"), stepwire("--help"), stepwire("doctor", ".")
-    unreached = stepwire("tools", "http://127.0.0.1:9/mcp")
-    installed(".", "./command[command]")
-    whole = [stepwire(*words) for words in NEEDS_THE_LAYER]
+    installed("stepwire-client")
+    client = subprocess.run([python, "-c", "import stepwire_client"], check=False)
+    installed("stepwire")
+    version, helped, deploy = ran("stepwire", "--version"), ran("stepwire", "--help"), ran("stepwire", "deploy")
+    unreached = ran("stepwire", "tools", "http://127.0.0.1:9/mcp")
+    lacking = ran("stepwire", "wrap", str(ROOT / "examples"))
+    installed("stepwire[wrap]")
+    wrapped = ran("stepwire", "wrap", str(ROOT / "examples"))
+    installed("stepwire-local")
+    local = ran("stepwire-local", "--help")
 
-    assert "needs the package typer" in bare.stderr
-    assert (version.returncode, helped.returncode, version.stdout) == (0, 0, "0.1.0\n")
-    assert "needs the package stepwire too" in lacking.stderr
+    assert client.returncode == 0
+    assert (version.returncode, helped.returncode, version.stdout) == (0, 0, "1.0.0\n")
+    assert "carries no release" in deploy.stderr
     assert "cannot be reached" in unreached.stderr
-    assert not [one.stderr for one in whole if "needs the package" in one.stderr or "fault of stepwire" in one.stderr]
+    assert "pip install 'stepwire[wrap]'" in lacking.stderr
+    assert wrapped.returncode == 0, wrapped.stderr
+    assert local.returncode == 0

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from local.http_server import LoopbackServer, QuietHandler
 from stepwire_cli.sign_in.fetching import NoAnswer, NotRead, Reader
 from stepwire_cli.sign_in.pinning import Pinned, pinned_client
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 
 NAME = "server.example"
 PUBLIC, PRIVATE = "93.184.215.14", "10.0.0.1"

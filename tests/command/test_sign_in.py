@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from local.http_server import LoopbackServer, QuietHandler
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from stepwire_cli.sign_in.hosts import HOSTS
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.command.sites import GOOD, RSA
 from tests.kits import World
 from tests.refusals.endpoint import serving

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import groupby
 from textwrap import fill
 
-from local import LocalStack, LocalStackError
+from stepwire_local import LocalStack, LocalStackError
 from tests.conformance import suite
 from tests.conformance.scenarios import Scenario, differences, read_scenarios
 from tests.conformance.suite import Report

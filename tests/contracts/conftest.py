@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from layers.models import cut
-from local.account.engine import shared_account
-from local.lambdas import functions
 from stepwire.aws import clients
 from stepwire.engine.ports import TaskStore
+from stepwire_local.account.engine import shared_account
+from stepwire_local.lambdas import functions
 from tests.contracts.task_stores import in_memory, on_dynamodb, on_dynamodb_without_http
 from tests.waiting import PATIENT
 

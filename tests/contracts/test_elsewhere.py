@@ -9,8 +9,6 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
 from stepwire.aws.clients import step_functions_client, step_functions_client_elsewhere, sts_client
 from stepwire.aws.elsewhere import ClientsElsewhere, assumed
 from stepwire.aws.registry import KnownTags, TaggedStateMachines
@@ -19,6 +17,8 @@ from stepwire.catalog.registration import CONSENT
 from stepwire.errors import RoleDenied, StartRefused, StopRefused
 from stepwire.tasks.outcomes import Aborted, Running
 from stepwire.tasks.task import Execution
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
 from tests.contracts.test_workflows import MACHINES
 from tests.fakes import FixedClock
 from tests.kits import state_machine_arn

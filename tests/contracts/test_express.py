@@ -9,8 +9,6 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client, sync_step_functions_client
 from stepwire.aws.step_functions import StepFunctionsExpress, StepFunctionsWorkflows
 from stepwire.aws.storage.table import Table
@@ -20,6 +18,8 @@ from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefused
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits, TooFast
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.contracts.test_step_functions_errors import CONNECT_TIMEOUT, READ_TIMEOUT, Wire, refusal
 from tests.contracts.test_workflows import MACHINES
 from tests.fake_express import InMemoryCallRate

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.clients import s3_client
 from stepwire.aws.s3 import Objects
 from stepwire.errors import ObjectsUnavailable, ObjectUnreadable
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 
 
 @pytest.fixture

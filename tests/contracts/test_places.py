@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from benchmarks.cost.calls import WAIT
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease, WaitSlots
 from stepwire.engine.waiting import WaitLimiter, WaitLimits
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.fakes import START_OF_TIME, InMemoryWaitSlots, counting
 from tests.kits import ALICE, BOB
 from tests.tables import new_table

@@ -7,14 +7,14 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from local.account.engine import simulated_aws
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.published import Compiled, Refusal
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
+from stepwire_local.account.engine import simulated_aws
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.kits import OPTIONAL
 from tests.tables import new_table, table_behind
 

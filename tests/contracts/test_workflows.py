@@ -9,8 +9,6 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.engine.ports import Workflows
@@ -29,6 +27,8 @@ from stepwire.tasks.outcomes import (
     TimedOut,
 )
 from stepwire.tasks.task import Execution
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import START_OF_TIME, FixedClock
 from tests.kits import ALICE, state_machine_arn

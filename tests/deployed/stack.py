@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import boto3
 import yaml
 
-from local.cloudformation.template import read
+from stepwire_local.cloudformation.template import read
 from tests.deployed.emulator import ROOT
 from tests.deployed.not_served import with_plain_time_limits, with_wide_permissions, without_what_is_left_out
 

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from layers.artifacts import artifacts, over_budget
-from local.cloudformation.template import parse
+from stepwire_local.cloudformation.template import parse
 from tests.deployed.emulator import REGION, ROOT
 from tests.deployed.endpoint import Endpoint
 from tests.deployed.stack import NAME, aws, build, copied, look_at, sam

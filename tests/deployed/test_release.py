@@ -41,7 +41,13 @@ def stepwire(emulator: Emulator, *words: str) -> Any:
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **emulator.credentials}
     command = [sys.executable, "-m", "stepwire_cli", *words, "--json"]
     ended = subprocess.run(
-        command, cwd=ROOT / "command", env=environment, capture_output=True, text=True, check=False, timeout=300
+        command,
+        cwd=ROOT / "packages/command",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return json.loads(ended.stdout.splitlines()[-1]) if ended.stdout else None

@@ -14,9 +14,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from local import LocalStack
-from local.cloudformation.template import parse
 from stepwire.catalog.manifests import read_manifest
+from stepwire_local import LocalStack
+from stepwire_local.cloudformation.template import parse
 from tests.docs.pages import ROOT, Page, page
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.kits import state_machine_arn

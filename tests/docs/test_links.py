@@ -10,7 +10,15 @@ import pytest
 from tests.docs.pages import PAGES, ROOT, Page, anchor_in_the_site, anchor_of, page
 
 # Folders to which the names of files in documents may be relative.
-_BASES: Final = ("", "layers/stepwire/", "layers/stepwire/stepwire/", "functions/", "docs/", "tests/")
+_BASES: Final = (
+    "",
+    "layers/stepwire/",
+    "layers/stepwire/stepwire/",
+    "functions/",
+    "docs/",
+    "tests/",
+    *(f"packages/{one}/" for one in ("local", "client", "command")),
+)
 _FILE: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 _NAMED_FILES: Final = re.compile(r"\.(py|md|ya?ml|csv|toml|txt|json)$|/$")
 # Created by a command, or files of the reader's own project.
@@ -91,7 +99,7 @@ def _is_there(name: str) -> bool:
 
 @cache
 def _somewhere(name: str) -> bool:
-    tops = ("layers", "local", "tests", "functions", "docs", "examples", "command", "benchmarks", "requirements")
+    tops = ("layers", "packages", "tests", "functions", "docs", "examples", "benchmarks", "release", "requirements")
     return any(any((ROOT / top).rglob(name)) for top in tops)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.adopted import ADOPTER
 from tests.docs.pages import ROOT, page
 from tests.waiting import HANG_GUARD

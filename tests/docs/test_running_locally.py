@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from local import LocalStack
-from local.__main__ import told
+from stepwire_local import LocalStack
+from stepwire_local.__main__ import told
 from tests.docs.pages import ROOT, Page, page
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.server.clients import ModernClient

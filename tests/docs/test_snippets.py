@@ -14,8 +14,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from local import LocalStack, at_once
 from stepwire.catalog.manifests import main as check_manifests
+from stepwire_local import LocalStack, at_once
 from tests.adopted import ADOPTER
 from tests.docs.pages import PAGES, ROOT, page
 from tests.integration.stacks import SIGN_IN, AwsCalls, Deployed

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
-from local.lambdas import functions
+from stepwire_local import LocalStack
+from stepwire_local.lambdas import functions
 from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD, PATIENT
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD
 

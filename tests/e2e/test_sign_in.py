@@ -19,13 +19,13 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
-from local import LocalStack
-from local.http_server import LoopbackServer, QuietHandler
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.browser import in_the_browser
 from stepwire_cli.settings import Settings
 from stepwire_client import TaskClient, connect
+from stepwire_local import LocalStack
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import ADOPTER
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD

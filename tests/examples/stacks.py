@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import yaml
 
-from local import LocalStack
-from local.cloudformation.template import parse
+from stepwire_local import LocalStack
+from stepwire_local.cloudformation.template import parse
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]

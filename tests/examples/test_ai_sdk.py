@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from examples.woken import SignIn
-from local import LocalStack
 from stepwire.subscriptions.events import EVENT_NAMES
+from stepwire_local import LocalStack
 from tests import npm
 from tests.examples.stacks import EXAMPLES, ROOT
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from local import LocalStack, never
 from stepwire.tasks.ids import task_key_from_execution
+from stepwire_local import LocalStack, never
 from tests.examples.stacks import EXAMPLES, ROOT, Json, manifest_of
 from tests.integration.owners import Owner
 from tests.integration.stacks import AwsCalls, Deployed

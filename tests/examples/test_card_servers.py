@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.browser.cards import Card, card_host
 from tests.browser.chromium import needs_chromium
 from tests.browser.views import LIGHT

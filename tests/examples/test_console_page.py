@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from local import LocalStack
-from local.console import Console, Watchers
+from stepwire_local import LocalStack
+from stepwire_local.console import Console, Watchers
 from tests.browser.chromium import needs_chromium, seen_by_chromium
 from tests.local.console.machines import sixty
 

@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from local import LocalStack
-from local.console import Console, Watchers
-from local.console.guard import HEADER
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from stepwire_local import LocalStack
+from stepwire_local.console import Console, Watchers
+from stepwire_local.console.guard import HEADER
 from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from examples import demo
 from examples.report_tables import print_report
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.examples.stacks import PENGUINS, stack_with_bucket
 
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from local import LocalStack
-from local.iam.permissions import Call, Role, watched
+from stepwire_local import LocalStack
+from stepwire_local.iam.permissions import Call, Role, watched
 from tests.examples.stacks import PENGUINS, execute, stack_with_bucket, store
 from tests.grants import roles_of, unused
 

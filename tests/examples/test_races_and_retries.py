@@ -7,8 +7,8 @@ import anyio
 import boto3
 import pytest
 
-from local import LocalStack
 from stepwire_client import Task, connect
+from stepwire_local import LocalStack
 from tests.examples.stacks import EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD
 

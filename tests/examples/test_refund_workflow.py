@@ -7,10 +7,10 @@ import anyio
 import pytest
 from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
-from local import FunctionError, LocalStack
-from local.account.engine import ACCOUNT
-from local.iam.permissions import Call, registered, watched
 from stepwire_client import Callbacks, Completed, InputRequired, Task, TaskClient, Working, connect
+from stepwire_local import FunctionError, LocalStack
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.iam.permissions import Call, registered, watched
 from tests.examples.stacks import EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.examples.stacks import EXAMPLES, stack_with_bucket
 
 FOLDER: Final = EXAMPLES.parent / "events"

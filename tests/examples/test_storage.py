@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from local.lambdas.environment import machine_variables, separate_function_environments
-from local.lambdas.functions import Failed, Function, FunctionSettings
+from stepwire_local.lambdas.environment import machine_variables, separate_function_environments
+from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings
 from tests.examples.stacks import ROOT
 
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from local.cloudformation.template import parse
 from stepwire.catalog.manifests import read_manifest
+from stepwire_local.cloudformation.template import parse
 from tests.adopted import registered
 from tests.examples.stacks import EXAMPLES
 

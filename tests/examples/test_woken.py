@@ -12,8 +12,8 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from examples.woken import NotWoken, Receiver, SignIn, Woken, woken_by
-from local import LocalStack
 from stepwire_client import Completed, connect
+from stepwire_local import LocalStack
 from tests.examples.stacks import EXAMPLES, ROOT
 
 CHAIR: Final = {"item": "chair", "in_stock_at_attempt": 1}

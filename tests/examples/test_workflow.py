@@ -13,8 +13,8 @@ from examples.profile_dataset.dataprofile import limits
 from examples.profile_dataset.dataprofile.dataset import MISSING_VALUES
 from examples.profile_dataset.dataprofile.errors import DatasetError
 from examples.profile_dataset.dataprofile.table import DELIMITERS
-from local import FunctionError, LocalStack
 from stepwire_client import Working, connect
+from stepwire_local import FunctionError, LocalStack
 from tests.examples.stacks import (
     BUCKET,
     EXAMPLES,

@@ -19,9 +19,6 @@ from unittest.mock import patch
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from msgspec.structs import replace
 
-from local.account.engine import shared_account
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.queues import SqsWakeUps, run_to_wake, task_to_wake
 from stepwire.aws.s3 import Objects
 from stepwire.aws.secrets_manager import Secret
@@ -50,6 +47,9 @@ from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
+from stepwire_local.account.engine import shared_account
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.buckets import delete_objects_in, new_bucket
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, without_retry_delays

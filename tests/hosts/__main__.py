@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn, TextIO
 
-from local.lambdas.function_output import FOLDER, kept_in
-from local.terminal.leaving import leave
+from stepwire_local.lambdas.function_output import FOLDER, kept_in
+from stepwire_local.terminal.leaving import leave
 from tests.hosts import environments
 from tests.hosts.cases import CASES, Case, Report, applies, run
 from tests.hosts.hosts import HOSTS, PACKAGES, Host

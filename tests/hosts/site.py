@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from local import LocalStack
-from local.gateway.exchanges import Exchange, Reader
-from local.streams.task_changes import TaskChange
+from stepwire_local import LocalStack
+from stepwire_local.gateway.exchanges import Exchange, Reader
+from stepwire_local.streams.task_changes import TaskChange
 from tests.integration.stacks import chosen
 
 _ROOT: Final = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
 
-from local import LocalStack
+from stepwire_local import LocalStack
 from tests.waiting import until
 
 _TURN: Final = 0.02  # seconds; other threads run meanwhile

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from local import LocalStack
+from stepwire_local import LocalStack
 
 Json = dict[str, Any]
 Definition = Json

@@ -11,10 +11,10 @@ import boto3
 from botocore.model import OperationModel
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from local import EventPolicy, LocalStack, never
-from local.account.engine import ACCOUNT
-from local.lambdas import asynchronous
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire_local import EventPolicy, LocalStack, never
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.lambdas import asynchronous
 from tests.adopted import ADOPTER
 from tests.integration.clock import Clock
 from tests.recorded import recorded

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.cost import calls
-from local import never
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
+from stepwire_local import never
 from tests.cold_start import SETTINGS, write_catalog
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed, body_of, deployed, event_of

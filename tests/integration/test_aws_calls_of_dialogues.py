@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cost import calls
-from local import at_once, never
+from stepwire_local import at_once, never
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed, deployed_without_events
 from tests.kits import FORM

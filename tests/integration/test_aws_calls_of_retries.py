@@ -12,8 +12,8 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from benchmarks.cost import calls
-from local import never
 from stepwire.catalog.tools import REREAD_AFTER
+from stepwire_local import never
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner
 from tests.integration.stacks import ROOT, Deployed, deployed

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from local import never
 from stepwire.aws.invocations import SystemClock
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire_local import never
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, deployed
 from tests.server.answers import Answer

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import boto3
 import pytest
 
-from local import at_once
+from stepwire_local import at_once
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local import at_once
+from stepwire_local import at_once
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ModernClient
 from tests.waiting import until

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from local import LocalStack, at_once
-from local.http_server import LoopbackServer, QuietHandler
+from stepwire_local import LocalStack, at_once
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import ADOPTER
 from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed, deployed
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient

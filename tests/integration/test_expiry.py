@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local import at_once
+from stepwire_local import at_once
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until

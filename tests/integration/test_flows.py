@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from local import EventPolicy, StatusEvent, after, at_once, never, twice
+from stepwire_local import EventPolicy, StatusEvent, after, at_once, never, twice
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.kits import ALICE

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from local import at_once
 from stepwire.engine.follow_ups import Means
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.follow_ups import FUNCTION, FollowUp, follow_up
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.tasks import Tasks
+from stepwire_local import at_once
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from local import LocalStack
-from local.lambdas import asynchronous
 from stepwire.catalog.tools import REREAD_AFTER
+from stepwire_local import LocalStack
+from stepwire_local.lambdas import asynchronous
 from tests.integration.clock import Clock
 from tests.integration.forty_machines import ARGUMENTS, KINDS, TEAMS, make_the_rest, tool_of, write_templates
 from tests.integration.owners import Owner

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local import at_once
+from stepwire_local import at_once
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, Event, body_of, deployed
 from tests.recorded import recorded
 from tests.wire_oracle import check

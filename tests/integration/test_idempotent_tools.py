@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from benchmarks.cost import calls
-from local import never
+from stepwire_local import never
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.integration.test_threads import ROUNDS, THREADS, id_in, together

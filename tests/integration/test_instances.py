@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local import at_once
+from stepwire_local import at_once
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.answers import Answer, Json

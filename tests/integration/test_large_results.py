@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from local import at_once
 from stepwire.aws.storage.items import LARGEST_ENDED_HEAD
+from stepwire_local import at_once
 from tests.buckets import delete_objects_in
 from tests.integration.stacks import Deployed, body_of, deployed, executions_with
 from tests.recorded import recorded

@@ -12,12 +12,12 @@ import botocore.session
 import pytest
 from botocore import xform_name
 
-from local import at_once
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.operating import Where
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.showing import Shown, as_json, history_rows, text_rows
 from stepwire_cli.account.tasks import Executions, Fate, Tasks
+from stepwire_local import at_once
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.waiting import until

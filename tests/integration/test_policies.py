@@ -13,11 +13,11 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from local import never
-from local.account.engine import ACCOUNT
-from local.iam.permissions import Call, Role, Statement, watched
 from stepwire.aws.storage.items import item_of, task_of
 from stepwire.background.sweep import MOST_SINGLE_CHECKS
+from stepwire_local import never
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.iam.permissions import Call, Role, Statement, watched
 from tests.grants import Grant, roles_of, unused
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, executions_with

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from local import at_once
 from stepwire.catalog.registration import CONSENT_TOOLS
 from stepwire.catalog.tools import REREAD_AFTER
+from stepwire_local import at_once
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner
 from tests.integration.stacks import ROOT, Deployed, deployed

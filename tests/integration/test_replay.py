@@ -13,10 +13,10 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
-from local import never
-from local.account.isolation import REGION
 from stepwire_cli.replay import dead_letters
 from stepwire_cli.replay.dead_letters import Fate, Replay, Stack, stack_named
+from stepwire_local import never
+from stepwire_local.account.isolation import REGION
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient

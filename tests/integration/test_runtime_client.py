@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
-from local.account.services import CONTAINER_HOST
-from local.sam_local import ENDPOINT, env_vars
+from stepwire_local import LocalStack
+from stepwire_local.account.services import CONTAINER_HOST
+from stepwire_local.sam_local import ENDPOINT, env_vars
 from tests.adopted import ADOPTER
 from tests.integration.runtime_api import Answer, Fault, Runtime
 from tests.integration.samples import SAMPLES, Sample

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
-from local.sam_local import ENDPOINT, env_vars, write_env_vars
+from stepwire_local import LocalStack
+from stepwire_local.sam_local import ENDPOINT, env_vars, write_env_vars
 from tests.adopted import ADOPTER
 from tests.integration.stacks import ROOT, SIGN_IN
 from tests.template.document import FUNCTION, references, resource, resources, template

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from local import FunctionError, LocalStack, never
+from stepwire_local import FunctionError, LocalStack, never
 from tests.integration.samples import FOR_OTHERS, SAMPLES, Sample, task_of_the_events
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import FOLDER, recorded

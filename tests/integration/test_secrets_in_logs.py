@@ -14,8 +14,8 @@ import boto3
 import pytest
 from botocore.model import OperationModel
 
-from local import FunctionError, at_once
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire_local import FunctionError, at_once
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded
 from tests.server.answers import Json

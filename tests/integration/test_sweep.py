@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.cost import calls
-from local import never
 from stepwire.aws.storage.items import item_key, item_of, task_of
 from stepwire.background.sweep import INTERVAL
 from stepwire.tasks.ids import TaskId, created_at_of, task_key_from_execution
+from stepwire_local import never
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient

@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.cost import calls
-from local import LocalStack, at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from stepwire_local import LocalStack, at_once
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.refusals.endpoint import serving

@@ -19,8 +19,8 @@ from typing import Any, Final, TypeVar
 import pytest
 from msgspec.structs import replace
 
-from local import StatusEvent, never
 from stepwire.aws.storage import items as heads
+from stepwire_local import StatusEvent, never
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.answers import Answer, Json

@@ -9,11 +9,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from local import at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire_local import at_once
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded

@@ -23,8 +23,8 @@ from typing import Any, Final, cast
 import boto3
 from botocore.model import OperationModel
 
-from local import LocalStack, StatusEvent, at_once
 from stepwire.aws.storage.items import TASK_PREFIX
+from stepwire_local import LocalStack, StatusEvent, at_once
 from tests.load.gate import waiting
 
 TEMPLATE: Final = Path(__file__).parent / "template.yaml"

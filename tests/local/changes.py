@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from local import LocalStack
+from stepwire_local import LocalStack
 
 TEMPLATE = Path(__file__).parent / "streams" / "template.yaml"
 

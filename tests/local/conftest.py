@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalStack
-from local.account.engine import simulated_aws
-from local.lambdas import functions
+from stepwire_local import LocalStack
+from stepwire_local.account.engine import simulated_aws
+from stepwire_local.lambdas import functions
 from tests import waiting
 from tests.local.simulated import Account
 from tests.waiting import PATIENT

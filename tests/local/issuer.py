@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 from jwt.utils import base64url_decode, base64url_encode
 
-from local.http_server import LoopbackServer, QuietHandler
+from stepwire_local.http_server import LoopbackServer, QuietHandler
 
 AUDIENCE: Final = "test"
 KID: Final = "the-key"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
-from local.lambdas.functions import Function, FunctionSettings, register
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
+from stepwire_local.lambdas.functions import Function, FunctionSettings, register
 from tests.waiting import until
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/test"

@@ -21,8 +21,8 @@ import anyio
 import httpx
 import pytest
 
-from local import LocalStack
-from local.__main__ import main, not_served, services_welcome
+from stepwire_local import LocalStack
+from stepwire_local.__main__ import main, not_served, services_welcome
 from tests.adopted import ADOPTER
 from tests.local.conftest import TEMPLATE
 from tests.sign_in.mcp_2 import seen_by_mcp_2
@@ -30,7 +30,7 @@ from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
-COMMAND = [sys.executable, "-m", "local"]
+COMMAND = [sys.executable, "-m", "stepwire_local"]
 
 
 @pytest.fixture

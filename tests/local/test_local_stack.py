@@ -14,10 +14,10 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from local import FunctionError, FunctionLoadError, LocalStack, PortInUse
-from local.cloudformation.resources.kinds import NOT_ENFORCED
-from local.gateway.server import listen
-from local.lambdas import functions
+from stepwire_local import FunctionError, FunctionLoadError, LocalStack, PortInUse
+from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED
+from stepwire_local.gateway.server import listen
+from stepwire_local.lambdas import functions
 from tests.local.conftest import TEMPLATE
 from tests.waiting import HANG_GUARD, until
 

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from mcp_types import TextContent
 
-from local import FunctionError, LocalStack, StubError
-from local.__main__ import told
-from local.lambdas import functions
-from local.watching import Watching
 from stepwire_client import TaskClient, connect
+from stepwire_local import FunctionError, LocalStack, StubError
+from stepwire_local.__main__ import told
+from stepwire_local.lambdas import functions
+from stepwire_local.watching import Watching
 from tests.waiting import PATIENT
 
 functions.timeout_scale = PATIENT

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from local import LocalStack, TemplateError
+from stepwire_local import LocalStack, TemplateError
 from tests.local.conftest import TEMPLATE
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local.__main__ import main
+from stepwire_local.__main__ import main
 from tests.local.test_command import ROOT, call, failed_here, refused, serving, untouched_process
 from tests.waiting import until
 
@@ -70,7 +70,7 @@ def test_make_run_passes_the_option_on() -> None:
         check=True,
     )
 
-    assert "-m local --template template.yaml" in told.stdout
+    assert "-m stepwire_local --template template.yaml" in told.stdout
     assert told.stdout.rstrip().endswith("--stub sns:publish=answer.json")
 
 

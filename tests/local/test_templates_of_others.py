@@ -11,10 +11,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from local import LocalStack, TemplateError
-from local.stack import FunctionError
-from local.survey.examples import Examples
-from local.survey.shapes import Shape
+from stepwire_local import LocalStack, TemplateError
+from stepwire_local.stack import FunctionError
+from stepwire_local.survey.examples import Examples
+from stepwire_local.survey.shapes import Shape
 from tests.local.conftest import TEMPLATE
 from tests.waiting import until
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from local import LocalStack
-from local.watching import Watching
+from stepwire_local import LocalStack
+from stepwire_local.watching import Watching
 from tests.local.conftest import TEMPLATE
 from tests.waiting import until
 

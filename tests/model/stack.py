@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from local.account.engine import shared_account
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.parts import LargeResults
@@ -32,6 +31,7 @@ from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire.tasks.usage import Limits
+from stepwire_local.account.engine import shared_account
 from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
 from tests.model.ends import RULES

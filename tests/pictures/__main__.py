@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from local.terminal.leaving import leave
+from stepwire_local.terminal.leaving import leave
 from tests.browser.chromium import chromium
 from tests.hosts.hosts import HOSTS, PACKAGES
 from tests.npm import install

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from local import LocalStack
-from local.console import Console, Watchers
+from stepwire_local import LocalStack
+from stepwire_local.console import Console, Watchers
 from tests.browser.chromium import seen_by_chromium
 
 _ROOT: Final = Path(__file__).parents[2]

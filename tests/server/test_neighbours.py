@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.account.engine import shared_account
+from stepwire_local.account.engine import shared_account
 from tests.server.neighbours import Noise, Stack
 
 

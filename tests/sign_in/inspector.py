@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import httpx
 
-from local.issuer import Client
+from stepwire_local.issuer import Client
 from tests.browser.chromium import seen_by_chromium
 from tests.hosts.process import Running, home, running
 from tests.npm import NODE, install

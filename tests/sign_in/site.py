@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import httpx
 
-from local import LocalStack
-from local.issuer import SHAPES, Client, LocalIssuer
+from stepwire_local import LocalStack
+from stepwire_local.issuer import SHAPES, Client, LocalIssuer
 from tests.waiting import HANG_GUARD
 
 ROOT: Final = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from local.issuer import SHAPES
+from stepwire_local.issuer import SHAPES
 from tests.browser.chromium import needs_chromium
 from tests.sign_in.conftest import Sites
 from tests.sign_in.inspector import Setting, command_line, seen_in_the_page

@@ -11,7 +11,7 @@ import anyio
 import httpx
 import pytest
 
-from local.issuer import SHAPES, Lifetime
+from stepwire_local.issuer import SHAPES, Lifetime
 from tests.sign_in.conftest import LIBRARIES, Seen, Sites, among, plan
 from tests.sign_in.mcp_2 import seen_by_a_machine
 from tests.sign_in.site import DOCUMENT, GIVEN_ID, SCOPE, SECRET, WITH_SECRET, Site

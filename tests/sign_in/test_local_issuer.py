@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 
-from local.issuer import SHAPES, Client, LocalIssuer
-from local.issuer.grants import Grants
+from stepwire_local.issuer import SHAPES, Client, LocalIssuer
+from stepwire_local.issuer.grants import Grants
 from tests.waiting import HANG_GUARD
 
 CALLBACK: Final = "http://localhost:8080/callback"

@@ -12,10 +12,10 @@ from moto.core.models import botocore_stubber
 from moto.core.utils import camelcase_to_underscores
 from moto.dynamodb.responses import DynamoHandler
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
-from local.account.moto_patches.dynamodb import turns
 from stepwire.aws.clients import dynamodb_client
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
+from stepwire_local.account.moto_patches.dynamodb import turns
 from tests.simulated.wire import answered
 
 if TYPE_CHECKING:

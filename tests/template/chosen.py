@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from local.cloudformation.intrinsics import holds, resolve
-from local.cloudformation.parameters import ParameterValue, parameter_values
+from stepwire_local.cloudformation.intrinsics import holds, resolve
+from stepwire_local.cloudformation.parameters import ParameterValue, parameter_values
 from tests.template.document import declared, template
 
 STACK: Final = {

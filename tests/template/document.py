@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from local.cloudformation.template import read
+from stepwire_local.cloudformation.template import read
 
 ROOT: Final = Path(__file__).parents[2]
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z]+)?\}")

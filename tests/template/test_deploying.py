@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 
 import pytest
 
-from local.cloudformation.parameters import parameter_values
-from local.cloudformation.template import load
-from local.errors import TemplateError
 from stepwire.aws.mcp_function import McpHandler
+from stepwire_local.cloudformation.parameters import parameter_values
+from stepwire_local.cloudformation.template import load
+from stepwire_local.errors import TemplateError
 from tests.template.chosen import STACK, stack
 from tests.template.document import FUNCTION, ROOT, Resource, references, resource, resources, template
 

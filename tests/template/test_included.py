@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 import yaml
 
-from local.cloudformation.template import parse, read
-from local.errors import TemplateError
+from stepwire_local.cloudformation.template import parse, read
+from stepwire_local.errors import TemplateError
 from tests.template.document import ROOT, references
 
 TEMPLATE: Final = ROOT / "template.yaml"

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from local.cloudformation.template import load
 from stepwire.tasks.ids import execution_prefix_of
+from stepwire_local.cloudformation.template import load
 from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from local.cloudformation.intrinsics import resolve
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.aws.webhook_function import write_counts
 from stepwire.principal import principal_of
+from stepwire_local.cloudformation.intrinsics import resolve
 from tests.docs.pages import anchor_in_the_site, anchor_of
 from tests.template.chosen import stack
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template

@@ -5,10 +5,10 @@ from typing import Final
 
 import pytest
 
-from local.cloudformation.intrinsics import resolve
-from local.cloudformation.parameters import parameter_values
-from local.errors import TemplateError
 from stepwire.errors import CHALLENGE_HEADER
+from stepwire_local.cloudformation.intrinsics import resolve
+from stepwire_local.cloudformation.parameters import parameter_values
+from stepwire_local.errors import TemplateError
 from tests.template.chosen import CHOICES, ENDPOINT, SERVER_ROUTE, STACK, stack
 from tests.template.document import FUNCTION, resource, template
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from local.cloudformation.intrinsics import resolve
 from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.tasks.task import LONGEST_TTL
+from stepwire_local.cloudformation.intrinsics import resolve
 from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from local.errors import TemplateError
 from stepwire_cli.sign_in.hosts import HOSTS, Host, Takes
+from stepwire_local.errors import TemplateError
 from tests.template.chosen import CHOICES, ENDPOINT, SERVER_ROUTE, stack
 from tests.template.document import resource, template
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
-from local.cloudformation.template import load
+from stepwire_local.cloudformation.template import load
 
 
 def translated(path: Path) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from local import LocalStack
-from local.iam.permissions import Call, watched
+from stepwire_local import LocalStack
+from stepwire_local.iam.permissions import Call, watched
 from tests.grants import roles_of, unused
 from tests.waiting import HANG_GUARD, until
 
@@ -53,6 +53,16 @@ def make(tmp_path: Path) -> Make:
     return generate
 
 
+_WITHOUT_STEPWIRE: Final = """
+import sys
+
+sys.modules["stepwire_local"] = None  # as where it is not installed
+import pytest
+
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests"]))
+"""
+
+
 def own_tests(project: Path) -> str:
     """Run the tests of a project with this checkout of Stepwire on the path; return their summary."""
     command = [
@@ -89,7 +99,7 @@ def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> N
 def test_its_own_tests_need_no_stepwire_but_for_the_call(make: Make) -> None:
     project = make(ROOT / "templates/workflow-tool", "settle-invoices")
 
-    summary = run([sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], project)
+    summary = run([sys.executable, "-I", "-c", _WITHOUT_STEPWIRE], project)
 
     assert "4 passed, 1 skipped" in summary
 
@@ -141,7 +151,12 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
 
 def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_lock_that_it_uses(make: Make) -> None:
     project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
-    for created in (".venv/bin/python", ".aws-sam/build.toml", "local/__pycache__/x.pyc", "functions/mcp/catalog.json"):
+    for created in (
+        ".venv/bin/python",
+        ".aws-sam/build.toml",
+        "packages/local/stepwire_local/__pycache__/x.pyc",
+        "functions/mcp/catalog.json",
+    ):
         (project / created).parent.mkdir(parents=True, exist_ok=True)
         (project / created).touch()
 

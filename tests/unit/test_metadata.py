@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from local.http_server import LoopbackServer, QuietHandler
-from local.lambdas.loading import load_handler
+from stepwire_local.http_server import LoopbackServer, QuietHandler
+from stepwire_local.lambdas.loading import load_handler
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.recorded import recorded
 

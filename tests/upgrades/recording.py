@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Final, cast
 
 from msgspec.structs import replace
 
-from local.account.engine import shared_account
 from stepwire.aws.storage.parts import LargeResults, Parts
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -32,6 +31,7 @@ from stepwire.errors import StopRefused
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
+from stepwire_local.account.engine import shared_account
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
     ALICE,

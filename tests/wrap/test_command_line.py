@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalStack
-from local.account.services import CONTAINER_HOST
 from stepwire.catalog.manifests import compile_directory, read_manifest
+from stepwire_local import LocalStack
+from stepwire_local.account.services import CONTAINER_HOST
 from tests.command.terminal import CTRL_C, at_a_terminal
 from tests.integration.stacks import ROOT
 from tests.waiting import until
@@ -66,7 +66,7 @@ def variables_for(stack: LocalStack, folder: Path) -> dict[str, str]:
         "AWS_REGION": "us-east-1",
         "AWS_CONFIG_FILE": str(folder / "none"),
         "AWS_EC2_METADATA_DISABLED": "true",
-        "PYTHONPATH": os.pathsep.join((str(ROOT / "command"), str(ROOT / "layers" / "stepwire"))),
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "packages/command"), str(ROOT / "layers" / "stepwire"))),
     }
 
 

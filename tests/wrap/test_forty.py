@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from local import at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import REREAD_AFTER
@@ -20,6 +19,7 @@ from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.registering import Registry, applied, registration_of
 from stepwire_cli.account.wrapping import wrapped
 from stepwire_cli.wrap.findings import Severity
+from stepwire_local import at_once
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ModernClient

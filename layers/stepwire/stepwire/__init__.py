@@ -4,4 +4,4 @@ The package is pure inside and thin outside: `protocol` and `tasks` know nothing
 imports boto3, and only the functions and the local stack import `aws`.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

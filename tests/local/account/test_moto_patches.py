@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from local import EngineError
-from local.account.engine import MOTO_VERSION, check_moto
-from local.account.moto_patches import FOR_UPSTREAM, PATCHES, Patch
+from stepwire_local import EngineError
+from stepwire_local.account.engine import MOTO_VERSION, check_moto
+from stepwire_local.account.moto_patches import FOR_UPSTREAM, PATCHES, Patch
 
 
 def test_every_patch_has_one_proof() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from local.account.isolation import REGION
-from local.account.moto_patches.item_sources import Unreadable, items_of
-from local.iam.clients import aws_client
+from stepwire_local.account.isolation import REGION
+from stepwire_local.account.moto_patches.item_sources import Unreadable, items_of
+from stepwire_local.iam.clients import aws_client
 from tests.local.proving import proof
 from tests.local.simulated import Account
 

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from moto.dynamodb.models import DynamoDBBackend
 from moto.stepfunctions.parser.asl.utils import boto_client
 
-from local.iam.clients import aws_client
+from stepwire_local.iam.clients import aws_client
 from tests.local.proving import PASS, proof, together
 from tests.local.simulated import Account
 from tests.waiting import HANG_GUARD, until

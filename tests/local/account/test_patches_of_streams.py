@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from moto.dynamodb.models import dynamodb_backends
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
 from tests.local.proving import proof
 from tests.local.simulated import Account
 
@@ -44,8 +44,8 @@ def test_an_item_that_an_update_creates_is_inserted_once(account: Account) -> No
 
 
 def test_only_the_latest_records_are_kept(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local.account.moto_patches.streams._KEPT", 3)
-    monkeypatch.setattr("local.account.moto_patches.streams._TRIMMED", 2)
+    monkeypatch.setattr("stepwire_local.account.moto_patches.streams._KEPT", 3)
+    monkeypatch.setattr("stepwire_local.account.moto_patches.streams._TRIMMED", 2)
     name = table(account)
 
     for member in "abcdef":

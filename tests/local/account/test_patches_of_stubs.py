@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from local.stubs import owners
-from local.stubs.book import Book
-from local.stubs.owners import Owned
-from local.stubs.scripts import Scripts
+from stepwire_local.stubs import owners
+from stepwire_local.stubs.book import Book
+from stepwire_local.stubs.owners import Owned
+from stepwire_local.stubs.scripts import Scripts
 from tests.local.proving import proof
 from tests.local.simulated import Account
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.account.engine import ACCOUNT
-from local.account.isolation import REGION
+from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.account.isolation import REGION
 from tests.local.simulated import Account
 
 REPORTER = Path(__file__).parents[1] / "answerer"

@@ -15,11 +15,11 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from local import LocalStack, TemplateError
-from local.account.services import SERVED
-from local.sam_local import write_env_vars
 from stepwire.aws.storage.items import item_of, task_of
 from stepwire.tasks.runs import Run
+from stepwire_local import LocalStack, TemplateError
+from stepwire_local.account.services import SERVED
+from stepwire_local.sam_local import write_env_vars
 from tests.integration.samples import task_of_the_events
 from tests.integration.stacks import ROOT, until
 from tests.local.conftest import TEMPLATE

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local import LocalStack, StatusEvent, after, at_once, never, twice
+from stepwire_local import LocalStack, StatusEvent, after, at_once, never, twice
 from tests.local.conftest import TEMPLATE
 from tests.waiting import until
 

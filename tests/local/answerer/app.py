@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any
 
-from local.iam.clients import aws_client
+from stepwire_local.iam.clients import aws_client
 
 
 def handler(event: dict[str, Any], context: Any) -> None:

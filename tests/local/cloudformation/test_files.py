@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.cloudformation.files import signature
+from stepwire_local.cloudformation.files import signature
 
 
 @pytest.mark.parametrize(

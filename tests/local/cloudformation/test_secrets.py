@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from local import LocalStack, TemplateError
+from stepwire_local import LocalStack, TemplateError
 
 HANDLER = """
 import os

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from local import LocalStack, TemplateError
-from local.cloudformation.parameters import parameter_values
+from stepwire_local import LocalStack, TemplateError
+from stepwire_local.cloudformation.parameters import parameter_values
 
 
 def queue(**properties: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.console.guard import refusal
+from stepwire_local.console.guard import refusal
 
 HOST = {"host": "127.0.0.1:3000"}
 OURS = {**HOST, "origin": "http://127.0.0.1:3000", "sec-fetch-site": "same-origin", "x-stepwire-console": "1"}

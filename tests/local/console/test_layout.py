@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from local.console.definitions import END, START, condition_of
-from local.console.layers import Point
-from local.console.layout import Drawing, Frame, Node, as_json, drawing_of
+from stepwire_local.console.definitions import END, START, condition_of
+from stepwire_local.console.layers import Point
+from stepwire_local.console.layout import Drawing, Frame, Node, as_json, drawing_of
 from tests.local.console.machines import MACHINES, Json, machine, names_in, passing, sixty, text
 
 NEAR = 0.01  # pixels

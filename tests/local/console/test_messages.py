@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from local.console.messages import LONGEST, REDACTED, Messages, redacted
-from local.gateway.exchanges import Exchange
-from local.gateway.http_api import Request, Response
+from stepwire_local.console.messages import LONGEST, REDACTED, Messages, redacted
+from stepwire_local.gateway.exchanges import Exchange
+from stepwire_local.gateway.http_api import Request, Response
 
 TASK = "01m8284mr61jc4bzcf42pq8ngrh6dx1rvwa1"
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl"

@@ -3,8 +3,8 @@
 import jwt
 import pytest
 
-from local.console.sign_in import sign_in_at
-from local.issuer import SHAPES, LocalIssuer
+from stepwire_local.console.sign_in import sign_in_at
+from stepwire_local.issuer import SHAPES, LocalIssuer
 
 ENDPOINT = "http://127.0.0.1:3000/mcp"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from local.console.definitions import END, START
-from local.console.visits import LONGEST, Course, course_of, shortened
+from stepwire_local.console.definitions import END, START
+from stepwire_local.console.visits import LONGEST, Course, course_of, shortened
 from tests.local.console.machines import Json, choice, machine, passing
 from tests.local.simulated import Account
 from tests.waiting import until

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from local import LocalStack, TemplateError
-from local.gateway.cors import Cors
+from stepwire_local import LocalStack, TemplateError
+from stepwire_local.gateway.cors import Cors
 from tests.local.conftest import TEMPLATE
 from tests.local.issuer import AUDIENCE, TestIssuer
 from tests.waiting import HANG_GUARD

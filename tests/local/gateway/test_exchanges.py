@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
-from local.gateway.http_api import Request, Response
+from stepwire_local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
+from stepwire_local.gateway.http_api import Request, Response
 
 AT = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from local.gateway.header_changes import changed, changes_of
+from stepwire_local.gateway.header_changes import changed, changes_of
 
 HEADERS = [("content-type", "application/json"), ("challenge", "Bearer")]
 

@@ -8,8 +8,18 @@ from typing import Any
 
 import pytest
 
-from local.gateway.http_api import HttpApi, Integration, Match, Request, Route, event, find_route, refusal, response
-from local.lambdas.functions import Failed, Function, FunctionSettings, Returned
+from stepwire_local.gateway.http_api import (
+    HttpApi,
+    Integration,
+    Match,
+    Request,
+    Route,
+    event,
+    find_route,
+    refusal,
+    response,
+)
+from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Returned
 
 WORKER = Function(FunctionSettings("f", "arn:f", Path(__file__).parents[1] / "stack" / "worker", "app.handler"))
 INTEGRATION = Integration(WORKER, 1.0)

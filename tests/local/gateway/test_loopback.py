@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.gateway.loopback import is_loopback
+from stepwire_local.gateway.loopback import is_loopback
 
 
 @pytest.mark.parametrize(

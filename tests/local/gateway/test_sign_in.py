@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from local import LocalStack
-from local.gateway.issuers import Issuer, is_on_this_machine
-from local.gateway.jwt_tokens import InvalidToken, token_of
+from stepwire_local import LocalStack
+from stepwire_local.gateway.issuers import Issuer, is_on_this_machine
+from stepwire_local.gateway.jwt_tokens import InvalidToken, token_of
 from tests.local.conftest import TEMPLATE
 from tests.local.issuer import AUDIENCE, DISCOVERY, KID, TestIssuer, own_key, public_jwk, signed, unknown_key
 from tests.waiting import HANG_GUARD

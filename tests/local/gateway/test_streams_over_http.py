@@ -11,8 +11,8 @@ import httpx
 import pytest
 import yaml
 
-from local import LocalStack
-from local.gateway.server import listen
+from stepwire_local import LocalStack
+from stepwire_local.gateway.server import listen
 from tests.waiting import HANG_GUARD
 
 CLIENT = httpx.Client(timeout=HANG_GUARD, limits=httpx.Limits(max_connections=None))

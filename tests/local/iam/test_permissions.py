@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from local import FunctionError, LocalStack, TemplateError
-from local.iam.actions import Need, Place, UnknownOperation, needs
-from local.iam.permissions import Role, Statement, statements_of, unread
+from stepwire_local import FunctionError, LocalStack, TemplateError
+from stepwire_local.iam.actions import Need, Place, UnknownOperation, needs
+from stepwire_local.iam.permissions import Role, Statement, statements_of, unread
 from tests.waiting import until
 
 HANDLER = """

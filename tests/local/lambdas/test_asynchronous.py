@@ -3,8 +3,8 @@
 import threading
 from typing import cast
 
-from local.lambdas.asynchronous import CONCURRENCY, invoke_later
-from local.lambdas.functions import Function, Outcome, Returned
+from stepwire_local.lambdas.asynchronous import CONCURRENCY, invoke_later
+from stepwire_local.lambdas.functions import Function, Outcome, Returned
 from tests.waiting import HANG_GUARD, until
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from local.errors import FunctionLoadError
-from local.lambdas.catalog import compile_catalog, list_release_tools
 from stepwire.catalog.tools import read_catalog
+from stepwire_local.errors import FunctionLoadError
+from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
 from tests.template.document import ROOT
 
 MANIFEST = "name: settle\ndescription: Settles.\nstate_machine: Settle\ninput_schema: {type: object}\n"

@@ -8,7 +8,7 @@ from os import environ as taken_before
 
 import pytest
 
-from local.lambdas.environment import separate_function_environments, variables_of
+from stepwire_local.lambdas.environment import separate_function_environments, variables_of
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local.lambdas.function_output import LogsNotWritable, files_in, kept_in, output_of
+from stepwire_local.lambdas.function_output import LogsNotWritable, files_in, kept_in, output_of
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 import yaml
 
-from local import FunctionError, LocalStack
+from stepwire_local import FunctionError, LocalStack
 from tests.waiting import HANG_GUARD
 
 HANDLER = """

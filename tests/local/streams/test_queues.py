@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from local.account.engine import ACCOUNT, shared_account
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
-from local.lambdas.functions import Failed, Outcome, Returned
-from local.streams.queues import QueueMapping, QueueMappingSettings
+from stepwire_local.account.engine import ACCOUNT, shared_account
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
+from stepwire_local.lambdas.functions import Failed, Outcome, Returned
+from stepwire_local.streams.queues import QueueMapping, QueueMappingSettings
 from tests.waiting import until
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.streams.refused_tools import RefusalWatch, told
+from stepwire_local.streams.refused_tools import RefusalWatch, told
 
 Json = dict[str, Any]
 FIRST: Json = {"tool": "a", "source": "/stepwire/s/tools/a", "reason": "name: missing", "serves_previous": True}
@@ -57,4 +57,4 @@ def test_a_batch_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         RefusalWatch().invoke(json.dumps({"Records": [record(None, [FIRST])]}))
 
-    assert [entry.name for entry in caplog.records] == ["local.streams.refused_tools"]
+    assert [entry.name for entry in caplog.records] == ["stepwire_local.streams.refused_tools"]

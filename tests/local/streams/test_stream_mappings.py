@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local import LocalStack, TemplateError
+from stepwire_local import LocalStack, TemplateError
 from tests.local.changes import TEMPLATE, Table
 
 

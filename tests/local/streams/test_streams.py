@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local import ExpiredItem, LocalStack, after, at_once, never
+from stepwire_local import ExpiredItem, LocalStack, after, at_once, never
 from tests.local.changes import TEMPLATE, Table
 from tests.waiting import until
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.streams.task_changes import TaskChange, change_of
+from stepwire_local.streams.task_changes import TaskChange, change_of
 
 Json = dict[str, Any]
 

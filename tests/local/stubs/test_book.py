@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from local.errors import StubError
-from local.stubs.book import Book, Call
-from local.stubs.names import nearest, suggested
-from local.stubs.replies import Answer, Unusable
-from local.stubs.scripts import Scripts
+from stepwire_local.errors import StubError
+from stepwire_local.stubs.book import Book, Call
+from stepwire_local.stubs.names import nearest, suggested
+from stepwire_local.stubs.replies import Answer, Unusable
+from stepwire_local.stubs.scripts import Scripts
 from tests.waiting import until
 
 SCRIPT = "def answer(given): return 1\n"

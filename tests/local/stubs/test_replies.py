@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.stubs.replies import Answer, BadReply, Failure, Reply, read_reply
+from stepwire_local.stubs.replies import Answer, BadReply, Failure, Reply, read_reply
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.terminal.logs import main, text_of
+from stepwire_local.terminal.logs import main, text_of
 
 EMF = {
     "_aws": {"Timestamp": 1, "CloudWatchMetrics": [{"Namespace": "Stepwire", "Metrics": [{"Name": "Created"}]}]},

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from local.gateway.exchanges import Exchange
-from local.gateway.http_api import Request, Response
-from local.lambdas.function_output import FunctionOutput, output_of
-from local.streams.task_changes import TaskChange
-from local.terminal.screen import Screen, Warnings
+from stepwire_local.gateway.exchanges import Exchange
+from stepwire_local.gateway.http_api import Request, Response
+from stepwire_local.lambdas.function_output import FunctionOutput, output_of
+from stepwire_local.streams.task_changes import TaskChange
+from stepwire_local.terminal.screen import Screen, Warnings
 
 TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
 CREATED = TaskChange(TASK, "wait_and_echo", "input_required")
@@ -131,10 +131,10 @@ def warned(record_of: str, folder: Path, *, within: str = "") -> tuple[str, str]
 
 
 def test_a_failure_is_one_line_on_the_screen_and_complete_in_the_file(tmp_path: Path) -> None:
-    screen, file = warned("local.lambdas.functions", tmp_path, within="local-1-F")
+    screen, file = warned("stepwire_local.lambdas.functions", tmp_path, within="local-1-F")
 
     assert screen.endswith("warning: F failed. KeyError: 'colour\\nred'\n")
-    assert json.loads(file)["text"] == "WARNING local.lambdas.functions: F failed.\nKeyError: 'colour\\nred'"
+    assert json.loads(file)["text"] == "WARNING stepwire_local.lambdas.functions: F failed.\nKeyError: 'colour\\nred'"
     assert json.loads(file)["function"] == "local-1-F"
 
 
@@ -150,6 +150,6 @@ def test_a_warning_that_cannot_be_written_raises_nothing(tmp_path: Path, monkeyp
     monkeypatch.setattr(logging, "raiseExceptions", False)
     output = FunctionOutput(tmp_path / "a.jsonl")
     output.close()
-    record = logging.LogRecord("local.lambdas.functions", logging.WARNING, "", 1, "F failed.", (), None)
+    record = logging.LogRecord("stepwire_local.lambdas.functions", logging.WARNING, "", 1, "F failed.", (), None)
 
     Warnings(Screen(Console(file=io.StringIO())), output).handle(record)

@@ -12,9 +12,6 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from benchmarks.cost.calls import COMPILE
-from local.account.engine import simulated_aws
-from local.account.isolation import REGION
-from local.iam.clients import aws_client
 from stepwire.aws.catalog_function import CatalogHandler
 from stepwire.aws.registry import MOST_READS, KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import SettingsError, read_catalog_settings
@@ -22,6 +19,9 @@ from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.registration import CONSENT, Kind, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire_local.account.engine import simulated_aws
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.fakes import FixedClock
 from tests.integration.stacks import AwsCalls
 from tests.tables import new_table

@@ -4,7 +4,7 @@ import json
 import urllib.request
 from pathlib import Path
 
-from local import LocalStack
+from stepwire_local import LocalStack
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 

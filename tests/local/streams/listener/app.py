@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from local.iam.clients import aws_client
+from stepwire_local.iam.clients import aws_client
 
 _LONGEST = 200_000  # bytes of a message; a longer one contains only the number of records
 

@@ -1,9 +1,0 @@
-"""The console: a page beside the endpoint of `make run`, to start, watch and answer tasks by clicking.
-
-The rules: it is served to this machine alone and is no part of a deployed stack; it changes tasks by MCP requests
-only, as any client does; what it reads beside them (executions, messages) belongs to the local stack.
-"""
-
-from local.console.site import Console, Watchers
-
-__all__ = ["Console", "Watchers"]

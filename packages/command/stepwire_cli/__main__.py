@@ -1,0 +1,98 @@
+"""`stepwire`, and `python -m stepwire_cli`.
+
+The rule: one line says what is wrong; no stack trace reaches the terminal.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+# The options of every command, which may stand anywhere: those with a value, and those without.
+VALUED: Final = frozenset(
+    f"--{name}" for name in ("url", "token", "token-file", "auth", "profile", "region", "client-id", "callback-port")
+)
+FLAGS: Final = frozenset({"--json", "--version"})
+# The commands that talk to a server; its URL may be their first word.
+_AT_A_SERVER: Final = (
+    ("tools",),
+    ("call",),
+    *(("tasks", name) for name in ("list", "show", "watch", "answer", "cancel")),
+)
+_SCHEMES: Final = ("https://", "http://")
+INTERRUPTED: Final = 130
+DEBUG: Final = "STEPWIRE_DEBUG"
+_OF_WRAP: Final = frozenset({"jsonata", "tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript"})
+"""What only the commands need that read definitions and code."""
+
+
+def main() -> None:
+    """Run the command, and end the process."""
+    try:
+        from stepwire_cli.app import run
+
+        code = run(in_front(sys.argv[1:]))
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except ModuleNotFoundError as error:
+        if error.name is None or os.environ.get(DEBUG):
+            raise
+        sys.stderr.write(f"error: {_lacking(error.name.partition('.')[0])}\n")
+        code = 2
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        sys.stderr.write(f"error: {_fault(error)} This is a fault of stepwire; {DEBUG}=1 shows where it comes from.\n")
+        code = 1
+    if code == INTERRUPTED:  # at once: threads that still read an account would be waited for
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _lacking(package: str) -> str:
+    """Say which package is not installed, and how to install it."""
+    extra = "[wrap]" if package in _OF_WRAP else ""
+    return f"This needs the package {package}. Install it with: pip install 'stepwire{extra}'"
+
+
+def _fault(error: Exception) -> str:
+    """Return an error that nothing expected in a line, without its words: they may hold arguments or results."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else f" at {place.tb_frame.f_code.co_filename.rpartition('/')[2]}:{place.tb_lineno}"
+    return f"{type(error).__name__}{where}."
+
+
+def in_front(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the options of every command before the command's name."""
+    front, rest, words = list[str](), list[str](), iter(arguments)
+    for word in words:
+        if word == "--":
+            return [*front, *rest, word, *words]
+        if word in FLAGS or (word.partition("=")[0] in VALUED and "=" in word):
+            front.append(word)
+        elif word in VALUED:
+            front += [word, *([value] if (value := next(words, None)) is not None else [])]
+        else:
+            rest.append(word)
+    return _with_url([*front, *rest], len(front))
+
+
+def _with_url(words: list[str], at: int) -> list[str]:
+    """Return the words with a URL that stands behind the command's name as an option."""
+    for command in _AT_A_SERVER:
+        behind = at + len(command)
+        if tuple(words[at:behind]) == command and words[behind : behind + 1] and words[behind].startswith(_SCHEMES):
+            return ["--url", words[behind], *words[:behind], *words[behind + 1 :]]
+    return words
+
+
+if __name__ == "__main__":
+    main()

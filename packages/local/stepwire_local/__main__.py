@@ -1,0 +1,356 @@
+"""Serve templates on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that they need.
+
+Exit code 0 after a requested stop; 2, with a one-line reason, if a template cannot be served.
+"""
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from rich.console import Console
+
+from stepwire_local import LocalStack, LocalStackError, after
+from stepwire_local.account.services import SERVED
+from stepwire_local.cloudformation.template import declared_parameters
+from stepwire_local.console import Console as WebConsole
+from stepwire_local.console import Watchers
+from stepwire_local.console.sign_in import Token, sign_in_at
+from stepwire_local.issuer import SHAPES, Client, LocalIssuer
+from stepwire_local.lambdas.function_output import FOLDER, kept_in
+from stepwire_local.sam_local import write_env_vars
+from stepwire_local.stubs.scripts import LIMIT
+from stepwire_local.terminal.leaving import leave
+from stepwire_local.terminal.screen import Screen, Warnings
+from stepwire_local.watching import Watching
+
+_TEMPLATES = ("template.yaml",)
+_CLIENT_ID = "local"  # at the test issuer
+_LOOK_SECONDS = 0.5  # between two looks at the files of the templates
+_PORTS = {False: 3000, True: 4566}
+_FORMATS = ("text", "json")
+# The differences from AWS to show first, most important first. A note that matches none of these comes last.
+_GRAVEST = (
+    "refuses every request",
+    "so every call is allowed",
+    "is not served",
+    "gets no events",
+    "never fires",
+    "permissions:",
+)
+_FEW = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    options = _parser().parse_args(arguments)
+    stopping = threading.Event()
+
+    def stop(number: int, frame: object) -> None:  # noqa: ARG001  # what a signal handler is given
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    try:
+        _serve(options, _screen(os.environ.get("LOG", "text")), stopping)
+    except LocalStackError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _screen(form: str) -> Screen:
+    if form not in _FORMATS:
+        raise LocalStackError(f"LOG={form} is not a log format: choose one of {', '.join(_FORMATS)}.")
+    # Bind the present stdout: later, stdout is redirected to the log file of the functions.
+    return Screen(Console(file=sys.stdout, highlight=False), as_json=form == "json")
+
+
+def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:
+    host = str(options.host) if options.services else None
+    first, *others = options.template or _TEMPLATES
+    port = options.port if options.port is not None else _PORTS[options.services]
+    issuer = _issuer(options, port)
+    stack = LocalStack(
+        first,
+        others=others,
+        name=options.name,
+        port=port,
+        parameters={**(issuer.parameters if issuer else {}), **dict(options.parameter)},
+        expiry=after(options.expire_after),
+        stubs=options.stub,
+        stub_seconds=options.stub_seconds,
+        services_at=host,
+        local_webhooks=options.local_webhooks,
+        make_up_parameters=options.make_up_parameters,
+    )
+    console = WebConsole(stack, issuer.token if issuer else None)
+    stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
+    with kept_in(options.logs, "run") as output:
+        logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
+        with issuer.server if issuer else nullcontext(), stack:
+            written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
+            if options.services:
+                write_env_vars(stack, options.env_vars)
+            words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
+            notes = [
+                *_section("Written:", list(map(str, written))),
+                *told(stack),
+                *not_served(stack, few=not options.verbose),
+            ]
+            where = f"Logs of the functions: {output.path} (make logs shows them)"
+            text = "\n".join([words, "", *notes, where, ""])
+            shown = {} if options.services else {"console": console.url}
+            screen.welcome(
+                text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack)
+            )
+            watching = Watching(stack, screen.noted)
+            while not stopping.wait(_LOOK_SECONDS):
+                watching.look()
+
+
+@dataclass(frozen=True)
+class _Issuer:
+    server: LocalIssuer
+    parameters: Mapping[str, str]
+    token: Token
+
+
+def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
+    if options.issuer is None:
+        return None
+    if options.services or port == 0:
+        raise LocalStackError("--issuer needs a known URL: leave out --services, and name a port.")
+    endpoint = f"http://127.0.0.1:{port}/mcp"
+    first = Path((options.template or _TEMPLATES)[0])
+    callbacks = str(declared_parameters(first).get("CallbackUrls", {}).get("Default", "")).split(",")
+    server = LocalIssuer(SHAPES[options.issuer], {_CLIENT_ID: Client(tuple(filter(None, callbacks)))})
+    return _Issuer(server, server.shape.parameters(server.url, endpoint), sign_in_at(server, endpoint))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m stepwire_local",
+        description="Serve SAM templates on 127.0.0.1.",
+        epilog="The environment variable LOG=json makes every line of the screen a JSON object.",
+    )
+    parser.add_argument(
+        "--template",
+        action="append",
+        metavar="FILE",
+        help="a template; of several, the first has the API, the others are stacks beside it (default: template.yaml)",
+    )
+    parser.add_argument(
+        "--name",
+        default="stepwire",
+        help="the name of the first template's stack, by which others mean it (default: %(default)s)",
+    )
+    parser.add_argument("--port", type=int, help="0 takes any free port (default: 3000; with --services 4566)")
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="KEY=VALUE",
+        help="value of a parameter, for each template that declares it; may be repeated",
+    )
+    parser.add_argument(
+        "--make-up-parameters",
+        action="store_true",
+        help="make up the values of parameters that have no default, and say so",
+    )
+    parser.add_argument(
+        "--expire-after",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="delay between the TTL of an item and its removal (default: %(default)s; in AWS hours or days)",
+    )
+    parser.add_argument(
+        "--logs",
+        type=Path,
+        default=FOLDER,
+        metavar="FOLDER",
+        help="folder of the functions' log files (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--issuer",
+        choices=sorted(SHAPES),
+        metavar="SHAPE",
+        help=f"require sign-in, at a test issuer that lets everybody in as alice: {', '.join(sorted(SHAPES))}",
+    )
+    _add_stubs(parser)
+    parser.add_argument(
+        "--local-webhooks", action="store_true", help="let callers subscribe with http:// addresses of this machine"
+    )
+    parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
+    _add_services(parser)
+    return parser
+
+
+def _add_stubs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stub",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="NAME=FILE",
+        help="a .json answer or a .py script for what cannot run here: a function, a state, an action such as "
+        "sns:publish, or a state machine; may be repeated. Files in the folder `stubs` beside a template count too",
+    )
+    parser.add_argument(
+        "--write-stubs",
+        nargs="?",
+        choices=("missing", "all"),
+        const="missing",
+        metavar="missing|all",
+        help="write the missing stubs into the folder `stubs` beside each template, with made-up answers; with `all`, "
+        "of tasks that run here too. No file is overwritten",
+    )
+    parser.add_argument(
+        "--stub-seconds",
+        type=_seconds,
+        default=LIMIT,
+        metavar="SECONDS",
+        help="time that a stub's script may take (default: %(default)g)",
+    )
+
+
+def _add_services(parser: argparse.ArgumentParser) -> None:
+    services = parser.add_argument_group("for `sam local`, which serves the API itself")
+    services.add_argument(
+        "--services", action="store_true", help="serve the AWS services with the template's resources, not the API"
+    )
+    services.add_argument(
+        "--host",
+        type=_address,
+        default=IPv4Address("127.0.0.1"),
+        metavar="ADDRESS",
+        help="the IPv4 address of this machine that the services listen on (default: %(default)s)",
+    )
+    services.add_argument(
+        "--env-vars",
+        type=Path,
+        default=Path(".aws-sam/local-env.json"),
+        metavar="FILE",
+        help="file to write the functions' environment variables to (default: %(default)s)",
+    )
+
+
+def _address(text: str) -> IPv4Address:
+    try:
+        address = IPv4Address(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an IPv4 address") from None
+    if address.is_unspecified:
+        raise argparse.ArgumentTypeError(f"{text} is every address of this machine; name the one that containers call")
+    return address
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return name, value
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
+    """Return the text that the terminal shows when the stack is ready."""
+    snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
+    given = f"--client-id {_CLIENT_ID} --callback-port 8080 " if issuer else ""
+    signing_in = f"--auth oauth {given}" if issuer else ""
+    lines = [
+        f"Serving {stack.url} (Ctrl-C stops; data are not kept)",
+        f"Console: {stack.base_url}/ (start, watch and answer tasks in a browser)",
+        *(_issuer_lines(issuer.server) if issuer else ()),
+        "",
+        "Connect an MCP client:",
+        f"  claude mcp add --transport http {given}stepwire {stack.url}",
+        f"  {snippet}",
+        "",
+        "Or from another terminal:",
+        f"  .venv/bin/stepwire --url {stack.url} {signing_in}tools",
+    ]
+    return "\n".join(lines)
+
+
+def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
+    ways = ", ".join(["a given id", *sorted(issuer.shape.becomes_client_by)])
+    return [
+        f"Sign-in at the test issuer {issuer.url}, without a page, as {issuer.user}",
+        f"  Clients: {ways}. The given id is {_CLIENT_ID}, with the default CallbackUrls of template.yaml.",
+    ]
+
+
+def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
+    """Return the text that the terminal shows when the services are ready."""
+    host: IPv4Address = options.host
+    warning = f"WARNING: every client that reaches {host} can use these services and read their data."
+    lines = [
+        f"Serving {', '.join(SERVED)} on http://{host}:{stack.port} (Ctrl-C stops; data are not kept)",
+        *([] if host.is_loopback else [warning]),
+        f"Containers reach them at {stack.services_url}; {options.env_vars} passes this URL to the functions.",
+        "",
+        "In another terminal, after `sam build`:",
+        f"  sam local start-api --env-vars {options.env_vars} --disable-authorizer",
+        f"  sam local invoke McpFunction -e events/http_post_legacy.json --env-vars {options.env_vars}",
+    ]
+    return "\n".join(lines)
+
+
+def told(stack: LocalStack) -> list[str]:
+    """Return what to know of the workflows: what cannot run, what stubs answer for, what tools miss."""
+    found = stack.coverage
+    return [
+        *_section("Made up (--parameter gives others):", [f"{name}={value}" for name, value in stack.made_up.items()]),
+        *_section("Cannot run here; a stub answers, given as below or as a file in stubs/:", found.missing),
+        *_section("Waits for you; a stub answers instead:", found.awaited),
+        *_section("Stubs:", found.stubbed),
+        *_section("Stubs that answer for nothing:", found.unmatched),
+        *_section("Tools:", stack.faults),
+    ]
+
+
+def facts(stack: LocalStack) -> dict[str, object]:
+    """Return the same for programs."""
+    return {**asdict(stack.coverage), "tools": stack.faults, "made_up": stack.made_up}
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [title, *(f"  {line}" for line in lines), ""] if lines else []
+
+
+def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
+    """Return the differences from AWS: all of them, or only the most important few."""
+    notes = stack.not_served
+    if not notes:
+        return ()
+    shown = sorted(notes, key=_rank)[:_FEW] if few else notes
+    more = f" ({len(shown)} of {len(notes)}; make run ARGS=--verbose lists all)" if len(shown) < len(notes) else ""
+    return [f"Not served, or not as in AWS{more}:", *(f"  {note}" for note in shown), ""]
+
+
+def _rank(note: str) -> int:
+    return next((rank for rank, words in enumerate(_GRAVEST) if words in note), len(_GRAVEST))
+
+
+if __name__ == "__main__":
+    leave(main())

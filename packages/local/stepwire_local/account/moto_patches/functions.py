@@ -1,0 +1,39 @@
+"""Patch of Lambda's Invoke: the function's code runs, in this process."""
+
+from collections.abc import Callable
+from typing import Any
+
+from moto.awslambda_simple.models import LambdaSimpleBackend
+
+from stepwire_local.lambdas import functions
+from stepwire_local.lambdas.asynchronous import invoke_later
+
+_Replace = Callable[[object, str, object], None]
+
+
+def invoking_runs_the_code(replace: _Replace) -> None:
+    """Patch: Run the function's code in this process.
+
+    Defect: Without Docker, Invoke returns its request as the result, even for a function that does not exist.
+    """
+
+    def invoke(
+        self: Any, function_name: str, qualifier: str | None, body: Any, headers: Any, response_headers: dict[str, str]
+    ) -> bytes | None:
+        found = self.get_function(function_name, qualifier)  # raises ResourceNotFoundException, as AWS does
+        function = functions.registered(found.function_arn)
+        text: str = body.decode() if isinstance(body, bytes) else body or "{}"
+        if headers.get("X-Amz-Invocation-Type") == "DryRun":
+            return None
+        if headers.get("X-Amz-Invocation-Type") == "Event":
+            invoke_later(function, text)
+            return b""
+        outcome = function.invoke(text)
+        if isinstance(outcome, functions.Failed):
+            response_headers["x-amz-function-error"] = "Unhandled"
+        return outcome.payload.encode()
+
+    replace(LambdaSimpleBackend, "invoke", invoke)
+
+
+PATCHES = (invoking_runs_the_code,)

@@ -1,0 +1,218 @@
+"""Lambda functions and what belongs to them: layers, permissions."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from stepwire_local.account.isolation import dummy_credentials
+from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World, keep
+from stepwire_local.cloudformation.resources.roles import check_allowed, role_of
+from stepwire_local.errors import FunctionLoadError, TemplateError
+from stepwire_local.iam.actions import Need
+from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
+from stepwire_local.lambdas.environment import machine_variables
+from stepwire_local.lambdas.functions import Function, FunctionSettings, register, unregister
+from stepwire_local.stubs.owners import Owned
+from stepwire_local.stubs.owners import register as own_stubs
+
+# An archive without files: the code is loaded from its folder.
+_LONGEST = 200  # characters of the reason why a function cannot be loaded
+_EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
+
+
+def _function(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    name = _name(resource, world)
+    own_stubs(world.arn("lambda", f"function:{name}"), Owned(world.stubs, (resource.logical_id, name)))
+    settings = _settings(resource, world, name, _not_run(resource, world))
+    if settings.dead_letters is not None:
+        check_allowed(resource, settings.role, (Need("sqs:SendMessage", settings.dead_letters),))
+    world.client("lambda").create_function(
+        FunctionName=name,
+        Runtime=properties.get("Runtime", "python3.13"),
+        Role=properties["Role"],
+        Handler=settings.handler,
+        Timeout=int(settings.timeout),
+        MemorySize=settings.memory,
+        Code={"ZipFile": _EMPTY_ZIP},
+    )
+    if not settings.not_run:
+        compile_catalog(resource.logical_id, settings.folder)
+        list_release_tools(resource.logical_id, settings.folder)
+    function = _loaded(resource, settings, world)
+    register(function)
+    world.functions[resource.logical_id] = function
+    return Created(name, {"Arn": settings.arn})
+
+
+def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Function:
+    """Return the function; if it cannot be loaded, without its code. Nothing serves without those of the endpoint."""
+    try:
+        return Function(settings, instances=world.instances, layers=world.layers)
+    except FunctionLoadError as error:
+        if world.is_endpoint and not _stub(resource.logical_id, resource.properties, world):
+            raise
+        return Function(replace(settings, not_run=_reason(error)), instances=world.instances)
+
+
+def _reason(error: FunctionLoadError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ModuleNotFoundError) and cause.name:
+        return f"{cause.name} is not installed here"
+    words = " ".join(f"it cannot be imported: {type(cause).__name__}: {cause}".split()) if cause else str(error)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def _not_run(resource: Resource, world: World) -> str:
+    """Return why a function cannot run here; empty if it can."""
+    properties = resource.properties
+    if properties.get("PackageType", "Zip") != "Zip":
+        return "its code is a container image"
+    runtime = str(properties.get("Runtime", ""))
+    if not runtime.startswith("python"):
+        return f"its runtime is {runtime}" if runtime else "it names no runtime"
+    return "" if properties["Code"].get("S3Key", "") in world.folders else "its code is not in a folder on this disk"
+
+
+def _name(resource: Resource, world: World) -> str:
+    return resource.properties.get("FunctionName", world.name(resource))
+
+
+def _stub(logical_id: str, properties: Mapping[str, Any], world: World) -> str:
+    name = properties.get("FunctionName", f"{world.stack}-{logical_id}")
+    found = world.stubs.find([logical_id, name, world.arn("lambda", f"function:{name}")])
+    return str(found.path) if found else ""
+
+
+def _changed(change: Change, world: World) -> Created:
+    """Load a function anew, in place: routes and streams refer to it."""
+    resource, function = change.after, world.functions[change.after.logical_id]
+    settings = _settings(resource, world, _name(resource, world), _not_run(resource, world))
+    if settings.arn != function.arn:
+        raise TemplateError(f"{resource.logical_id}: its name changes by a restart only.")
+    if not settings.not_run:
+        compile_catalog(resource.logical_id, settings.folder)
+    _reload(resource, function, settings, world)
+    return change.created
+
+
+def _reload(resource: Resource, function: Function, settings: FunctionSettings, world: World) -> None:
+    try:
+        function.replace(settings)
+    except FunctionLoadError as error:
+        if not _stub(resource.logical_id, resource.properties, world):
+            raise
+        function.replace(replace(settings, not_run=_reason(error)))
+
+
+def _removed(resource: Resource, _created: Created, world: World) -> None:
+    unregister(world.functions.pop(resource.logical_id))
+
+
+def _settings(resource: Resource, world: World, name: str, not_run: str) -> FunctionSettings:
+    properties = resource.properties
+    folder = Path() if not_run else world.folders[properties["Code"]["S3Key"]]
+    handler: str = properties.get("Handler", "") if not_run else properties["Handler"]
+    timeout, memory = int(properties.get("Timeout", 3)), int(properties.get("MemorySize", 128))
+    log_group = properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}")
+    given: Mapping[str, Any] = properties.get("Environment", {}).get("Variables", {})
+    runtime = {
+        **machine_variables(),
+        **world.variables,
+        **dummy_credentials(),
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties.get('Runtime', 'image')}",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),
+        "AWS_LAMBDA_FUNCTION_NAME": name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": log_group,
+        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+        "LAMBDA_TASK_ROOT": str(folder),
+        "TZ": ":UTC",
+        "_HANDLER": handler,
+        # No X-Ray daemon runs here.
+        "AWS_XRAY_SDK_ENABLED": "false",
+        "POWERTOOLS_TRACE_DISABLED": "true",
+    }
+    return FunctionSettings(
+        name=name,
+        arn=world.arn("lambda", f"function:{name}"),
+        folder=folder,
+        handler=handler,
+        timeout=timeout,
+        memory=memory,
+        log_group=log_group,
+        variables=runtime | {key: _variable(value) for key, value in given.items()},
+        dead_letters=properties.get("DeadLetterConfig", {}).get("TargetArn"),
+        role=role_of(resource, properties["Role"], world),
+        not_run=not_run,
+    )
+
+
+def _variable(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _layer(resource: Resource, world: World) -> Created:
+    """Add the layer's own code to the path; the packages that its build would install come from this environment."""
+    key = resource.properties.get("Content", {}).get("S3Key", "")
+    if key in world.folders:
+        world.layers.append(world.folders[key])
+        ready = str(world.folders[key] / "python")
+        if Path(ready).is_dir() and ready not in sys.path:
+            sys.path.append(ready)
+    name: str = resource.properties.get("LayerName", world.name(resource))
+    arn = world.arn("lambda", f"layer:{name}:1")
+    return Created(arn, {"LayerVersionArn": arn})
+
+
+def _permission(resource: Resource, world: World) -> Created:
+    return Created(world.name(resource))
+
+
+KINDS = {
+    "AWS::Lambda::Function": Kind(
+        _function,
+        served=(
+            "Code",
+            "DeadLetterConfig",
+            "Environment",
+            "FunctionName",
+            "Handler",
+            "LoggingConfig",
+            "MemorySize",
+            "PackageType",
+            "Role",
+            "Runtime",
+            "Timeout",
+        ),
+        # Layers have their own note.
+        harmless=(
+            "Architectures",
+            "Layers",
+            "TracingConfig",
+            "EphemeralStorage",
+            "KmsKeyArn",
+            "ReservedConcurrentExecutions",
+            "SnapStart",
+        ),
+        note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
+        update=_changed,
+        remove=_removed,
+        stub=_stub,
+    ),
+    "AWS::Lambda::LayerVersion": Kind(
+        _layer,
+        served=("Content", "LayerName"),
+        harmless=("CompatibleArchitectures", "CompatibleRuntimes", "LicenseInfo"),
+        note="layers: their packages are those of this Python environment",
+    ),
+    "AWS::Lambda::Permission": Kind(
+        _permission,
+        harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
+        note=NOT_ENFORCED,
+        update=keep,
+    ),
+}

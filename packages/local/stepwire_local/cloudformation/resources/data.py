@@ -1,0 +1,81 @@
+"""Storage: DynamoDB tables, S3 buckets, log groups."""
+
+from typing import Any
+
+from stepwire_local.cloudformation.resources.kinds import (
+    NOT_ENFORCED,
+    Created,
+    Kind,
+    Resource,
+    World,
+    keep,
+    picked,
+    typed,
+)
+
+_TABLE = (
+    "AttributeDefinitions",
+    "BillingMode",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+    "ProvisionedThroughput",
+)
+
+
+def _table(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    name: str = properties.get("TableName", world.name(resource))
+    settings: dict[str, Any] = picked(properties, _TABLE)
+    if "ProvisionedThroughput" not in settings:
+        settings["BillingMode"] = "PAY_PER_REQUEST"
+    if stream := properties.get("StreamSpecification"):
+        settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
+    dynamodb = world.client("dynamodb")
+    table = dynamodb.create_table(TableName=name, **typed(dynamodb, "CreateTable", settings))["TableDescription"]
+    if time_to_live := properties.get("TimeToLiveSpecification"):
+        dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
+    world.tables.append(name)
+    streams = {"StreamArn": table["LatestStreamArn"]} if "LatestStreamArn" in table else {}
+    return Created(name, {"Arn": table["TableArn"], **streams})
+
+
+def _bucket(resource: Resource, world: World) -> Created:
+    name: str = resource.properties.get("BucketName", world.name(resource).lower())
+    world.client("s3").create_bucket(Bucket=name)
+    domain = f"{name}.s3.amazonaws.com"
+    regional = f"{name}.s3.{world.region}.amazonaws.com"
+    return Created(name, {"Arn": f"arn:aws:s3:::{name}", "DomainName": domain, "RegionalDomainName": regional})
+
+
+def _bucket_policy(resource: Resource, world: World) -> Created:
+    return Created(world.name(resource))
+
+
+def _log_group(resource: Resource, world: World) -> Created:
+    name: str = resource.properties.get("LogGroupName", world.name(resource))
+    world.client("logs").create_log_group(logGroupName=name)
+    return Created(name, {"Arn": world.arn("logs", f"log-group:{name}:*")})
+
+
+KINDS = {
+    "AWS::DynamoDB::Table": Kind(
+        _table,
+        served=(*_TABLE, "TableName", "TimeToLiveSpecification", "StreamSpecification"),
+        harmless=("DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "SSESpecification"),
+        note="tables: expired items stay, or are removed sooner than in AWS; no recovery, no encryption, no throttling",
+    ),
+    "AWS::S3::Bucket": Kind(
+        _bucket,
+        served=("BucketName",),
+        harmless=("BucketEncryption", "OwnershipControls", "PublicAccessBlockConfiguration", "LifecycleConfiguration"),
+    ),
+    "AWS::S3::BucketPolicy": Kind(_bucket_policy, harmless=("Bucket", "PolicyDocument"), note=NOT_ENFORCED),
+    "AWS::Logs::LogGroup": Kind(
+        _log_group,
+        served=("LogGroupName",),
+        harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass"),
+        note="log groups: the output of all functions goes to one file, which `make logs` shows",
+        update=keep,
+    ),
+}

@@ -1,0 +1,91 @@
+"""Messaging: SQS queues, EventBridge rules."""
+
+import json
+from typing import Any
+
+from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, picked
+
+_QUEUE_ATTRIBUTES = (
+    "ContentBasedDeduplication",
+    "DelaySeconds",
+    "FifoQueue",
+    "MaximumMessageSize",
+    "MessageRetentionPeriod",
+    "ReceiveMessageWaitTimeSeconds",
+    "VisibilityTimeout",
+)
+_TARGET = ("Arn", "Id", "DeadLetterConfig", "RetryPolicy", "SqsParameters", "InputTransformer")
+_TARGETS_SERVED = ("lambda", "sqs", "logs", "events")
+
+
+def _queue(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    name: str = properties.get("QueueName", world.name(resource))
+    attributes = {key: _attribute(value) for key, value in picked(properties, _QUEUE_ATTRIBUTES).items()}
+    if redrive := properties.get("RedrivePolicy"):
+        attributes["RedrivePolicy"] = json.dumps(redrive)
+    url: str = world.client("sqs").create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+    return Created(url, {"Arn": world.arn("sqs", name), "QueueName": name, "QueueUrl": url})
+
+
+def _attribute(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _queue_policy(resource: Resource, world: World) -> Created:
+    return Created(world.name(resource))
+
+
+def _rule(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    name: str = properties.get("Name", world.name(resource))
+    events = world.client("events")
+    settings = picked(properties, ("State", "EventBusName", "ScheduleExpression"))
+    if "EventPattern" in properties:
+        settings["EventPattern"] = json.dumps(properties["EventPattern"])
+    if "ScheduleExpression" in properties:
+        world.notes.append(f"{resource.logical_id}: its schedule never fires")
+    arn: str = events.put_rule(Name=name, **settings)["RuleArn"]
+    targets: list[dict[str, Any]] = properties.get("Targets", [])
+    _note_targets(resource, world, targets)
+    served = [target for target in targets if _service_of(target) in _TARGETS_SERVED]
+    if served and "EventPattern" in properties:  # to moto, a rule that has none is one for every event
+        events.put_targets(Rule=name, Targets=served, **picked(properties, ("EventBusName",)))
+    return Created(name, {"Arn": arn})
+
+
+def _note_targets(resource: Resource, world: World, targets: list[dict[str, Any]]) -> None:
+    for target in targets:
+        service = _service_of(target)
+        if service not in _TARGETS_SERVED:
+            named = f"of the service {service}" if service else "is not served and so"
+            world.notes.append(f"{resource.logical_id}: target {target['Id']} {named} gets no events")
+        elif ignored := [name for name in target if name not in _TARGET]:
+            world.notes.append(f"{resource.logical_id}: target {target['Id']} ignores {', '.join(ignored)}")
+
+
+def _service_of(target: dict[str, Any]) -> str:
+    return f"{target['Arn']}::".split(":")[2]  # what is not served has no ARN
+
+
+def _event_bus(resource: Resource, world: World) -> Created:
+    name: str = resource.properties["Name"]
+    arn: str = world.client("events").create_event_bus(Name=name)["EventBusArn"]
+    return Created(name, {"Arn": arn, "Name": name})
+
+
+KINDS = {
+    "AWS::SQS::Queue": Kind(
+        _queue,
+        served=("QueueName", "RedrivePolicy", *_QUEUE_ATTRIBUTES),
+        harmless=("SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"),
+    ),
+    "AWS::SQS::QueuePolicy": Kind(_queue_policy, harmless=("Queues", "PolicyDocument"), note=NOT_ENFORCED),
+    "AWS::Events::Rule": Kind(
+        _rule,
+        served=("Name", "State", "EventBusName", "EventPattern", "ScheduleExpression", "Targets"),
+        note="rules: a failing function is retried after tenths of a second, not after minutes",
+        update=lambda change, world: _rule(change.after, world),
+    ),
+    "AWS::Events::EventBus": Kind(_event_bus, served=("Name",)),
+}

@@ -1,0 +1,235 @@
+"""Translates a SAM template to plain CloudFormation offline, and locates its code on this disk.
+
+The rule: paths in a template are relative to the template's folder. The translator expects code in S3, so it gets
+`s3://local/<logical id>` for a local folder; that key leads back to the folder later. The translator asks boto3 for a
+region, so it runs inside the simulated account. AWS::Include is served among resources.
+"""
+
+import logging
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.translator import translator  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
+
+from stepwire_local.cloudformation.definitions import read_definition
+from stepwire_local.cloudformation.files import signature, unpacked
+from stepwire_local.cloudformation.yaml_texts import read_yaml
+from stepwire_local.errors import TemplateError
+
+_BUCKET = "local"
+_CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A translated template."""
+
+    path: Path
+    body: Mapping[str, Any]
+    folders: Mapping[str, Path]  # of code, by the S3 key in the translated resource
+    definitions: Sequence[Path]  # files of state machines
+    signatures: Mapping[str, str]  # of the code in the folders, by the same key
+    included: Sequence[Path]  # files with further resources
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """Return a top-level section; empty if the template has none."""
+        return self.body.get(name) or {}
+
+
+def load(path: Path, parameters: Mapping[str, str], *, without_code: bool = False) -> Template:
+    """Return a translated template; parts of the translation depend on parameter values.
+
+    Args:
+        path: The template.
+        parameters: Values of parameters.
+        without_code: Accept functions and layers whose code is missing: they are in no folder.
+
+    Raises:
+        TemplateError: the file is missing, not YAML, or not accepted by SAM.
+    """
+    source, included = _complete(path)
+    definitions = [path.parent / uri for uri in _definition_uris(source)]
+    folders = _localise(source, path.parent, without_code=without_code)
+    signatures = {name: signature(folder) for name, folder in folders.items()}
+    return Template(path, _translate(path, source, parameters), folders, definitions, signatures, included)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a template with the resources that it includes, before its translation.
+
+    Raises:
+        TemplateError: a file is missing, not YAML, or no template.
+    """
+    return _complete(path)[0]
+
+
+def declared_parameters(path: Path) -> Mapping[str, Any]:
+    """Return the section Parameters of a template, without translating it.
+
+    Raises:
+        TemplateError: the file is missing, not YAML, or no template.
+    """
+    return _source(path).get("Parameters") or {}
+
+
+def parse(path: Path) -> Any:
+    """Return the content of a YAML file, with intrinsic functions in their long form.
+
+    Raises:
+        TemplateError: the file is missing, unreadable or not YAML.
+    """
+    return _parsed(path, lambda text: pickle.loads(_pickled(text)))  # noqa: S301 - our own
+
+
+def _parsed(path: Path, read: Callable[[str], Any]) -> Any:
+    try:
+        return read(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TemplateError(f"{path} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path} cannot be read: {error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        kind = "JSON" if path.suffix == ".json" else "YAML"
+        raise TemplateError(f"{path} is not {kind}: {' '.join(str(error).split())}") from error
+
+
+@lru_cache(maxsize=32)
+def _pickled(text: str) -> bytes:
+    """Return the content of YAML as pickle: a start reads a template three times, and changes what it has read."""
+    return pickle.dumps(read_yaml(text))
+
+
+def _source(path: Path) -> dict[str, Any]:
+    parsed = parse(path)
+    resources: Any = cast("dict[str, Any]", parsed).get("Resources") if isinstance(parsed, dict) else None
+    if not isinstance(resources, dict) or not resources:
+        raise TemplateError(f"{path} is not a template: it has no Resources.")
+    for name, entry in cast("dict[str, Any]", resources).items():
+        kind: Any = cast("dict[str, Any]", entry).get("Type") if isinstance(entry, dict) else None
+        if name != "Fn::Transform" and not isinstance(kind, str):
+            raise TemplateError(f"{path}: the resource {name} has no Type.")
+    return cast("dict[str, Any]", parsed)
+
+
+def _complete(path: Path) -> tuple[dict[str, Any], list[Path]]:
+    """Return a template with what it includes, and the included files."""
+    source = _source(path)
+    resources: dict[str, Any] = source["Resources"]
+    found = resources.pop("Fn::Transform", None)
+    if found is None:
+        return source, []
+    file = path.parent / _included_location(path, found)
+    more = parse(file)
+    if not isinstance(more, dict):
+        raise TemplateError(f"{file} has no resources to include in {path}.")
+    if twice := sorted(set(resources) & set(cast("dict[str, Any]", more))):
+        raise TemplateError(f"{file}: {', '.join(twice)} is in {path} too.")
+    return {**source, "Resources": resources | more}, [file]
+
+
+def _included_location(path: Path, found: Any) -> str:
+    match found:
+        case {"Name": "AWS::Include", "Parameters": {"Location": str(location)}} if not location.startswith("s3://"):
+            return location
+        case _:
+            raise TemplateError(
+                f"{path}: of Fn::Transform, the local stack serves AWS::Include of one file on this disk."
+            )
+
+
+def _definition_uris(source: Mapping[str, Any]) -> list[str]:
+    found = [entry.get("Properties", {}).get("DefinitionUri") for entry in source["Resources"].values()]
+    return [uri for uri in found if _is_here(uri)]
+
+
+def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict[str, Path]:
+    folders: dict[str, Path] = {}
+    shared: str | None = source.get("Globals", {}).get("Function", {}).get("CodeUri")
+    for name, resource in source["Resources"].items():
+        properties: dict[str, Any] = resource.setdefault("Properties", {})
+        kind = resource.get("Type", "")
+        if kind in _CODE_PROPERTY and _runs_elsewhere(kind, properties, source):
+            _leave_out_code(name, properties)
+        elif kind in _CODE_PROPERTY:
+            try:
+                folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
+            except TemplateError:
+                if not without_code:
+                    raise
+                _leave_out_code(name, properties)
+        if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):
+            _inline_definition(properties, base)
+    return folders
+
+
+def _runs_elsewhere(kind: str, properties: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Return whether the code of a function or a layer is none that this Python could load."""
+    shared: Mapping[str, Any] = source.get("Globals", {}).get("Function", {})
+    uri = properties.get(_CODE_PROPERTY[kind], shared.get("CodeUri"))
+    is_afar = isinstance(uri, Mapping) or str(uri).startswith("s3://") or "InlineCode" in properties
+    if kind == "AWS::Serverless::LayerVersion":
+        return is_afar
+    one = {**shared, **properties}
+    return is_afar or one.get("PackageType") == "Image" or not str(one.get("Runtime", "python")).startswith("python")
+
+
+def _leave_out_code(name: str, properties: dict[str, Any]) -> None:
+    """Let SAM accept a function or a layer whose code is not needed."""
+    if "ContentUri" in properties:
+        properties["ContentUri"] = f"s3://{_BUCKET}/{name}"
+    elif properties.get("PackageType") == "Image":
+        properties["ImageUri"] = f"{name.lower()}:local"
+    elif "InlineCode" not in properties:
+        properties["CodeUri"] = f"s3://{_BUCKET}/{name}"
+
+
+def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None) -> Path:
+    uri = properties.get(code, shared)
+    if not isinstance(uri, str):
+        raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
+    folder = unpacked((base / uri).resolve())
+    if not folder.is_dir():
+        raise TemplateError(f"{name}: {code} {uri} is not a folder.")
+    properties[code] = f"s3://{_BUCKET}/{name}"
+    return folder
+
+
+def _is_here(uri: object) -> bool:
+    return isinstance(uri, str) and not uri.startswith("s3://")
+
+
+def _inline_definition(properties: dict[str, Any], base: Path) -> None:
+    uri = properties.pop("DefinitionUri")
+    properties["Definition"] = _parsed(base / uri, read_definition)
+
+
+class _NoManagedPolicies:
+    """Answers the translator's lookup of unknown managed policies: in AWS, a call to IAM."""
+
+    def load(self) -> dict[str, str]:
+        return {}
+
+
+# It would read and check its templates of policies, which never change, for each template of ours.
+_translator: Any = translator
+_translator.make_policy_template_for_function_plugin = cache(_translator.make_policy_template_for_function_plugin)
+
+# It logs warnings about its own metrics, which are not collected here.
+logging.getLogger("samtranslator").setLevel(logging.ERROR)
+
+
+def _translate(path: Path, source: dict[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+    declared: dict[str, Any] = source.get("Parameters", {})
+    values = {name: given.get(name, entry.get("Default", "")) for name, entry in declared.items()}
+    try:
+        return transform(source, values, cast("Any", _NoManagedPolicies()))
+    except InvalidDocumentException as error:
+        causes = "; ".join(str(cause.message) for cause in error.causes)
+        raise TemplateError(f"{path}: {causes or error.message}") from error

@@ -1,0 +1,229 @@
+"""The console's pages and its JSON API, in front of the API of the stack and on its port.
+
+The rules: it answers `/` and what is below `/console/`; all else goes on to the API untouched. guard.py decides who may
+use it. It never writes: what the page changes, it changes as an MCP client.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+from stepwire_local.console import layout
+from stepwire_local.console.guard import refusal
+from stepwire_local.console.messages import Messages
+from stepwire_local.console.sign_in import Token
+from stepwire_local.console.tasks import Execution, Tasks, course_in, executions_of
+from stepwire_local.gateway.exchanges import Exchange
+from stepwire_local.gateway.http_api import Response
+from stepwire_local.gateway.loopback import is_loopback
+from stepwire_local.gateway.server import Application, Receive, Scope, Send, reply
+from stepwire_local.stack import LocalStack, Watcher
+from stepwire_local.streams.task_changes import TaskChange
+
+logger = logging.getLogger(__name__)
+
+_STATIC: Final = Path(__file__).parent / "static"
+_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_PREFIX: Final = "/console/"
+_API: Final = "/console/api/"
+_FRAME: Final = "frame.html"
+_ALWAYS: Final = (
+    ("cache-control", "no-store"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+)
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# The card's own: inline scripts, an origin of its own, and nothing from the network.
+_FRAME_POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+)
+
+Query = Mapping[str, str]
+
+
+class Watchers:
+    """Several observers of a stack, as one."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._watchers = watchers
+
+    def answered(self, exchange: Exchange) -> None:
+        """Tell each of a request and its response."""
+        for watcher in self._watchers:
+            watcher.answered(exchange)
+
+    def task_changed(self, change: TaskChange) -> None:
+        """Tell each of a change of a task's status."""
+        for watcher in self._watchers:
+            watcher.task_changed(change)
+
+
+class NotFound(Exception):
+    """There is no such thing."""
+
+
+class Console:
+    """The console of a stack; it is an observer of the stack too.
+
+    Args:
+        stack: The stack, running or not yet.
+        sign_in: Returns a token for the endpoint; None where the console has nowhere to sign in.
+    """
+
+    def __init__(self, stack: LocalStack, sign_in: Token | None = None) -> None:
+        self._stack = stack
+        self._sign_in = sign_in
+        self._messages = Messages()
+        self._tasks = Tasks()
+        self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
+
+    @property
+    def url(self) -> str:
+        """Return the page's URL."""
+        return f"{self._stack.base_url}/"
+
+    def answered(self, exchange: Exchange) -> None:
+        """Keep a request and its response."""
+        self._messages.add(exchange)
+
+    def task_changed(self, change: TaskChange) -> None:
+        """Note a change of a task's status."""
+        self._tasks.changed(change)
+
+    def in_front_of(self, api: Application) -> Application:
+        """Return an application that serves the console and leaves all else to the API."""
+
+        async def application(scope: Scope, receive: Receive, send: Send) -> None:
+            path = str(scope.get("path", ""))
+            if scope["type"] != "http" or not (path == "/" or path.startswith(_PREFIX)):
+                await api(scope, receive, send)
+                return
+            # In a thread: it reads the simulated account.
+            await reply(send, await asyncio.to_thread(self._answer, scope))
+
+        return application
+
+    def _answer(self, scope: Scope) -> Response:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        path = str(scope["path"])
+        if path == "/" and scope["method"] == "POST" and "origin" not in headers:
+            return _json(404, _not_here(headers.get("host", "")))
+        if why := refusal(scope["method"], headers, is_page=path == "/"):
+            return _json(403, {"message": why})
+        query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+        try:
+            if path.startswith(_API):
+                return self._data(scope["method"], path.removeprefix(_API), query)
+            return _file("index.html" if path == "/" else path.removeprefix(_PREFIX))
+        except NotFound:
+            return _json(404, {"message": "There is no such page."})
+        except Exception:
+            logger.exception("The console could not answer %s.", path)
+            return _json(500, {"message": "The console failed; its terminal says why."})
+
+    def _data(self, method: str, path: str, query: Query) -> Response:
+        name, _, rest = path.partition("/")
+        served: dict[tuple[str, str], Callable[[str, Query], Any]] = {
+            ("GET", "stack"): lambda _, _asked: self._about(),
+            ("GET", "tasks"): lambda task_id, _: self._task(task_id) if task_id else self._tasks.newest_first(),
+            ("GET", "states"): self._visits,
+            ("GET", "graphs"): lambda digest, _: self._graph(digest),
+            ("GET", "messages"): lambda _, asked: self._wire(asked),
+            ("POST", "token"): lambda _, _asked: {"token": self._sign_in() if self._sign_in else None},
+        }
+        found = served.get((method, name))
+        if found is None:
+            raise NotFound
+        return _json(200, found(unquote(rest), query))
+
+    def _about(self) -> Any:
+        return {"url": self._stack.url, "name": self._stack.name, "signsIn": self._sign_in is not None}
+
+    def _machines(self) -> Sequence[str]:
+        return [arn for one in self._stack.deployments for arn in one.world.state_machines]
+
+    def _task(self, task_id: str) -> Any:
+        executions = executions_of(task_id, self._machines())
+        return {"taskId": task_id, "executions": [self._shown(one) for one in executions]}
+
+    def _shown(self, execution: Execution) -> Any:
+        course = course_in(self._stack.client("stepfunctions"), execution)
+        digest = hashlib.sha256(execution.definition.encode()).hexdigest()[:24]
+        self._definitions[digest] = execution.definition
+        return {
+            "name": execution.name,
+            "arn": execution.arn,
+            "machine": execution.machine,
+            "status": execution.status,
+            "startedAt": execution.started,
+            "stoppedAt": execution.stopped,
+            "error": execution.error,
+            "cause": execution.cause,
+            "graph": digest,
+            "states": course.states(),
+            "taken": sorted(course.taken),
+        }
+
+    def _visits(self, task_id: str, query: Query) -> Any:
+        """Return the visits of a state in an execution of a task."""
+        found = [one for one in executions_of(task_id, self._machines()) if one.name == query.get("execution")]
+        if not found:
+            raise NotFound
+        course = course_in(self._stack.client("stepfunctions"), found[0])
+        definition = json.loads(found[0].definition)
+        state = query.get("state", "")
+        return {"state": state, "definition": _state_in(definition, state), "visits": course.visits_of(state)}
+
+    def _graph(self, digest: str) -> Any:
+        if digest not in self._definitions:
+            raise NotFound
+        return layout.as_json(layout.drawing_of(self._definitions[digest]))
+
+    def _wire(self, query: Query) -> Any:
+        after = int(query["after"]) if query.get("after", "").isdecimal() else 0
+        return [one.for_page() for one in self._messages.after(after, query.get("task"))]
+
+
+def _state_in(definition: Mapping[str, Any], name: str) -> Any:
+    """Return a state of a definition, in whichever branch, without what is inside it."""
+    states = definition.get("States", {})
+    if name in states:
+        inside = ("Branches", "ItemProcessor", "Iterator")
+        return {key: value for key, value in states[name].items() if key not in inside}
+    for state in states.values():
+        for scope in (*state.get("Branches", ()), state.get("ItemProcessor", {}), state.get("Iterator", {})):
+            if (found := _state_in(scope, name)) is not None:
+                return found
+    return None
+
+
+def _file(name: str) -> Response:
+    """Return one of the page's own files; their names are known, so no path leads elsewhere."""
+    if name not in {path.name for path in _STATIC.iterdir()}:
+        raise NotFound
+    path = _STATIC / name
+    policy = ("content-security-policy", _FRAME_POLICY if name == _FRAME else _POLICY)
+    kind = ("content-type", f"{_TYPES[path.suffix]}; charset=utf-8")
+    return Response(200, (kind, policy, *_ALWAYS), path.read_bytes())
+
+
+def _not_here(host: str) -> Any:
+    """Return the answer to an MCP client that was given the console's address."""
+    where = f"http://{host}/mcp" if is_loopback(host) else "at /mcp"
+    message = f"This is the console. The MCP endpoint is {where}."
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+
+
+def _json(status: int, value: Any) -> Response:
+    return Response(status, (("content-type", "application/json"), *_ALWAYS), json.dumps(value).encode())

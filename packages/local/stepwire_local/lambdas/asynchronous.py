@@ -1,0 +1,102 @@
+"""Asynchronous invocations: delivery of events to functions, with retries and dead-letter queues.
+
+The rules are Lambda's and EventBridge's: three attempts, then the function's dead-letter queue; an event for a missing
+function goes to the rule's queue. The delays between attempts are shorter than AWS's one and two minutes.
+"""
+
+import json
+import logging
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+
+from stepwire_local.iam.clients import aws_client
+from stepwire_local.lambdas.functions import Failed, Function, Outcome, Returned, is_registered, registered
+
+logger = logging.getLogger(__name__)
+
+RETRY_DELAYS = (0.1, 0.2)  # seconds
+
+# Events that functions process at the same time; others queue, as in Lambda. Why so few: all share one interpreter, so
+# more would not finish sooner, but time out together.
+CONCURRENCY = 10
+
+_LONGEST_ERROR = 1024  # characters of a message attribute
+
+_places = threading.BoundedSemaphore(CONCURRENCY)
+
+
+_changed = threading.Condition()
+_pending: Counter[str] = Counter()  # invocations under way, by the function's ARN
+
+
+def invoke_later(function: Function, event: str) -> None:
+    """Invoke a function with an event, as JSON text, without waiting."""
+    with _changed:
+        _pending[function.arn] += 1
+    threading.Thread(target=_work, args=(function, event), daemon=True).start()
+
+
+def wait_for(functions: Iterable[Function], *, within: float = 120.0) -> None:
+    """Wait until no asynchronous invocation of these functions is under way.
+
+    Raises:
+        TimeoutError: one takes longer than so many seconds.
+    """
+    arns = [function.arn for function in functions]
+    with _changed:
+        if not _changed.wait_for(lambda: not any(_pending[arn] for arn in arns), within):
+            raise TimeoutError(f"Functions still run after {within} seconds.")
+
+
+def _work(function: Function, event: str) -> None:
+    try:
+        _try_repeatedly(function, event)
+    finally:
+        with _changed:
+            _pending[function.arn] -= 1
+            _changed.notify_all()
+
+
+def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) -> None:
+    """Invoke the target of a rule, without waiting; `dead_letters` is the ARN of the rule's queue."""
+    try:
+        function = registered(arn)
+    except KeyError:
+        logger.warning("The target %s of rule %s does not exist.", arn, rule_arn)
+        bury(dead_letters, event, {"RULE_ARN": rule_arn, "TARGET_ARN": arn, "ERROR_CODE": "RESOURCE_NOT_FOUND"})
+        return
+    invoke_later(function, event)
+
+
+def _try_repeatedly(function: Function, event: str) -> None:
+    outcome = _in_turn(function, event)
+    for delay in RETRY_DELAYS:
+        if isinstance(outcome, Returned):
+            return
+        time.sleep(delay)
+        outcome = _in_turn(function, event)
+    # While a stack stops, its functions fail for that reason, and its queue disappears too.
+    if isinstance(outcome, Failed) and is_registered(function):
+        message = str(json.loads(outcome.payload)["errorMessage"])[:_LONGEST_ERROR]
+        letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
+        bury(function.settings.dead_letters, event, letter)
+
+
+def _in_turn(function: Function, event: str) -> Outcome:
+    with _places:
+        return function.invoke(event)
+
+
+def bury(queue_arn: str | None, letter: str, attributes: dict[str, str]) -> None:
+    """Send an undelivered event to a dead-letter queue; without a queue, log that it is lost."""
+    if queue_arn is None:
+        logger.error("An event is lost for want of a dead-letter queue: %s", attributes)
+        return
+    region, name = queue_arn.split(":")[3], queue_arn.split(":")[5]
+    sqs = aws_client("sqs", region)
+    described = {key: {"DataType": "String", "StringValue": value} for key, value in attributes.items()}
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody=letter, MessageAttributes=described)

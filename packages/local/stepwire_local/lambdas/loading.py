@@ -1,0 +1,84 @@
+"""Loads a handler from its folder, with its own copies of its modules.
+
+The rule: a handler must import the modules beside it at load time, not inside a function. Their plain names are removed
+from `sys.modules` after loading, so that two functions can both have an app.py.
+"""
+
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from stepwire_local.errors import FunctionLoadError
+
+_importing = threading.RLock()
+
+# The modules of handlers, under unique names.
+_handlers: set[str] = set()
+
+
+def load_handler(handler: str, folder: Path, owner: str, own: Sequence[Path] = ()) -> Callable[..., Any]:
+    """Return the handler, e.g. `app.handler`, loaded for an owner with a unique name.
+
+    It gets its own copies of the modules in its folder and in the folders `own`.
+
+    Raises:
+        FunctionLoadError: the handler is missing or cannot be imported.
+    """
+    module_name, _, attribute = handler.rpartition(".")
+    file = folder.joinpath(*module_name.split(".")).with_suffix(".py")
+    if not file.is_file():
+        raise FunctionLoadError(f"{owner}: handler {handler} needs {file}, which does not exist.")
+    try:
+        with _own_modules(folder, own):
+            module = _import(f"{module_name.replace('.', '_')}_of_{owner}", file)
+    except (Exception, SystemExit) as error:
+        raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {error}") from error
+    loaded = getattr(module, attribute, None)
+    if loaded is None:
+        raise FunctionLoadError(f"{owner}: {file} has no {attribute}.")
+    return loaded
+
+
+def _import(name: str, file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is not a Python module")
+    module = importlib.util.module_from_spec(spec)
+    _handlers.add(name)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _own_modules(folder: Path, own: Sequence[Path]) -> Generator[None]:
+    """Import modules of these folders anew under their plain names; remove these names when the block ends."""
+    with _importing:
+        sys.path.insert(0, str(folder))
+        shared = _taken_out(own)
+        before = set(sys.modules)
+        try:
+            yield
+        finally:
+            sys.path.remove(str(folder))
+            for name in _modules_in((folder, *own), set(sys.modules) - before):
+                del sys.modules[name]
+            sys.modules.update(shared)
+
+
+def _taken_out(folders: Sequence[Path]) -> dict[str, ModuleType]:
+    return {name: sys.modules.pop(name) for name in _modules_in(folders, list(sys.modules))} if folders else {}
+
+
+def _modules_in(folders: Sequence[Path], names: Iterable[str]) -> list[str]:
+    """Return those of the names in `sys.modules` that are of modules in these folders."""
+    # Strings, because comparing thousands of Path objects takes a hundred times as long.
+    starts = tuple(f"{folder}{os.sep}" for folder in folders)
+    files = ((name, getattr(sys.modules[name], "__file__", None)) for name in names if name not in _handlers)
+    return [name for name, file in files if file is not None and file.startswith(starts)]

@@ -1,0 +1,118 @@
+"""Event source mappings from a queue: deliver its messages to a function, and delete those that were processed.
+
+The rules are Lambda's: a message of a failed batch becomes visible again, until the queue's redrive policy moves it to
+the dead-letter queue. It does so after a second here, not after the queue's visibility timeout, unless the function has
+hidden the message itself.
+"""
+
+import json
+import logging
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+from moto.sqs.models import sqs_backends
+
+from stepwire_local.iam.clients import aws_client
+from stepwire_local.lambdas.functions import Outcome, Returned
+from stepwire_local.streams.mappings import Target
+
+logger = logging.getLogger(__name__)
+
+_PAUSE: Final = 0.1  # seconds between two looks at the queue
+_RETRY_AFTER: Final = 1  # seconds
+
+
+@dataclass(frozen=True)
+class QueueMappingSettings:
+    """The template's settings of a mapping."""
+
+    queue_arn: str
+    function: Target
+    batch_size: int = 10
+    reports_failures: bool = False
+
+
+class QueueMapping:
+    """Delivers the messages of one queue to one function, in its own thread."""
+
+    def __init__(self, settings: QueueMappingSettings) -> None:
+        self._settings: Final = settings
+        _, _, _, self._region, self._account, self._name = settings.queue_arn.split(":")
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="queue", daemon=True)
+        self._is_delivering = False
+
+    def start(self) -> None:
+        """Start delivering."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop delivering, without waiting for the current batch."""
+        self._stopping.set()
+
+    def has_caught_up(self) -> bool:
+        """Return whether every message that is due has been processed; a delayed one is not."""
+        return not self._is_delivering and not self._due()
+
+    def _due(self) -> bool:
+        queue: Any = sqs_backends[self._account][self._region].queues.get(self._name)
+        return queue is not None and any(one.visible and not one.delayed for one in list(queue._messages))  # noqa: SLF001 - moto shows them nowhere else
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_PAUSE):
+            if not self._due():
+                continue
+            self._is_delivering = True
+            try:
+                self._deliver()
+            except Exception:
+                logger.exception("Messages of %s could not be delivered.", self._settings.queue_arn)
+            finally:
+                self._is_delivering = False
+
+    def _deliver(self) -> None:
+        sqs: Any = aws_client("sqs", self._region)
+        url = sqs.get_queue_url(QueueName=self._name)["QueueUrl"]
+        most = min(self._settings.batch_size, 10)
+        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=most, AttributeNames=["All"]).get("Messages")
+        if not messages:
+            return
+        event = {"Records": [self._record(one) for one in messages]}
+        hidden = self._hidden_until()
+        failed = self._failed(self._settings.function.invoke(json.dumps(event)), messages)
+        hidden_now = self._hidden_until()
+        for one in messages:
+            handle = {"QueueUrl": url, "ReceiptHandle": one["ReceiptHandle"]}
+            if one["MessageId"] in failed:
+                if hidden.get(one["MessageId"]) != hidden_now.get(one["MessageId"]):
+                    continue
+                sqs.change_message_visibility(VisibilityTimeout=_RETRY_AFTER, **handle)
+            else:
+                sqs.delete_message(**handle)
+
+    def _hidden_until(self) -> dict[str, float]:
+        queue: Any = sqs_backends[self._account][self._region].queues[self._name]
+        return {one.id: one.visible_at for one in list(queue._messages)}  # noqa: SLF001 - as above
+
+    def _record(self, message: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "messageId": message["MessageId"],
+            "receiptHandle": message["ReceiptHandle"],
+            "body": message["Body"],
+            "attributes": message.get("Attributes", {}),
+            "messageAttributes": {},
+            "md5OfBody": message["MD5OfBody"],
+            "eventSource": "aws:sqs",
+            "eventSourceARN": self._settings.queue_arn,
+            "awsRegion": self._region,
+        }
+
+    def _failed(self, outcome: Outcome, messages: list[dict[str, Any]]) -> set[str]:
+        """Return the ids of the messages to deliver again."""
+        if not isinstance(outcome, Returned):
+            return {one["MessageId"] for one in messages}
+        if not self._settings.reports_failures:
+            return set()
+        reported: dict[str, Any] = json.loads(outcome.payload) or {}
+        return {one["itemIdentifier"] for one in reported.get("batchItemFailures", ())}

@@ -1,0 +1,112 @@
+"""Show the functions' log of the last run, one line per record: `make logs`.
+
+Exit code 0, or 1 if there is no log file yet.
+"""
+
+import argparse
+import contextlib
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from stepwire_local.lambdas.function_output import FOLDER, files_in
+
+_PAUSE: Final = 0.2  # seconds between two looks at a file that grows
+# Fields of a record that the line already has, or that are the same in every record.
+_KNOWN: Final = frozenset(("level", "location", "message", "timestamp", "service", "exception", "sampling_rate"))
+_STYLES: Final = {"ERROR": "red", "CRITICAL": "red", "WARNING": "yellow"}
+
+
+def main(arguments: Sequence[str] | None = None, *, wait: Callable[[float], None] = time.sleep) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="make logs", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", nargs="?", type=Path, help="one file (default: the newest)")
+    parser.add_argument("--follow", "-f", action="store_true", help="show new lines until Ctrl-C")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the files are (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    path = options.file or next(iter(files_in(options.folder)), None)
+    if path is None or not path.is_file():
+        sys.stderr.write(f"There is no {path or f'log in {options.folder}'}: make demo and make run write one.\n")
+        return 1
+    with contextlib.suppress(KeyboardInterrupt):
+        _show(path, wait if options.follow else None)
+    return 0
+
+
+def _show(path: Path, wait: Callable[[float], None] | None) -> None:
+    console = Console(highlight=False)
+    console.print(f"{path}:", style="dim", markup=False, soft_wrap=True)
+    with path.open(encoding="utf-8") as file:
+        for line in _lines(file, wait):
+            console.print(text_of(line), soft_wrap=True)
+
+
+def _lines(file: TextIO, wait: Callable[[float], None] | None) -> Iterator[str]:
+    """Yield complete lines; at the end of the file call `wait` for more, if given."""
+    part = ""
+    while True:
+        part += file.readline()
+        if part.endswith("\n"):
+            yield part
+            part = ""
+        elif wait is None:
+            if part:
+                yield part
+            return
+        else:
+            wait(_PAUSE)
+
+
+def text_of(line: str) -> Text:
+    """Format a line of a log file for people: time, function, level, message, and the rest as key=value."""
+    try:
+        made = json.loads(line)
+        at = datetime.fromisoformat(made["time"]).astimezone()
+        function = re.sub(r"^local-\d+-", "", made["function"]).removesuffix("Function") or "-"
+        record, text = made.get("record"), str(made.get("text", ""))
+    except (KeyError, TypeError, ValueError):
+        return Text(_printable(line.rstrip("\n")))
+    level = record.get("level", "") if record else _level_of(text)
+    words = (_metric(record) if "_aws" in record else _logged(record)) if record else text
+    style = _STYLES.get(level, "")
+    return Text.assemble((f"{at:%H:%M:%S}", "dim"), f" {function:<15} ", (_printable(words), style))
+
+
+def _level_of(text: str) -> str:
+    return text.partition(" ")[0]
+
+
+def _logged(record: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in record.items() if key not in _KNOWN}
+    words = f"{record.get('level', '')} {record.get('message', '')} {_pairs(rest)}".strip()
+    trace = record.get("exception")
+    return f"{words}\n{trace}" if trace else words
+
+
+def _metric(record: Mapping[str, Any]) -> str:
+    """Format an audit line, or the names and values of other metrics."""
+    metrics = [one["Name"] for kind in record["_aws"]["CloudWatchMetrics"] for one in kind["Metrics"]]
+    if "audit" not in record:
+        return _pairs({name: record.get(name) for name in metrics})
+    words = [record.get(key) for key in ("audit", "tool", "task_id", "outcome") if record.get(key) not in (None, "-")]
+    return " ".join(map(str, words))
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())
+
+
+def _printable(text: str) -> str:
+    return "".join(one if one.isprintable() or one in "\n\t" else "?" for one in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

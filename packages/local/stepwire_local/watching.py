@@ -1,0 +1,50 @@
+"""Takes over changes of templates, manifests, definitions, functions and stubs while the stack serves.
+
+The rules: one line for each change, good or bad; what cannot be served changes nothing, and is tried again when its
+files change again.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from stepwire_local.errors import LocalStackError
+from stepwire_local.stack import LocalStack
+
+
+class Watching:
+    """Compares the files of a running stack with what they were when it last looked.
+
+    Args:
+        stack: The running stack.
+        tell: What receives a line; whether it tells of a fault comes second.
+    """
+
+    def __init__(self, stack: LocalStack, tell: Callable[[str, bool], None]) -> None:
+        self._stack = stack
+        self._tell = tell
+        self._seen_stubs = stack.signature_of_stubs()
+        self._seen = {one.name: one.signature() for one in stack.deployments}
+
+    def look(self) -> None:
+        """Take over what has changed since the last look."""
+        for deployment in self._stack.deployments:
+            signature = deployment.signature()
+            if signature != self._seen[deployment.name]:
+                self._seen[deployment.name] = signature
+                self._take_over(str(deployment.path), partial(self._stack.update, deployment))
+        stubs = self._stack.signature_of_stubs()
+        if stubs != self._seen_stubs:
+            self._seen_stubs = stubs
+            self._take_over("stubs", self._stack.update_stubs)
+            for line in self._stack.coverage.unmatched:
+                self._tell(line, True)  # noqa: FBT003  # the second argument of `tell`
+
+    def _take_over(self, what: str, update: Callable[[], list[str]]) -> None:
+        try:
+            changed = update()
+        except LocalStackError as error:
+            words = " ".join(str(error).split())
+            self._tell(f"{what}: not taken over, the last good one serves: {words}", True)  # noqa: FBT003  # the second argument of `tell`
+            return
+        if changed:
+            self._tell(f"{what}: taken over: {', '.join(changed)}", False)  # noqa: FBT003  # the same
