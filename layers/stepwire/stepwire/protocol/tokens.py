@@ -16,7 +16,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Annotated, Final, TypeAlias
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 from msgspec.structs import astuple
 
 from stepwire.errors import InvalidRequest, InvalidRequestState
@@ -147,18 +147,23 @@ class Continuation(Struct, frozen=True):
     """Whether the call started nothing, because another call began its task."""
 
 
+class _State(Struct, frozen=True):
+    """What a requestState holds: the continuation, what it is valid for, and until when."""
+
+    continuation: Continuation
+    owner: Principal
+    tool: str
+    arguments: str
+    """Digest of the arguments."""
+    until: int
+    """In milliseconds since 1970."""
+
+
 def state_of(continuation: Continuation, subject: Subject, until: datetime, secret: bytes) -> str:
     """Return a continuation as a signed requestState."""
-    payload = {
-        "kind": continuation.kind.value,
-        "task": continuation.task_id,
-        "rounds": continuation.rounds,
-        "told": continuation.progress_sent,
-        "repeated": continuation.is_repeat,
-        "until": round(until.timestamp() * 1000),
-        **_bindings(subject),
-    }
-    return sign(payload, secret)
+    milliseconds = round(until.timestamp() * 1000)
+    state = _State(continuation, subject.owner, subject.tool, _digest_of(subject.arguments), milliseconds)
+    return sign(to_builtins(state), secret)
 
 
 def continuation_of(state: str, subject: Subject, at: datetime, secret: bytes) -> Continuation:
@@ -169,31 +174,23 @@ def continuation_of(state: str, subject: Subject, at: datetime, secret: bytes) -
             another version of this server.
     """
     payload = payload_of(state, secret)
-    if any(payload.get(name) != value for name, value in _bindings(subject).items()):
+    try:
+        held = convert(payload, _State)
+    except ValidationError:
+        raise InvalidRequestState("The requestState cannot be read: call the tool again without it.") from None
+    if (held.owner, held.tool, held.arguments) != (subject.owner, subject.tool, _digest_of(subject.arguments)):
         raise InvalidRequestState(
             "The requestState belongs to another call: repeat the same tool with the same arguments."
         )
-    match payload:
-        case {
-            "kind": "confirm" | "follow" as kind,
-            "task": str(task),
-            "rounds": int(rounds),
-            "until": int(until),
-            "told": int() | float() as progress_sent,
-            "repeated": bool(is_repeat),
-        }:
-            if until <= at.timestamp() * 1000:
-                raise InvalidRequestState("The requestState has expired: call the tool again without it.")
-            return Continuation(Kind(kind), task, rounds, progress_sent, is_repeat)
-        case _:
-            raise InvalidRequestState("The requestState cannot be read: call the tool again without it.")
+    if held.until <= at.timestamp() * 1000:
+        raise InvalidRequestState("The requestState has expired: call the tool again without it.")
+    return held.continuation
 
 
-def _bindings(subject: Subject) -> JsonObject:
+def _digest_of(arguments: JsonObject) -> str:
     # Sorted: a client may order the members of an object differently when it calls again.
-    text = json.dumps(equal_form(subject.arguments), sort_keys=True, separators=(",", ":"))
-    digest = hashlib.blake2b(text.encode(), digest_size=16, person=b"stepwire").hexdigest()
-    return {"owner": subject.owner, "tool": subject.tool, "arguments": digest}
+    text = json.dumps(equal_form(arguments), sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16, person=b"stepwire").hexdigest()
 
 
 # ------------------------------------------------------------------------------------------------ positions on a stream
