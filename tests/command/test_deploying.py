@@ -377,9 +377,12 @@ def test_what_outlives_a_stack_is_named_and_can_be_deleted_later(capsys: pytest.
 
 def test_a_stack_of_something_else_is_neither_changed_nor_deleted() -> None:
     account = FakeAccount()
-    account.standing(is_endpoint=False)
+    stack = account.standing(is_endpoint=False, kept={"Orders": ("AWS::DynamoDB::Table", "orders")})
 
     with pytest.raises(AccountError, match="something else"):
         deployed(account)
-    with pytest.raises(AccountError, match="something else"):
-        destroy(REMOVAL, calls_of(account), Screen(as_json=False))
+    for state in ("CREATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "DELETE_COMPLETE"):
+        stack.status = state
+        with pytest.raises(AccountError, match="something else"):
+            destroy(replace(REMOVAL, with_data=True), calls_of(account), Screen(as_json=False))
+    assert account.deleted == []

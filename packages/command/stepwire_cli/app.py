@@ -47,7 +47,7 @@ Examples:
 
 app = typer.Typer(
     name="stepwire",
-    help="Run tools of MCP servers as tasks: call, watch, answer, cancel.",
+    help="Deploy an endpoint, make tools of state machines, and run tools of any MCP server as tasks.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -109,13 +109,11 @@ def common(  # noqa: PLR0913 - one for each option
     ),
     profile: Annotated[
         str | None,
-        typer.Option(
-            help="The AWS profile, for --auth sigv4, wrap, doctor, task, redrive, restart, replay and set-up."
-        ),
+        typer.Option(help="The AWS profile, for the commands that use an AWS account, and for --auth sigv4."),
     ] = None,
     region: Annotated[
         str | None,
-        typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task, redrive, restart, replay and set-up."),
+        typer.Option(help="The AWS Region, for the commands that use an AWS account, and for --auth sigv4."),
     ] = None,
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,

@@ -1,4 +1,4 @@
-"""`stepwire deploy`, `upgrade`, `status` and `destroy` at a terminal: one question, and what Ctrl-C leaves."""
+"""`stepwire deploy`, `upgrade`, `status` and `destroy` at a terminal: the options, and one question."""
 
 import time
 from collections.abc import Callable, Sequence

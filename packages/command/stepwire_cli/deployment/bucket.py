@@ -1,7 +1,7 @@
 """The bucket from which CloudFormation takes the template and the zip files.
 
 The rule: only a bucket of this account is used, whoever else has made one of that name. An object is named after its
-content, so an upload that ended in the middle is continued, and nothing is uploaded twice.
+content, so what is there already is not uploaded again.
 """
 
 import hashlib

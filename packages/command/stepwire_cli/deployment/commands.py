@@ -92,7 +92,7 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
         raise
     if not agreed:
         planned.drop(stack)
-        screen.say("Nothing was changed.")
+        screen.say(f"{stack.name} was not changed. The files of the release stay in the bucket {bucket.name}.")
         return Exit.FAILED
     return _run(planned, options, calls, screen)
 

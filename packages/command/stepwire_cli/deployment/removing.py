@@ -26,6 +26,9 @@ _HOLDS: Final[Mapping[str, str]] = {
     _POOL: "the users who sign in",
 }
 """What each type of resource that outlives the stack holds."""
+_OF_EVERY_ENDPOINT: Final = "TasksTable"
+_NAMES: Final = frozenset({_OF_EVERY_ENDPOINT, "LargeResults", "UserPool"})
+"""Names, in the template, of what outlives the stack."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,6 @@ def destroy(options: Removal, calls: Calls, screen: Screen) -> int:
         return _destroy_what_is_left(options, calls, screen)
     if stack.standing is Standing.BUSY:
         check_free(stack)
-    if stack.standing is Standing.STANDS and not stack.is_ours:
-        raise AccountError(f"{options.name} is a stack of something else: this command removes endpoints alone")
     kept = _kept(calls, stack)
     _show_plan(stack, kept, options, screen)
     if not options.agree(f"Delete {stack.name}{' and its data' if options.with_data else ''}?"):
@@ -77,7 +78,9 @@ def _destroy_what_is_left(options: Removal, calls: Calls, screen: Screen) -> int
     kept = [] if stack is None else _kept(calls, stack)
     if not kept:
         raise NotThere(f"there is no stack {options.name} in this account and Region")
-    screen.say(f"{options.name} is deleted, and has left data.")
+    screen.say(f"{options.name} is deleted, and has left data:")
+    for one in kept if options.with_data else ():
+        screen.say(f"{one.held}, with {_HOLDS[one.kind]}, is deleted, too.")
     if options.with_data and not options.agree("Delete what is left?"):
         screen.say("Nothing was deleted.")
         return Exit.FAILED
@@ -86,7 +89,15 @@ def _destroy_what_is_left(options: Removal, calls: Calls, screen: Screen) -> int
 
 
 def _kept(calls: Calls, stack: Stack) -> list[_Kept]:
-    return [_Kept(kind, held) for kind, held in resources_of(calls, stack).values() if kind in _HOLDS and held]
+    """Return what outlives an endpoint.
+
+    Raises:
+        AccountError: the stack is none of an endpoint, whatever became of it.
+    """
+    found = resources_of(calls, stack)
+    if not stack.is_ours and found and _OF_EVERY_ENDPOINT not in found:
+        raise AccountError(f"{stack.name} is a stack of something else: this command removes endpoints alone")
+    return [_Kept(kind, held) for name, (kind, held) in found.items() if name in _NAMES and kind in _HOLDS and held]
 
 
 def _finish(kept: Sequence[_Kept], options: Removal, calls: Calls, screen: Screen) -> None:
