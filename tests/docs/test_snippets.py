@@ -60,7 +60,7 @@ UNTESTABLE: Final = {
     ("CONTRIBUTING.md", "text"): "a list of folders",
     ("docs/audit.md", "text"): _INSIGHTS,
     ("docs/clients.md", "text"): "what a person and a host say, and a query of CloudWatch Logs Insights",
-    ("docs/deploying.md", "typescript"): "synthesized once by hand with aws-cdk-lib; an app of CDK takes 100 MB from npm",
+    ("docs/deploying.md", "typescript"): "was synthesized by hand; CDK takes 100 MB from npm",
     ("docs/deploying.md", "hcl"): "needs Terraform, which no registry here has",
     ("docs/deploying.md", "text"): "lines for the policy of a key in an AWS account",
 }
