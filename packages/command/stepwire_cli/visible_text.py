@@ -1,7 +1,7 @@
 """Text of others for people to read: every character is visible, and none changes how the others are displayed.
 
-The rule: the list of characters is a copy of that in `stepwire.visible_text`, so that the commands that call tools import
-nothing of stepwire-kit; a test holds the two together.
+The rule: the list of characters is a copy of that in `stepwire.visible_text`, so that the commands that call tools
+import nothing of stepwire-kit; a test holds the two together.
 """
 
 import json
