@@ -5,7 +5,7 @@ The rules: a default is inserted as it is written, where its object is there and
 (`anyOf`, `if`, ...) only describe. Work and growth are bounded, whatever the arguments are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, cast
 from urllib.parse import unquote
 
@@ -52,7 +52,7 @@ class Defaults:
         Raises:
             TooManyDefaults: the defaults take more than `room` bytes of JSON, or the arguments have too many parts.
         """
-        return as_object(_Filling(room).filled(arguments, self._top))
+        return as_object(_Filling(room).filled(arguments, (self._top,)))
 
     def _place_of(self, schema: JsonObject) -> _Place:
         known = self._places.get(id(schema))
@@ -87,26 +87,27 @@ class _Filling(Struct):
     room: int
     visits: int = MOST_VISITS
 
-    def filled(self, value: Json, place: _Place) -> Json:
-        self.visits -= 1
-        if self.visits < 0:
-            raise TooManyDefaults
-        if isinstance(value, dict):
-            return self._object(cast(JsonObject, value), place)
-        if isinstance(value, list) and (place.items or place.first_items):
-            after = len(place.first_items)
-            filled: list[Json] = [
-                self._all(item, place.first_items.get(number, []) if number < after else place.items)
-                for number, item in enumerate(cast(list[Json], value))
-            ]
-            return filled
-        return cast(Json, value)
+    def filled(self, value: Json, places: Iterable[_Place]) -> Json:
+        """Return a value with the defaults of each of its places."""
+        for place in places:
+            self.visits -= 1
+            if self.visits < 0:
+                raise TooManyDefaults
+            if isinstance(value, dict):
+                value = self._object(cast(JsonObject, value), place)
+            elif isinstance(value, list) and (place.items or place.first_items):
+                after = len(place.first_items)
+                value = [
+                    self.filled(item, place.first_items.get(number, ()) if number < after else place.items)
+                    for number, item in enumerate(cast(list[Json], value))
+                ]
+        return value
 
     def _object(self, value: JsonObject, place: _Place) -> JsonObject:
         members = dict(value)
         known = place.members if len(place.members) < len(value) else value
         for name in [name for name in known if name in value and name in place.members]:
-            members[name] = self._all(value[name], place.members[name])
+            members[name] = self.filled(value[name], place.members[name])
         for name, default in place.defaults.items():
             if name not in members:
                 self.room -= default.size
@@ -114,11 +115,6 @@ class _Filling(Struct):
                     raise TooManyDefaults
                 members[name] = default.value
         return members
-
-    def _all(self, value: Json, places: list[_Place]) -> Json:
-        for place in places:
-            value = self.filled(value, place)
-        return value
 
 
 def default_faults(schema: JsonObject) -> Iterator[str]:

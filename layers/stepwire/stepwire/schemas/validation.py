@@ -76,7 +76,9 @@ def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
         schema: JSON text of the schema; it is also the key under which the compiled form is cached.
         value: a JSON value.
     """
-    return _compiled(schema).violations_of(value)
+    compiled, size = _compiled(schema), size_of(value)
+    fault = compiled.fault_of(value, size)
+    return () if fault is None else compiled.explained(value, size, fault)
 
 
 def violation_of_parts(schema: JsonObject, parts: Sequence[tuple[str, Json]]) -> Violation | None:
@@ -111,7 +113,7 @@ def violation_of_parts(schema: JsonObject, parts: Sequence[tuple[str, Json]]) ->
 
 def conforms(schema: str, value: Json) -> bool:
     """Tell whether a value conforms to a schema."""
-    return _compiled(schema).fault_of(value) is None
+    return _compiled(schema).fault_of(value, size_of(value)) is None
 
 
 def compile_ahead(schema: str) -> None:
@@ -158,21 +160,17 @@ class _Schema:
         """Estimate the cost of the schema's checks."""
         _ = self._deciding
 
-    def fault_of(self, value: Json, size: Size | None = None) -> str | None:
+    def fault_of(self, value: Json, size: Size) -> str | None:
         """Return a short reason why a value does not conform; None if it does."""
-        if self._deciding.seconds(size or size_of(value)) > MOST_SECONDS:
+        if self._deciding.seconds(size) > MOST_SECONDS:
             return "is too large to be checked against the schema in time: send fewer or smaller values"
         try:
             return None if self._validator.is_valid(value) else "does not conform to the schema"
         except ValueError:  # deeper than the validator's 255 levels; values from `json_text.parse` have fewer
             return "must be nested less deeply"
 
-    def violations_of(self, value: Json) -> tuple[Violation, ...]:
-        """Return the violations of a value, as far as listing them is cheap."""
-        size = size_of(value)
-        fault = self.fault_of(value, size)
-        if fault is None:
-            return ()
+    def explained(self, value: Json, size: Size, fault: str) -> tuple[Violation, ...]:
+        """Return the violations of a value that has this fault, as far as listing them is cheap."""
         cost = SchemaWork(self._schema).explaining(size.levels)
         if self._deciding.seconds(size) + cost.seconds(size) > _MOST_ALTOGETHER:
             return (Violation("", fault),)

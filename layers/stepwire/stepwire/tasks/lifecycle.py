@@ -101,10 +101,8 @@ _UNCONFIRMED: Final = "Nobody confirmed the call in time, and nothing was starte
 def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
     """Return the task after the event, and what follows; the same task if nothing changes."""
     task = as_of(task, at)
-    if task.has_ended:  # T10, X30: a terminal status never changes
-        return Advanced(task)
     row = TABLE[type(event)]
-    if not row.targets[state_of(task)]:
+    if not row.targets.get(state_of(task)):  # T10, X30: a terminal status never changes
         return Advanced(task)
     changed = row.act(task, event, at)
     after = changed if isinstance(changed, Advanced) else Advanced(changed)
@@ -409,7 +407,7 @@ class Row(NamedTuple):
 
     act: Callable[[Task, Any, datetime], Task | Advanced]
     targets: Mapping[State, frozenset[State]]
-    """By the state before; without one, the event is ignored in it."""
+    """By the state before; without one, the event is ignored in it. No row has any for a terminal state."""
 
 
 def _row(

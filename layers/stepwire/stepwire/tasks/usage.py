@@ -56,9 +56,10 @@ class Limits(Struct, frozen=True):
 
     def share(self, shard: int) -> "Limits":
         """Return the part of these limits that a shard has; 0 is the first."""
-        if self.shards == 1:
+        shards = self.shards
+        if shards == 1:
             return self
-        each, rest = divmod(self.active, self.shards)
+        each, rest = divmod(self.active, shards)
         active = each + (shard < rest)
         return replace(self, active=active, per_minute=self.per_minute * active / self.active)
 
@@ -170,8 +171,3 @@ def without_task(usage: Usage, limits: Limits, task_id: TaskId, slots: int = 1) 
 def may_reclaim(usage: Usage, at: datetime) -> bool:
     """Tell whether `RECLAIM_PAUSE` has passed since slots were last reclaimed."""
     return usage.reclaimed_at is None or usage.reclaimed_at <= at - RECLAIM_PAUSE
-
-
-def is_idle(usage: Usage, at: datetime) -> bool:
-    """Tell whether no recent creation counts against the caller's rate."""
-    return usage.paced_until is None or usage.paced_until <= at

@@ -29,7 +29,6 @@ from stepwire.tasks.usage import (
     admit,
     admit_anywhere,
     home_of,
-    is_idle,
     pace_after,
 )
 
@@ -186,12 +185,12 @@ def counting(limits: Limits, usage: Usage, at: datetime) -> Counting:
 
     A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
     """
-    now, pace, burst = milliseconds_of(at), limits.pace // MILLISECOND, limits.burst // MILLISECOND
+    now, pace = milliseconds_of(at), limits.pace // MILLISECOND
     values = {":now": {"N": str(now)}, ":expires": {"N": str(seconds_of(at + _RETENTION))}}
-    if is_idle(usage, at):
+    if usage.paced_until is None or usage.paced_until <= at:
         paced, condition = ":next", _IS_IDLE
         values[":next"] = {"N": str(now + pace)}
     else:
         paced, condition = "paced_until + :pace", _IS_IN_PACE
-        values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + burst - pace)}}
+        values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + limits.burst // MILLISECOND - pace)}}
     return Counting(f"SET paced_until = {paced}, expires_at = :expires", condition, values)
