@@ -15,7 +15,7 @@ from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine import waiting
 from stepwire.engine.allowance import PollLimit
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.operations import ToolCall
+from stepwire.engine.calls import ToolCall
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.json_text import Json, JsonObject, write
@@ -209,6 +209,7 @@ class World:
         self.engine = assemble(self.ports, Settings(self.intervals, self.limits, self.waits, EXECUTION_PREFIX))
         self.recorder, self.upkeep = self.engine.recorder, self.engine.upkeep
         self.operations, self.dialogue = self.engine.operations, self.engine.dialogue
+        self.calls = self.engine.calls
         self.express = self.engine.express(
             InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
         )
@@ -230,6 +231,7 @@ class World:
         self.services = Services(
             self.catalog,
             self.operations,
+            self.calls,
             self.dialogue,
             self.patience,
             self._secret,
@@ -273,7 +275,7 @@ class World:
         modes: frozenset[Mode] = BOTH_MODES,
     ) -> Task:
         """Call a tool through the engine; return its running task."""
-        return self.operations.call(ToolCall(owner, tool, arguments, ttl_ms, Origin(modes)))
+        return self.calls.call(ToolCall(owner, tool, arguments, ttl_ms, Origin(modes)))
 
     def ask(
         self,

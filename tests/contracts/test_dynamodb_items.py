@@ -21,7 +21,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.catalog.tools import Caller
-from stepwire.engine.arguments import checked_arguments
+from stepwire.engine.calls import checked_arguments
 from stepwire.json_text import write
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.inputs import InputResponse, Mode

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from stepwire.aws.storage.items import divided, item_of, task_of
 from stepwire.catalog.manifest import LARGEST_SCHEMA
+from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer
-from stepwire.engine.operations import ToolCall
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.messages import LONGEST_ID
 from stepwire.tasks.client_tasks import LONGEST_INTERVAL, MOST_CLIENT_TASKS, ClientTask
@@ -42,7 +42,7 @@ def called(world: World) -> Task:
     )
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
     origin = Origin(BOTH_MODES, "\x01" * LONGEST_ID, "d" * 32)
-    return world.operations.call(ToolCall(ALICE, tool, arguments, LONGEST_TTL // timedelta(milliseconds=1), origin))
+    return world.calls.call(ToolCall(ALICE, tool, arguments, LONGEST_TTL // timedelta(milliseconds=1), origin))
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,7 @@ class Process:
         services = Services(
             site.catalog,
             self.operations,
+            self.engine.calls,
             self.dialogue,
             # A day for a call: repairs take longer than the usual 50 s, and the stream must continue until then.
             Patience(*[site.no_time] * 3, whole_call=timedelta(days=1)),

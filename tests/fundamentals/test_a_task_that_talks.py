@@ -4,7 +4,7 @@ As in the first chapter, `World` is a whole Stepwire over ports in memory: a sta
 it, and waits until it gets its answer.
 """
 
-from stepwire.engine.operations import ToolCall
+from stepwire.engine.calls import ToolCall
 from stepwire.tasks.inputs import Mode, params_of
 from stepwire.tasks.task import Completed, InputRequired, Origin, Progress, Working
 from tests.fake_workflows import Resumption
@@ -134,7 +134,7 @@ def test_11_a_tool_may_ask_for_a_confirmation_before_it_starts() -> None:
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
 
-    task = world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
+    task = world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
     assert world.workflows.starts == []
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
 
@@ -146,7 +146,7 @@ def test_12_nothing_starts_if_the_user_declines() -> None:
     world = World()
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-    task = world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
+    task = world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
 
     after = world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
 

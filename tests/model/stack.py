@@ -128,6 +128,7 @@ class Stack:
         services = Services(
             CATALOG,
             self.operations,
+            engine.calls,
             engine.dialogue,
             Patience(NO_TIME, NO_TIME, NO_TIME),
             lambda: SECRET,

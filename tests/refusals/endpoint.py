@@ -129,8 +129,8 @@ class Endpoint:
     def _services_for(self, body: bytes) -> Services:
         services = self._services
         if AT_THE_LIMIT.encode() in body:
-            admission = replace(services.operations.admission, limits=Limits(active=0))
-            return replace(services, operations=replace(services.operations, admission=admission))
+            admission = replace(services.calls.admission, limits=Limits(active=0))
+            return replace(services, calls=replace(services.calls, admission=admission))
         if POLLED_TOO_OFTEN.encode() in body:
             return replace(services, polls=PollLimit(0.1, self.world.clock))
         return services

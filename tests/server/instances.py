@@ -34,5 +34,5 @@ def another_instance(world: World) -> McpServer:
         troubles=world.troubles,
     )
     # Two counting sources of randomness would create the same ids, so both servers share one.
-    operations = replace(other.operations, randomness=world.operations.randomness)
-    return McpServer(replace(other.services, operations=operations), frozenset({ALLOWED_ORIGIN}), world.faults.append)
+    calls = replace(other.calls, randomness=world.calls.randomness)
+    return McpServer(replace(other.services, calls=calls), frozenset({ALLOWED_ORIGIN}), world.faults.append)

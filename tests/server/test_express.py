@@ -71,7 +71,7 @@ def test_a_caller_with_every_slot_taken_may_still_call(world: World) -> None:
 
 
 def test_a_call_counts_for_the_rate_limit_as_a_task_does(client: Client, world: World) -> None:
-    force_setattr(world.operations.admission, "limits", Limits(per_minute=2))
+    force_setattr(world.calls.admission, "limits", Limits(per_minute=2))
 
     client.call("express")
     client.call("optional", arguments=ARGUMENTS)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.aws.storage.items import TASK_PREFIX, expired_task_of, item_of
 from stepwire.background.expirations import Expirations
-from stepwire.engine.operations import ToolCall
+from stepwire.engine.calls import ToolCall
 from stepwire.errors import StoreBusy
 from stepwire.tasks.outcomes import Aborted
 from stepwire.tasks.task import Origin, Task
@@ -88,7 +88,7 @@ class TestATaskThatExpired:
         world = World()
         assert CONFIRMED.confirmation is not None
         call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-        task = world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
+        task = world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
 
         expirations_of(world).record(gone(world, task))
 

@@ -7,7 +7,7 @@ import pytest
 
 from stepwire.audit import AuditAction
 from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND, MOST_SINGLE_CHECKS, Sweep, Swept
-from stepwire.engine.operations import ToolCall
+from stepwire.engine.calls import ToolCall
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import write
@@ -105,7 +105,7 @@ def test_an_expired_task_is_stopped_and_deleted_before_dynamodb_does_so() -> Non
 def test_an_unconfirmed_task_is_not_checked() -> None:
     world = World()
     assert CONFIRMED.confirmation is not None
-    world.operations.call_after_confirmation(
+    world.calls.call_after_confirmation(
         ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation
     )
     world.clock.time += INTERVAL
@@ -117,7 +117,7 @@ def test_an_execution_that_began_for_one_request_and_was_refused_to_another_is_s
     """Permissions do not change everywhere at once: of two requests that start one execution, one may be denied."""
     world = World()
     assert CONFIRMED.confirmation is not None
-    task = world.operations.call_after_confirmation(
+    task = world.calls.call_after_confirmation(
         ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation
     )
     world.workflows.start(task.execution, "{}")  # by the other request

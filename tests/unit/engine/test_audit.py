@@ -8,8 +8,8 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
+from stepwire.engine.calls import ToolCall
 from stepwire.engine.idempotency import idempotency_key_of
-from stepwire.engine.operations import ToolCall
 from stepwire.errors import StartRefused, TaskAlreadyEnded
 from stepwire.json_text import Json
 from stepwire.tasks.task import Origin, Task
@@ -36,7 +36,7 @@ def unconfirmed(world: World) -> Task:
     """Call a tool that needs a confirmation."""
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-    return world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
+    return world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
 
 
 class TestEntries:
@@ -54,7 +54,7 @@ class TestEntries:
         call = ToolCall(ALICE, OPTIONAL, ARGUMENTS, key=idempotency_key_of("order-7", OPTIONAL, ARGUMENTS))
 
         for _ in range(3):
-            world.operations.begin(call)
+            world.calls.begin(call)
 
         assert actions(world).count(AuditAction.CREATED) == 1
 

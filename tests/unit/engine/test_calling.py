@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from stepwire.catalog.tools import Caller, Tool
-from stepwire.engine.arguments import checked_arguments
+from stepwire.engine.calls import checked_arguments
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import JsonObject, write

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import Tool
+from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer, merged_input
-from stepwire.engine.operations import ToolCall
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import JsonObject, parse, write
 from stepwire.tasks.inputs import Action, InputResponse, params_of
@@ -24,7 +24,7 @@ INPUT = '{"text":"hello","confirmation":{"reason":"tidy up"}}'
 def unconfirmed(world: World, tool: Tool = CONFIRMED, arguments: JsonObject = ARGUMENTS) -> Task:
     """Call a tool that needs a confirmation."""
     assert tool.confirmation is not None
-    return world.operations.call_after_confirmation(
+    return world.calls.call_after_confirmation(
         ToolCall(ALICE, tool, arguments, None, Origin(BOTH_MODES)), tool.confirmation
     )
 

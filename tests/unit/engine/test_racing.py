@@ -11,7 +11,7 @@ from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.background.input_requests import Question
 from stepwire.catalog.tools import Tool
-from stepwire.engine.operations import ToolCall
+from stepwire.engine.calls import ToolCall
 from stepwire.errors import (
     LimitReached,
     StartRefused,
@@ -596,7 +596,7 @@ def test_a_confirmed_race_begins_with_its_confirmation() -> None:
     tool = replace(racing(2, 0, 5), confirmation=CONFIRMED.confirmation)
     assert tool.confirmation is not None
     call = _call(tool)
-    task = world.operations.call_after_confirmation(call, tool.confirmation)
+    task = world.calls.call_after_confirmation(call, tool.confirmation)
     world.clock.advance(minutes=2)
 
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})
@@ -609,7 +609,7 @@ def test_a_confirmed_race_that_cannot_start_ends_with_an_error() -> None:
     world = World()
     tool = replace(racing(), confirmation=CONFIRMED.confirmation)
     assert tool.confirmation is not None
-    task = world.operations.call_after_confirmation(_call(tool), tool.confirmation)
+    task = world.calls.call_after_confirmation(_call(tool), tool.confirmation)
     world.workflows.start_fault = StartRefused("its state machine no longer exists")
 
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.engine.operations import ToolCall
+from stepwire.engine.calls import ToolCall
 from stepwire.errors import LimitReached, StartRefused, StoreBusy, WorkflowNotStarted
 from stepwire.principal import Principal
 from stepwire.tasks.ids import slot_names
@@ -201,7 +201,7 @@ def test_a_confirmed_call_holds_its_slots_while_it_asks() -> None:
     call = ToolCall(ALICE, replace(EACH, confirmation=world.catalog.find("confirmed").confirmation), ARGUMENTS, None)
     assert call.tool.confirmation is not None
 
-    task = world.operations.call_after_confirmation(call, call.tool.confirmation)
+    task = world.calls.call_after_confirmation(call, call.tool.confirmation)
 
     assert taken(world) == 3
     world.operations.cancel(ALICE, task.task_id)

@@ -88,6 +88,7 @@ class McpHandler:
         services = Services(
             catalog=self._catalog(engine.recorder),
             operations=engine.operations,
+            calls=engine.calls,
             express=lambda call, deadline: express().run(call, deadline),
             dialogue=engine.dialogue,
             patience=settings.patience,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from stepwire.audit import Audit, no_audit
 from stepwire.engine.admission import Admission
+from stepwire.engine.calls import Calls
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.idempotency import IdempotentCalls
 from stepwire.engine.operations import Operations
@@ -85,6 +86,7 @@ class Engine(Struct, frozen=True):
     limiter: WaitLimiter
     """Limits waits for tasks."""
     operations: Operations
+    calls: Calls
     dialogue: Dialogue
 
     @property
@@ -103,7 +105,7 @@ class Engine(Struct, frozen=True):
         from stepwire.engine.express import ExpressCalls  # noqa: PLC0415 - most requests run none
 
         limiter = self.limiter_of(EXPRESS, self.settings.waits.of_express())
-        return ExpressCalls(self.operations, rate, workflows, limiter, patience)
+        return ExpressCalls(self.calls, rate, workflows, limiter, patience)
 
 
 def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
@@ -115,17 +117,17 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
     limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.randomness, report)
     admission = Admission(recorder, settings.limits)
-    operations = Operations(
+    waiting = Waiting(recorder, upkeep, limiter, report)
+    operations = Operations(recorder, ports.workflows, upkeep, ports.sign, report, waiting)
+    calls = Calls(
         recorder,
-        ports.workflows,
         ports.randomness,
         upkeep,
         admission,
         IdempotentCalls(recorder, upkeep),
-        ports.sign,
+        operations,
         report,
-        Waiting(recorder, upkeep, limiter, report),
         settings.execution_prefix,
     )
     dialogue = Dialogue(recorder, upkeep, report)
-    return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, dialogue)
+    return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, calls, dialogue)

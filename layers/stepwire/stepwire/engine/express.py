@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.admission import limit_reached
-from stepwire.engine.operations import Operations, ToolCall
+from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.ports import CallRate, SyncWorkflows
 from stepwire.engine.recorder import outcome_of
 from stepwire.engine.waiting import WaitLimiter
@@ -41,7 +41,7 @@ _STOPPED: Final = "The workflow was stopped before its end."
 class ExpressCalls(Struct, frozen=True):
     """Runs tools whose state machine is of type EXPRESS."""
 
-    operations: Operations
+    calls: Calls
     rate: CallRate
     workflows: SyncWorkflows
     limiter: WaitLimiter
@@ -58,11 +58,11 @@ class ExpressCalls(Struct, frozen=True):
             WorkflowNotStarted: nothing was started.
         """
         self._check(call, deadline)
-        owner, now = call.owner, self.operations.recorder.clock.now()
+        owner, now = call.owner, self.calls.recorder.clock.now()
         try:
-            self.rate.count(owner, self.operations.admission.limits, now)
+            self.rate.count(owner, self.calls.admission.limits, now)
         except NotAdmitted as refused:
-            raise limit_reached(refused.refusal, self.operations.admission.limits) from None
+            raise limit_reached(refused.refusal, self.calls.admission.limits) from None
         held = self.limiter.acquire(owner, now + self.patience, now)
         if held is None:
             raise LimitReached(
@@ -71,7 +71,7 @@ class ExpressCalls(Struct, frozen=True):
                 _RETRY,
             )
         try:
-            return self._result_of(self.operations.draft(call), call.trace_header)
+            return self._result_of(self.calls.draft(call), call.trace_header)
         finally:
             self.limiter.release(held)
 
@@ -88,7 +88,7 @@ class ExpressCalls(Struct, frozen=True):
             raise WorkflowNotStarted(
                 f"The tool {name} needs a server that waits for results; its operator sets WaitSeconds to 1 or more."
             )
-        if deadline is not None and deadline - self.operations.recorder.clock.now() < self.patience + TIME_TO_END:
+        if deadline is not None and deadline - self.calls.recorder.clock.now() < self.patience + TIME_TO_END:
             raise WorkflowNotStarted("Too little time was left for the workflow, and nothing was started: call again.")
 
     def _result_of(self, task: Task, trace_header: str | None) -> ToolResult | TaskError:
@@ -97,29 +97,29 @@ class ExpressCalls(Struct, frozen=True):
             event = self._event_of(task, trace_header)
         except StartRefused as refusal:
             if isinstance(refusal, AtQuota):
-                self.operations.report(refusal)
+                self.calls.report(refusal)
             raise WorkflowNotStarted(
                 f"The workflow of {task.work.tool} could not be started: {refusal.reason}"
             ) from None
         status = Completed(tool_error(_STOPPED)) if isinstance(event, WorkStopped) else event.status
         self._audit(task, status)
-        self.operations.recorder.note_shaping(task, event)
+        self.calls.recorder.note_shaping(task, event)
         if isinstance(status, Failed):
             return status.error
         assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
-        return with_presigned_links(status.result, result_location_of(task), self.operations.sign)
+        return with_presigned_links(status.result, result_location_of(task), self.calls.operations.sign)
 
     def _event_of(self, task: Task, trace_header: str | None) -> WorkEnded:
         try:
-            input_text = self.operations.recorder.store.parts.terms_of(task).input
+            input_text = self.calls.recorder.store.parts.terms_of(task).input
             end = self.workflows.run(task.execution, input_text, trace_header)
         except StartUnclear as error:
             if not isinstance(error, NoEndInTime):
-                self.operations.report(error)
+                self.calls.report(error)
             return WorkCompleted(tool_error(self._unclear()))
         if isinstance(end, Succeeded) and end.output is None:
             return WorkCompleted(tool_error(_NO_OUTPUT))
-        return self.operations.recorder.event_of_end(task, end)
+        return self.calls.recorder.event_of_end(task, end)
 
     def _unclear(self) -> str:
         return (
@@ -128,7 +128,7 @@ class ExpressCalls(Struct, frozen=True):
         )
 
     def _audit(self, task: Task, status: Status) -> None:
-        recorder, work = self.operations.recorder, task.work
+        recorder, work = self.calls.recorder, task.work
         took = recorder.clock.now() - task.created_at
         recorder.audit(AuditEntry(AuditAction.CREATED, task.owner, work.tool, task.task_id, "working"))
         recorder.audit(

@@ -101,7 +101,7 @@ class _Filling(Struct):
                     self.filled(item, place.first_items.get(number, ()) if number < after else place.items)
                     for number, item in enumerate(cast(list[Json], value))
                 ]
-        return value
+        return cast(Json, value)
 
     def _object(self, value: JsonObject, place: _Place) -> JsonObject:
         members = dict(value)

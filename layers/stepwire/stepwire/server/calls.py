@@ -11,9 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.engine.arguments import checked_arguments, given_in
+from stepwire.engine.calls import ToolCall, checked_arguments, given_in
 from stepwire.engine.idempotency import Begun, idempotency_key_of
-from stepwire.engine.operations import ToolCall
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, text_in, trace_header_of
@@ -74,7 +73,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     request = ToolRequest(services, call, tool)
     era.check(request)
     way = way_of(request, era.plain(request))
-    checked = checked_arguments(tool, sent, services.operations.admission.limits.argument_bytes, call.caller)
+    checked = checked_arguments(tool, sent, services.calls.admission.limits.argument_bytes, call.caller)
     if checked.faults:
         words = rejection(tool.name, checked.faults)
         return written(call, tool_error(words)) if way.refuse is None else way.refuse(words)
@@ -113,11 +112,11 @@ def _new_call(request: ToolRequest, complete: JsonObject, way: Way) -> ToolCall:
 
 def _begun(services: Services, new: ToolCall, way: Way) -> Reply:
     """Begin a task, once however often the call is sent, and answer; or ask for the confirmation that it needs."""
-    operations, confirmation = services.operations, new.tool.confirmation
+    calls, confirmation = services.calls, new.tool.confirmation
     if confirmation is None:
-        begun: Begun | Reply = operations.begin(new)
+        begun: Begun | Reply = calls.begin(new)
     elif way.confirm is None:
-        begun = operations.begin(new, confirmation)
+        begun = calls.begin(new, confirmation)
     else:
         begun = way.confirm(new, confirmation)
     return way.answer(begun) if isinstance(begun, Begun) else begun

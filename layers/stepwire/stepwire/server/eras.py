@@ -104,7 +104,7 @@ def initialize(services: Services, call: Call) -> SessionOpened:
     # Decided once, for the whole session: which responses the client resumes.
     decide = services.resuming.decide if version == LEGACY_WITH_TASKS else services.resuming.decide_older
     resumes = decide(client_info_of(call.params, call.headers.user_agent), resume_parameter(call.query))
-    random = services.operations.randomness(RANDOM_BYTES)
+    random = services.calls.randomness(RANDOM_BYTES)
     return SessionOpened(result, session_id_of(version, call.params, random, resumes))
 
 

@@ -14,10 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import Confirmation
-from stepwire.engine.arguments import room_for_arguments
+from stepwire.engine.calls import ToolCall, confirmation_request, room_for_arguments
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.engine.idempotency import Begun
-from stepwire.engine.operations import ToolCall, confirmation_request
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import notification_text, progress_token_of, result_text
@@ -81,7 +80,7 @@ class Rounds(Struct, frozen=True, dict=True):
         M46: a missing or wrong answer makes the question be asked again; an answer counts only with its requestState.
         """
         if self.so_far is None:
-            known = self.services.operations.task_of_key(new)
+            known = self.services.calls.task_of_key(new)
             return self._ask(new, confirmation) if known is None else Begun(known, is_repeat=True)
         if confirmation.key not in self.call.input_responses:
             return self._ask(new, confirmation)
@@ -95,9 +94,9 @@ class Rounds(Struct, frozen=True, dict=True):
         text = merged_input(write(new.arguments), confirmation.input_key, answer, room)
         if isinstance(text, WrongAnswer):
             return self._ask(new, confirmation, text)
-        confirmed, operations = replace(new, arguments=as_object(load_json(text))), self.services.operations
+        confirmed = replace(new, arguments=as_object(load_json(text)))
         # M46: repeating the confirmation repeats the call, and returns the same task.
-        return operations.begin(confirmed, task_id=TaskId(self.so_far.task_id))
+        return self.services.calls.begin(confirmed, task_id=TaskId(self.so_far.task_id))
 
     def question(self, task: Task) -> Reply:
         """Put the open questions of a task to a client that called one of Stepwire's own tools."""
@@ -117,7 +116,7 @@ class Rounds(Struct, frozen=True, dict=True):
         question = replace(confirmation_request(confirmation, new.arguments), refusal=refusal)
         until = self.services.now() + min(LONGEST_CONFIRMATION, new.tool.ttl)
         # The id is dated at the end of the confirmation: an old id without a task would pass for a call that crashed.
-        continuation = Continuation(Kind.CONFIRM, self.services.operations.new_task_id(until))
+        continuation = Continuation(Kind.CONFIRM, self.services.calls.new_task_id(until))
         return self._input_required(continuation, until, modern_requests((question,), self.call.modes))
 
     def _task_of(self, so_far: Continuation) -> Task:
