@@ -5,7 +5,6 @@ Exit code 0 after a requested stop; 2, with a one-line reason, if a template can
 
 import argparse
 import json
-import logging
 import os
 import signal
 import sys
@@ -29,7 +28,7 @@ from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.sam_local import write_env_vars
 from stepwire_local.stubs.scripts import LIMIT
 from stepwire_local.terminal.leaving import leave
-from stepwire_local.terminal.screen import Screen, Warnings
+from stepwire_local.terminal.screen import Screen, warnings_on
 from stepwire_local.watching import Watching
 
 _TEMPLATES = ("template.yaml",)
@@ -94,8 +93,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
     )
     console = WebConsole(stack, issuer.token if issuer else None)
     stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
-    with kept_in(options.logs, "run") as output:
-        logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
+    with kept_in(options.logs, "run") as output, warnings_on(screen, output):
         with issuer.server if issuer else nullcontext(), stack:
             written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
             if options.services:

@@ -9,6 +9,8 @@ import dataclasses
 import json
 import logging
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,6 +24,8 @@ from stepwire_local.streams.task_changes import TaskChange
 _TOOLS: Final = 10_000  # tasks whose tool is remembered
 _STYLES: Final = {"completed": "green", "input_required": "yellow", "failed": "red", "completed_with_error": "red"}
 _NO_STYLE: Final = ""
+_OWN: Final = "stepwire_local"
+"""The name of the local stack's loggers, and the beginning of it."""
 
 
 class Screen:
@@ -123,6 +127,24 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 2]}.."
 
 
+@contextmanager
+def warnings_on(screen: Screen, output: FunctionOutput) -> Generator[None]:
+    """Show the warnings of the local stack, and write all warnings to the log file.
+
+    The local stack's own logger has a handler of its own: Powertools, in a function, silences the root's handlers for
+    every logger whose name contains the name of the function's service.
+    """
+    own = logging.getLogger(_OWN)
+    logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
+    own.addHandler(handler := Warnings(screen, output))
+    own.propagate = False
+    try:
+        yield
+    finally:
+        own.propagate = True
+        own.removeHandler(handler)
+
+
 class Warnings(logging.Handler):
     """Shows warnings of the local stack, and writes all warnings to the log file."""
 
@@ -136,7 +158,7 @@ class Warnings(logging.Handler):
         """Handle a record. Like every logging handler, raise nothing to the code that logs."""
         try:
             self._output.add(self.format(record))
-            if record.name.startswith("stepwire_local."):
+            if record.name.startswith(f"{_OWN}."):
                 self._screen.warned(record)
         except Exception:  # noqa: BLE001 - what `logging` asks of handlers
             self.handleError(record)
