@@ -93,26 +93,28 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
     )
     console = WebConsole(stack, issuer.token if issuer else None)
     stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
-    with kept_in(options.logs, "run") as output, warnings_on(screen, output):
-        with issuer.server if issuer else nullcontext(), stack:
-            written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
-            if options.services:
-                write_env_vars(stack, options.env_vars)
-            words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
-            notes = [
-                *_section("Written:", list(map(str, written))),
-                *told(stack),
-                *not_served(stack, few=not options.verbose),
-            ]
-            where = f"Logs of the functions: {output.path} (make logs shows them)"
-            text = "\n".join([words, "", *notes, where, ""])
-            shown = {} if options.services else {"console": console.url}
-            screen.welcome(
-                text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack)
-            )
-            watching = Watching(stack, screen.noted)
-            while not stopping.wait(_LOOK_SECONDS):
-                watching.look()
+    with (
+        kept_in(options.logs, "run") as output,
+        warnings_on(screen, output),
+        issuer.server if issuer else nullcontext(),
+        stack,
+    ):
+        written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
+        if options.services:
+            write_env_vars(stack, options.env_vars)
+        words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
+        notes = [
+            *_section("Written:", list(map(str, written))),
+            *told(stack),
+            *not_served(stack, few=not options.verbose),
+        ]
+        where = f"Logs of the functions: {output.path} (make logs shows them)"
+        text = "\n".join([words, "", *notes, where, ""])
+        shown = {} if options.services else {"console": console.url}
+        screen.welcome(text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack))
+        watching = Watching(stack, screen.noted)
+        while not stopping.wait(_LOOK_SECONDS):
+            watching.look()
 
 
 @dataclass(frozen=True)
