@@ -19,7 +19,8 @@ from tests.command.aws import CREDENTIALS, Aws, aws_at
 from tests.refusals.endpoint import Endpoint, serving
 from tests.waiting import HANG_GUARD
 
-FOLDER = Path(__file__).parents[2] / "packages/command"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "packages/command"
 
 
 @dataclass
@@ -181,7 +182,7 @@ class Held:
 
 def begun_wrap(url: str, folder: Path) -> subprocess.Popen[str]:
     """Run `stepwire wrap --apply` in an account."""
-    paths = os.pathsep.join((str(FOLDER), str(FOLDER.parent / "layers" / "stepwire")))
+    paths = os.pathsep.join(str(ROOT / one) for one in ("packages/client", "packages/command", "layers/stepwire"))
     environment = {**os.environ, **CREDENTIALS, "AWS_ENDPOINT_URL": url, "PYTHONPATH": paths}
     words = [sys.executable, "-m", "stepwire_cli", "wrap", *ARNS, "--apply", "--endpoint", "live"]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL

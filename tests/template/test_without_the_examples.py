@@ -29,7 +29,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(copy: Path, *command: str) -> str:
     """Run a command in the copy; return what it says."""
-    variables = {**os.environ, "PYTHONPATH": f"{copy}/command:{copy}/layers/stepwire", "SAM_CLI_TELEMETRY": "0"}
+    folders = ("packages/client", "packages/command", "packages/local", "layers/stepwire")
+    paths = os.pathsep.join(f"{copy}/{folder}" for folder in folders)
+    variables = {**os.environ, "PYTHONPATH": paths, "SAM_CLI_TELEMETRY": "0"}
     ended = subprocess.run(
         command, cwd=copy, env=variables, capture_output=True, text=True, timeout=10 * HANG_GUARD, check=False
     )

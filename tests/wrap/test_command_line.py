@@ -66,7 +66,9 @@ def variables_for(stack: LocalStack, folder: Path) -> dict[str, str]:
         "AWS_REGION": "us-east-1",
         "AWS_CONFIG_FILE": str(folder / "none"),
         "AWS_EC2_METADATA_DISABLED": "true",
-        "PYTHONPATH": os.pathsep.join((str(ROOT / "packages/command"), str(ROOT / "layers" / "stepwire"))),
+        "PYTHONPATH": os.pathsep.join(
+            str(ROOT / one) for one in ("packages/client", "packages/command", "layers/stepwire")
+        ),
     }
 
 

@@ -61,7 +61,7 @@ class Outside:
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     file = tmp_path_factory.mktemp("sam") / "new" / "env.json"
     templates = ["--template", "template.yaml", "--template", "tests/adopter/template.yaml"]
-    command = [sys.executable, "-m", "local", *templates, "--services", "--port", "0", "--env-vars", str(file)]
+    command = [sys.executable, "-m", "stepwire_local", *templates, "--services", "--port", "0", "--env-vars", str(file)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
         port = int(served.stdout.readline().split("127.0.0.1:")[1].split()[0])
