@@ -45,9 +45,9 @@ class CountedWorld(World):
     """A stack that counts its calls to DynamoDB."""
 
     def __init__(self) -> None:
-        self.calls = list[CountedCall]()
+        self.counted = list[CountedCall]()
         """The calls to AWS since it was last cleared."""
-        table, client = new_table(), counted_dynamodb_client(self.calls)
+        table, client = new_table(), counted_dynamodb_client(self.counted)
         store: Any = task_store(Table(table, lambda: client))
         wait_slots: Any = DynamoDbWaitSlots(Table(table, lambda: client))
         super().__init__(
@@ -58,7 +58,7 @@ class CountedWorld(World):
             store=store,
             wait_slots=wait_slots,
         )
-        self.workflows.on_start = lambda: self.calls.append(CountedCall("StartExecution", "task"))
+        self.workflows.on_start = lambda: self.counted.append(CountedCall("StartExecution", "task"))
 
     def _secret(self) -> bytes:
         return SECRET
@@ -228,7 +228,7 @@ class Stack:
         if self._neighbour:
             self._neighbour.world.clock.time = self.world.clock.time
             self._neighbour.take_turn()
-        self.world.calls.clear()
+        self.world.counted.clear()
         answer = act()
         assert answer.body.get("error", {}).get("code") in {None, NOT_READY}, answer.body
-        return Taken(name, self._stopwatch.seconds, tuple(self.world.calls))
+        return Taken(name, self._stopwatch.seconds, tuple(self.world.counted))
