@@ -29,9 +29,9 @@ from stepwire.errors import (
 )
 from stepwire.json_text import write
 from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.ids import TaskId, TaskKey, slot_names
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
-from stepwire.tasks.usage import Limits, Usage, admit, admit_anywhere, home_of, may_reclaim, without_task
+from stepwire.tasks.usage import Limits, Usage, admit, admit_anywhere, home_of, may_reclaim
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 LARGE: Final = 1_000  # characters of terms or of a result that are kept beside the task
@@ -188,7 +188,10 @@ class InMemoryTaskStore:
         self.calls.append("unreserve")
         self._check_available()
         usage = self._shards_of(key.owner).get(shard, Usage())
-        self._put_usage(key.owner, shard, without_task(usage, limits.share(shard), key.task_id, slots))
+        if key.task_id in usage.active and usage.paced_until is not None:
+            active = usage.active - slot_names(key.task_id, slots)
+            paced_until = usage.paced_until - limits.share(shard).pace
+            self._put_usage(key.owner, shard, replace(usage, active=active, paced_until=paced_until))
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.calls.append("load_many")

@@ -13,9 +13,9 @@ from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine import waiting
-from stepwire.engine.allowance import PollLimit
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.calls import ToolCall
+from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.json_text import Json, JsonObject, write

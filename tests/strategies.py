@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER, Json, write
 from stepwire.principal import Principal
-from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
     ClientTaskClosed,
@@ -34,6 +33,7 @@ from stepwire.tasks.inputs import (
     Answer,
     Asked,
     Callback,
+    ClientTask,
     Elicitation,
     FormElicitation,
     InputRequest,

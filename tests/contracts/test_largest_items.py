@@ -18,9 +18,8 @@ from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.messages import LONGEST_ID
-from stepwire.tasks.client_tasks import LONGEST_INTERVAL, MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import ClientTaskNoted
-from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
+from stepwire.tasks.inputs import LARGEST_CONTENT, LONGEST_INTERVAL, MOST_CLIENT_TASKS, MOST_QUESTIONS, ClientTask
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
 from tests.tables import size_of

@@ -36,8 +36,8 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionStatu
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
-from stepwire.engine.allowance import PollLimit
 from stepwire.engine.assembly import Ports, Settings, assemble
+from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer

@@ -134,7 +134,7 @@ def test_11_a_tool_may_ask_for_a_confirmation_before_it_starts() -> None:
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
 
-    task = world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
+    task = world.calls.begin(call, CONFIRMED.confirmation).task
     assert world.workflows.starts == []
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
 
@@ -146,7 +146,7 @@ def test_12_nothing_starts_if_the_user_declines() -> None:
     world = World()
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-    task = world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
+    task = world.calls.begin(call, CONFIRMED.confirmation).task
 
     after = world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
 

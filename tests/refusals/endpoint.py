@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport, Tool
-from stepwire.engine.allowance import PollLimit
+from stepwire.engine.operations import PollLimit
 from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, StoreBusy, WorkflowError
 from stepwire.json_text import load_json, write
 from stepwire.principal import Caller

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from stepwire.engine.upkeep import NOT_SUPPORTED
-from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS
+from stepwire.tasks.inputs import MOST_CLIENT_TASKS
 from tests.kits import SAMPLED, World
 from tests.server.answers import Json
 from tests.server.client_tasks import ACCEPT, ANSWERS, ITS_TASK, KINDS, UNKNOWN, Host, asked, deferred, ended, told

@@ -91,7 +91,7 @@ def test_a_call_takes_a_wait_slot(world: World) -> None:
 
 
 def test_callers_who_wait_for_tasks_take_no_slot_of_a_call(world: World) -> None:
-    waits, until = world.operations.waiting.limiter, world.clock.now() + timedelta(seconds=20)
+    waits, until = world.operations.limiter, world.clock.now() + timedelta(seconds=20)
     held = [waits.acquire(owner, until, world.clock.now()) for owner in (ALICE, ALICE, ALICE, BOB, BOB)]
     carol = principal_of(("jwt", "https://issuer.example", "carol"), "a stack")
 

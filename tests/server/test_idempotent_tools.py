@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from stepwire.engine.idempotency import idempotency_key_of
+from stepwire.engine.calls import idempotency_key_of
 from stepwire.json_text import write
 from tests.kits import BOB, OUTPUT, RESUMING, World
 from tests.server.answers import Answer, Json

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.errors import ObjectsUnavailable
 from stepwire.json_text import write
-from stepwire.tasks.objects import LARGEST_OBJECT
+from stepwire.tasks.outcomes import LARGEST_OBJECT
 from tests.kits import BOB, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient

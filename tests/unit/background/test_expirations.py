@@ -88,7 +88,7 @@ class TestATaskThatExpired:
         world = World()
         assert CONFIRMED.confirmation is not None
         call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-        task = world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
+        task = world.calls.begin(call, CONFIRMED.confirmation).task
 
         expirations_of(world).record(gone(world, task))
 

@@ -105,9 +105,7 @@ def test_an_expired_task_is_stopped_and_deleted_before_dynamodb_does_so() -> Non
 def test_an_unconfirmed_task_is_not_checked() -> None:
     world = World()
     assert CONFIRMED.confirmation is not None
-    world.calls.call_after_confirmation(
-        ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation
-    )
+    world.calls.begin(ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation)
     world.clock.time += INTERVAL
 
     assert sweep_of(world).run().checked == 0
@@ -117,9 +115,9 @@ def test_an_execution_that_began_for_one_request_and_was_refused_to_another_is_s
     """Permissions do not change everywhere at once: of two requests that start one execution, one may be denied."""
     world = World()
     assert CONFIRMED.confirmation is not None
-    task = world.calls.call_after_confirmation(
+    task = world.calls.begin(
         ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation
-    )
+    ).task
     world.workflows.start(task.execution, "{}")  # by the other request
     world.workflows.start_fault = StartRefused("this server may not start its state machine")
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})

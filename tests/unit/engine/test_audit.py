@@ -8,8 +8,7 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
-from stepwire.engine.calls import ToolCall
-from stepwire.engine.idempotency import idempotency_key_of
+from stepwire.engine.calls import ToolCall, idempotency_key_of
 from stepwire.errors import StartRefused, TaskAlreadyEnded
 from stepwire.json_text import Json
 from stepwire.tasks.task import Origin, Task
@@ -36,7 +35,7 @@ def unconfirmed(world: World) -> Task:
     """Call a tool that needs a confirmation."""
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-    return world.calls.call_after_confirmation(call, CONFIRMED.confirmation)
+    return world.calls.begin(call, CONFIRMED.confirmation).task
 
 
 class TestEntries:

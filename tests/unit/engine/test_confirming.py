@@ -24,9 +24,7 @@ INPUT = '{"text":"hello","confirmation":{"reason":"tidy up"}}'
 def unconfirmed(world: World, tool: Tool = CONFIRMED, arguments: JsonObject = ARGUMENTS) -> Task:
     """Call a tool that needs a confirmation."""
     assert tool.confirmation is not None
-    return world.calls.call_after_confirmation(
-        ToolCall(ALICE, tool, arguments, None, Origin(BOTH_MODES)), tool.confirmation
-    )
+    return world.calls.begin(ToolCall(ALICE, tool, arguments, None, Origin(BOTH_MODES)), tool.confirmation).task
 
 
 def respond(world: World, task: Task, answer: Any) -> Task:

@@ -13,8 +13,15 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.engine.follow_ups import FollowUp
 from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, WorkflowsUnavailable
 from stepwire.rendering import link_meta, status_message
-from stepwire.tasks.objects import result_location_of
-from stepwire.tasks.outcomes import ExecutionFailed, ExecutionState, Missing, Running, Succeeded, TimedOut
+from stepwire.tasks.outcomes import (
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+    result_location_of,
+)
 from stepwire.tasks.runs import Attempt, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
 from stepwire.tasks.usage import Limits

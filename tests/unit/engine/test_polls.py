@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwire.engine.allowance import MOST_REMEMBERED, PollLimit
+from stepwire.engine.operations import MOST_REMEMBERED, PollLimit
 from stepwire.errors import TooManyPolls
 from tests.fakes import FixedClock
 from tests.kits import ALICE, BOB

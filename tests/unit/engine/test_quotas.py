@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.invocations import log_fault
 from stepwire.catalog.tools import Tool
-from stepwire.engine.allowance import Allowance
-from stepwire.engine.upkeep import Intervals
+from stepwire.engine.upkeep import Allowance, Intervals
 from stepwire.errors import (
     KeyDenied,
     LargeResultsDenied,

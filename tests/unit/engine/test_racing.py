@@ -596,7 +596,7 @@ def test_a_confirmed_race_begins_with_its_confirmation() -> None:
     tool = replace(racing(2, 0, 5), confirmation=CONFIRMED.confirmation)
     assert tool.confirmation is not None
     call = _call(tool)
-    task = world.calls.call_after_confirmation(call, tool.confirmation)
+    task = world.calls.begin(call, tool.confirmation).task
     world.clock.advance(minutes=2)
 
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})
@@ -609,7 +609,7 @@ def test_a_confirmed_race_that_cannot_start_ends_with_an_error() -> None:
     world = World()
     tool = replace(racing(), confirmation=CONFIRMED.confirmation)
     assert tool.confirmation is not None
-    task = world.calls.call_after_confirmation(_call(tool), tool.confirmation)
+    task = world.calls.begin(_call(tool), tool.confirmation).task
     world.workflows.start_fault = StartRefused("its state machine no longer exists")
 
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})

@@ -201,7 +201,7 @@ def test_a_confirmed_call_holds_its_slots_while_it_asks() -> None:
     call = ToolCall(ALICE, replace(EACH, confirmation=world.catalog.find("confirmed").confirmation), ARGUMENTS, None)
     assert call.tool.confirmation is not None
 
-    task = world.calls.call_after_confirmation(call, call.tool.confirmation)
+    task = world.calls.begin(call, call.tool.confirmation).task
 
     assert taken(world) == 3
     world.operations.cancel(ALICE, task.task_id)

@@ -148,7 +148,7 @@ def held(world: World, count: int, owner: str = ALICE) -> None:
     """Take wait slots of a caller, as this many waiting requests would, for a minute."""
     for _ in range(count):
         until = world.clock.now() + timedelta(minutes=1)
-        assert world.operations.waiting.limiter.acquire(owner, until, world.clock.now()) is not None  # pyright: ignore[reportArgumentType] - any name is a principal here
+        assert world.operations.limiter.acquire(owner, until, world.clock.now()) is not None  # pyright: ignore[reportArgumentType] - any name is a principal here
 
 
 def test_a_caller_gets_a_limited_number_of_slots() -> None:

@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepwire.tasks.client_tasks import LONGEST_INTERVAL, ClientTask, Standing, client_task_of, standing_of
 from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
-from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest
+from stepwire.tasks.inputs import (
+    LONGEST_INTERVAL,
+    Callback,
+    ClientTask,
+    ClientTaskState,
+    FormElicitation,
+    InputRequest,
+    client_task_of,
+    client_task_state_of,
+)
 from stepwire.tasks.task import InputRequired, Inputs, Task
 from tests.kits import World
 from tests.unit.tasks.advancing import advanced
@@ -48,7 +56,7 @@ def test_a_new_task_may_have_any_status(status: str, *, expected: bool) -> None:
 @pytest.mark.parametrize("status", ["", "WORKING", "done", None, 7, True, ["working"], {"working": 1}])
 def test_an_unknown_status_is_ignored(status: Any) -> None:
     assert created(status=status) is None
-    assert standing_of(MADE, {"taskId": "a-task", "status": status}) is Standing.LOST
+    assert client_task_state_of(MADE, {"taskId": "a-task", "status": status}) is ClientTaskState.LOST
 
 
 @pytest.mark.parametrize("task_id", ["", "a b", "a\n", "ü", "x" * 129, "\x00", None, 7, ["a"], {"a": 1}])
@@ -92,27 +100,27 @@ def test_a_poll_interval_is_limited(given: Any, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        ({"taskId": "a-task", "status": "working"}, Standing.GOES_ON),
-        ({"taskId": "a-task", "status": "input_required"}, Standing.GOES_ON),
-        ({"taskId": "a-task", "status": "completed"}, Standing.HAS_RESULT),
-        ({"taskId": "a-task", "status": "failed"}, Standing.HAS_RESULT),
-        ({"taskId": "a-task", "status": "cancelled"}, Standing.CANCELLED),
-        ({"taskId": "another", "status": "completed"}, Standing.LOST),
-        ({"status": "completed"}, Standing.LOST),
-        ({"task": {"taskId": "a-task", "status": "completed"}}, Standing.LOST),
-        ({}, Standing.LOST),
-        (None, Standing.LOST),
+        ({"taskId": "a-task", "status": "working"}, ClientTaskState.GOES_ON),
+        ({"taskId": "a-task", "status": "input_required"}, ClientTaskState.GOES_ON),
+        ({"taskId": "a-task", "status": "completed"}, ClientTaskState.HAS_RESULT),
+        ({"taskId": "a-task", "status": "failed"}, ClientTaskState.HAS_RESULT),
+        ({"taskId": "a-task", "status": "cancelled"}, ClientTaskState.CANCELLED),
+        ({"taskId": "another", "status": "completed"}, ClientTaskState.LOST),
+        ({"status": "completed"}, ClientTaskState.LOST),
+        ({"task": {"taskId": "a-task", "status": "completed"}}, ClientTaskState.LOST),
+        ({}, ClientTaskState.LOST),
+        (None, ClientTaskState.LOST),
     ],
 )
-def test_the_status_is_that_of_the_client(result: Any, expected: Standing) -> None:
-    assert standing_of(MADE, result) is expected
+def test_the_status_is_that_of_the_client(result: Any, expected: ClientTaskState) -> None:
+    assert client_task_state_of(MADE, result) is expected
 
 
 @given(json_values)
 def test_any_json_is_parsed_without_another_error(value: Any) -> None:
     for result in (value, {"task": value}, {"task": {"taskId": "a", "status": value, "pollInterval": value}}):
         assert isinstance(client_task_of(1, "a session", result), ClientTask | None)
-        assert isinstance(standing_of(MADE, result), Standing)
+        assert isinstance(client_task_state_of(MADE, result), ClientTaskState)
 
 
 def asking(*numbers: int) -> Task:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS
 from stepwire.tasks.events import (
     ClientTaskClosed,
     ClientTaskNoted,
@@ -23,6 +22,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
+from stepwire.tasks.inputs import MOST_CLIENT_TASKS
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,

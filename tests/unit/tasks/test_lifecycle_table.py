@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
     ClientTaskClosed,
@@ -30,7 +29,15 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import Action, Callback, FormElicitation, InputRequest, InputResponse, WorkflowInput
+from stepwire.tasks.inputs import (
+    Action,
+    Callback,
+    ClientTask,
+    FormElicitation,
+    InputRequest,
+    InputResponse,
+    WorkflowInput,
+)
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
 from stepwire.tasks.runs import ONCE, Attempt, Retry, Run, RunEnd, RunState
 from stepwire.tasks.task import Cancelled, Completed, InputRequired, Progress, Task, TaskError, Terms, ToolResult

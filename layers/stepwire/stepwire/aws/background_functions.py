@@ -29,9 +29,9 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionStatu
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
-from stepwire.engine.allowance import Allowance
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.follow_ups import Means
+from stepwire.engine.upkeep import Allowance
 from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, WorkflowsUnavailable
 from stepwire.principal import Principal
 from stepwire.rendering import modern_status

@@ -20,8 +20,8 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.aws.throttling import is_weather
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
-from stepwire.engine.allowance import PollLimit
 from stepwire.engine.assembly import Engine, Settings, assemble
+from stepwire.engine.operations import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn
 from stepwire.server.mcp_server import McpServer, refusal

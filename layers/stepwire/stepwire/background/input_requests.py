@@ -24,7 +24,7 @@ from stepwire.tasks.inputs import (
     KEY_PATTERN,
     MOST_QUESTIONS,
     Asked,
-    Asking,
+    AskingState,
     Callback,
     InputRequest,
     InvalidQuestion,
@@ -154,13 +154,13 @@ def _checked(question: Question) -> Asked:
     return asked_of(question.given)
 
 
-def _asking_of(question: Question, at: datetime) -> Asking:
+def _asking_of(question: Question, at: datetime) -> AskingState:
     """Return what is asked: the same for each retry of a state."""
     entered = question.state_entered if isinstance(question.state_entered, str) else None
     entered = entered if entered and entered.isascii() else None
     execution = question.execution
     text = write([execution.state_machine_arn, execution.name, question.key, question.given, entered])
-    return Asking(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), at, has_entry=entered is not None)
+    return AskingState(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), at, has_entry=entered is not None)
 
 
 def _timeout(question: Question) -> timedelta | None:

@@ -14,8 +14,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from stepwire.background.expirations import Expirations
-from stepwire.engine.allowance import Allowance
 from stepwire.engine.assembly import Engine, Ports
+from stepwire.engine.upkeep import Allowance
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of

@@ -43,7 +43,7 @@ from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults, resolved
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
-from stepwire.tasks.objects import PRINCIPAL, TASK_ID
+from stepwire.tasks.outcomes import PRINCIPAL, TASK_ID
 from stepwire.tasks.task import LONGEST_TTL, Causes
 
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})

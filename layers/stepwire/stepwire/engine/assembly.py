@@ -1,7 +1,7 @@
 """The assembly: builds the engine over its ports, in each function as in tests.
 
 Nothing else builds a recorder, an upkeep or operations. An engine is built once per function instance, because its
-allowances (`engine.allowance`) count the calls of the instance.
+allowances (`engine.upkeep`) count the calls of the instance.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,6 @@ from stepwire.audit import Audit, no_audit
 from stepwire.engine.admission import Admission
 from stepwire.engine.calls import Calls
 from stepwire.engine.dialogue import Dialogue
-from stepwire.engine.idempotency import IdempotentCalls
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
     CallRate,
@@ -30,8 +29,8 @@ from stepwire.engine.ports import (
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.engine.waiting import EXPRESS, Waiting, WaitLimiter, WaitLimits
-from stepwire.tasks.objects import ReadObject, Sign
+from stepwire.engine.waiting import EXPRESS, WaitLimiter, WaitLimits
+from stepwire.tasks.outcomes import ReadObject, Sign
 from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
@@ -117,17 +116,7 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
     limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.randomness, report)
     admission = Admission(recorder, settings.limits)
-    waiting = Waiting(recorder, upkeep, limiter, report)
-    operations = Operations(recorder, ports.workflows, upkeep, ports.sign, report, waiting)
-    calls = Calls(
-        recorder,
-        ports.randomness,
-        upkeep,
-        admission,
-        IdempotentCalls(recorder, upkeep),
-        operations,
-        report,
-        settings.execution_prefix,
-    )
+    operations = Operations(recorder, ports.workflows, upkeep, ports.sign, report, limiter)
+    calls = Calls(recorder, ports.randomness, upkeep, admission, operations, report, settings.execution_prefix)
     dialogue = Dialogue(recorder, upkeep, report)
     return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, calls, dialogue)

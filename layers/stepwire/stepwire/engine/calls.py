@@ -1,10 +1,20 @@
-"""Calls of tools become tasks: complete and check the arguments, reserve slots, write the task, start its workflow.
+"""Calls of tools become tasks: check the arguments, claim the key, reserve slots, write the task, start its workflow.
 
 The order is write, start, answer: a task is durable before the client gets its handle. If a request dies in between,
-the next reader repairs the task, because starting the same execution is idempotent. A call that may be a retry goes
-through `IdempotentCalls`, so that it makes one task.
+the next reader repairs the task, because starting the same execution is idempotent.
+
+However often a call is retried, it makes one task, by its idempotency key or by a known task id. First it claims its
+key for a task id, with a conditional write. Concurrent retries find the claim and use the same id. Reserving a slot,
+writing the task and starting the execution are idempotent per id, so retries use no second slot, and the first of them
+creates the task for all. If a claim has no task and is so old that no request can still be creating it, the next call
+replaces the claim.
+
+The key is the caller's, or the tool's manifest makes it of arguments (decision 25). A key of the tool also ends with
+its window, compared by time because DynamoDB deletes late, and when its task ends without success.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,14 +24,21 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Caller, Confirmation, Tool
-from stepwire.engine.admission import Admission
-from stepwire.engine.idempotency import Begun, IdempotentCalls
+from stepwire.engine.admission import LONGEST_REQUEST, Admission
 from stepwire.engine.operations import Operations
-from stepwire.engine.ports import IdempotencyKey, Randomness
+from stepwire.engine.ports import IdempotencyKey, KeyClaim, Randomness
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
-from stepwire.errors import StartRefused, TaskExists, WorkflowNotStarted
-from stepwire.json_text import JsonObject, write
+from stepwire.errors import (
+    IdempotencyKeyReused,
+    InternalError,
+    LimitReached,
+    StartRefused,
+    TaskExists,
+    UnknownTask,
+    WorkflowNotStarted,
+)
+from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.principal import Claims, Principal
 from stepwire.schemas.defaults import TooManyDefaults
 from stepwire.schemas.validation import Violation, violations_of
@@ -31,10 +48,12 @@ from stepwire.tasks.runs import ONCE, begun
 from stepwire.tasks.task import (
     LARGEST_INPUT,
     LONGEST_TTL,
+    Cancelled,
+    Completed,
+    Failed,
     InputRequired,
     Inputs,
     Origin,
-    Status,
     Task,
     Terms,
     Work,
@@ -45,6 +64,9 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _SLOW_START: Final = timedelta(seconds=1)  # long enough that the caller may have cancelled meanwhile
 # A key must outlive its task, whose ttl a confirmation or the retention of its result may extend.
 _KEY_RETENTION_MARGIN: Final = LONGEST_TTL + timedelta(days=1)
+_MOST_TRIES: Final = 5  # to claim a key
+_CALLERS: Final = b"stepwire"  # two kinds of digests, so that no key of a caller equals one of a tool
+_TOOLS: Final = b"stepwire tool"
 _SOME_ID: Final = "0" * ID_LENGTH
 _IS_OURS: Final = "is set by the server: leave it out"
 
@@ -69,6 +91,14 @@ class ToolCall(Struct, frozen=True):
     """Whether a card shows the task, so that the names of the states it passes are recorded."""
 
 
+class Begun(Struct, frozen=True):
+    """The task of a call."""
+
+    task: Task
+    is_repeat: bool = False
+    """Whether another call created the task, so that this one started nothing."""
+
+
 class Calls(Struct, frozen=True):
     """Makes the tasks of calls, on top of the ports."""
 
@@ -76,20 +106,41 @@ class Calls(Struct, frozen=True):
     randomness: Randomness
     upkeep: Upkeep
     admission: Admission
-    idempotent_calls: IdempotentCalls
     operations: Operations
-    """Cancels a task whose caller cancelled the request before it arrived."""
+    """Reads a task that exists, and cancels one whose caller cancelled the request before it arrived."""
     report: Callable[[Exception], None]
     """Receives faults that do not keep the caller from getting an answer."""
     execution_prefix: str
     """Start of the names of this endpoint's executions."""
 
-    def call(self, call: ToolCall, task_id: TaskId | None = None) -> Task:
-        """Create a task, start its workflow, and return the task.
+    def begin(self, call: ToolCall, confirmation: Confirmation | None = None, task_id: TaskId | None = None) -> Begun:
+        """Return the task of a call, created once however often the call is sent, also concurrently.
+
+        Args:
+            call: the tool call; its idempotency key identifies it.
+            confirmation: what the user must confirm before the work starts; None: it starts at once.
+            task_id: the task's id, if it is known already, so that the task may exist.
+
+        Raises:
+            IdempotencyKeyReused: the key belongs to another call.
+            LimitReached, WorkflowNotStarted: as `call`; no task was created.
+        """
+        existing = None if task_id is None else self._existing_task(call.owner, task_id)
+        if existing is not None:
+            return Begun(existing, is_repeat=True)
+        if call.key is not None:
+            return self._begin_with_key(call, call.key, confirmation, task_id)
+        if task_id is None:
+            return Begun(self.call(call, None, confirmation))
+        return self._begin_once(call, task_id, confirmation)
+
+    def call(self, call: ToolCall, task_id: TaskId | None = None, confirmation: Confirmation | None = None) -> Task:
+        """Create a task, start its workflow unless the user must confirm the call first, and return the task.
 
         Args:
             call: the tool call.
             task_id: the task's id, if it is known already; None: a new one.
+            confirmation: what the user must confirm before the work starts; None: it starts at once.
 
         Raises:
             LimitReached: the caller is at a limit.
@@ -99,7 +150,16 @@ class Calls(Struct, frozen=True):
         now = self.recorder.clock.now()
         task_id = task_id or self.new_task_id(now)
         terms = self._terms(call, task_id)
-        task = self._create(self._new_task(call, task_id, terms, Working(), now))
+        new = self._new_task(call, task_id, terms, now)
+        if confirmation is not None:
+            question = replace(
+                confirmation_request(confirmation, call.arguments), expires_at=now + LONGEST_CONFIRMATION
+            )
+            inputs = Inputs(asked=1, used_keys=(question.key,))
+            asking = self._create(replace(new, status=InputRequired((question,)), inputs=inputs))
+            self.recorder.note(AuditAction.CREATED, asking)
+            return asking
+        task = self._create(new)
         if task.has_ended:
             return task
         began = self.recorder.clock.now()
@@ -114,56 +174,11 @@ class Calls(Struct, frozen=True):
         self.recorder.note(AuditAction.CREATED, task)
         # Only if it took time, because it costs a read.
         if self.recorder.clock.now() - began > _SLOW_START or len(task.runs) > 1:
-            return self._stop_if_ended_meanwhile(task)
+            try:
+                return self.upkeep.runs.stop_if_ended(task, task.due_runs(self.recorder.clock.now()))
+            except Exception as fault:  # noqa: BLE001 - the caller must get the handle; the sweep repeats the check
+                self.report(fault)
         return task
-
-    def _stop_if_ended_meanwhile(self, task: Task) -> Task:
-        """Return the current task after its start; if it has ended meanwhile, stop its executions."""
-        try:
-            return self.upkeep.runs.stop_if_ended(task, task.due_runs(self.recorder.clock.now()))
-        except Exception as fault:  # noqa: BLE001 - the caller must get the handle; the sweep repeats the check
-            self.report(fault)
-            return task
-
-    def call_after_confirmation(
-        self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None
-    ) -> Task:
-        """Create and return a task whose workflow starts when the user has confirmed the call."""
-        now = self.recorder.clock.now()
-        task_id = task_id or self.new_task_id(now)
-        question = replace(confirmation_request(confirmation, call.arguments), expires_at=now + LONGEST_CONFIRMATION)
-        task = self._new_task(call, task_id, self._terms(call, task_id), InputRequired((question,)), now)
-        asking = self._create(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))))
-        self.recorder.note(AuditAction.CREATED, asking)
-        return asking
-
-    def begin(self, call: ToolCall, confirmation: Confirmation | None = None, task_id: TaskId | None = None) -> Begun:
-        """Return the task of a call, created once however often the call is sent, also concurrently.
-
-        Args:
-            call: the tool call; its idempotency key identifies it.
-            confirmation: what the user must confirm before the work starts; None: it starts at once.
-            task_id: the task's id, if it is known already, so that the task may exist.
-
-        Raises:
-            IdempotencyKeyReused: the key belongs to another call.
-        """
-
-        def begin(known: TaskId | None) -> Task:
-            if confirmation is None:
-                return self.call(call, known)
-            return self.call_after_confirmation(call, confirmation, known)
-
-        existing = None if task_id is None else self.idempotent_calls.existing_task(call.owner, task_id)
-        if existing is not None:
-            return Begun(existing, is_repeat=True)
-        if call.key is not None:
-            now = self.recorder.clock.now()
-            until, new_id = now + self._key_retention(call, call.key), task_id or self.new_task_id(now)
-            return self.idempotent_calls.begin_keyed(call.owner, call.key, new_id, until, begin)
-        if task_id is None:
-            return Begun(begin(None))
-        return self.idempotent_calls.begin(call.owner, task_id, begin)
 
     def task_of_key(self, call: ToolCall) -> Task | None:
         """Return the task of the call's idempotency key; None if there is no key, no task yet, or the key has ended.
@@ -171,7 +186,12 @@ class Calls(Struct, frozen=True):
         Raises:
             IdempotencyKeyReused: the key belongs to another call.
         """
-        return None if call.key is None else self.idempotent_calls.task_of_key(call.owner, call.key)
+        key = call.key
+        claim = None if key is None else self.recorder.store.load_key_claim(call.owner, key.digest)
+        if key is None or claim is None:
+            return None
+        task = self._task_of_claim(call.owner, key, claim)
+        return None if task is None or _is_free_after(key, task) else task
 
     def new_task_id(self, created_at: datetime) -> TaskId:
         """Return a new task id with this time of creation."""
@@ -181,12 +201,75 @@ class Calls(Struct, frozen=True):
         """Return a task for a call, with an id of its own, that is nowhere stored."""
         now = self.recorder.clock.now()
         task_id = self.new_task_id(now)
-        return self._new_task(call, task_id, self._terms(call, task_id), Working(), now)
+        return self._new_task(call, task_id, self._terms(call, task_id), now)
 
-    def _key_retention(self, call: ToolCall, key: IdempotencyKey) -> timedelta:
-        if key.window is not None:
-            return key.window
-        return _granted_ttl(call.tool, call.ttl_ms, self.admission.limits.ttl) + _KEY_RETENTION_MARGIN
+    def _existing_task(self, owner: Principal, task_id: TaskId) -> Task | None:
+        """Return the task with this id, secured against being taken back; None if there is none."""
+        try:
+            task = self.operations.get(owner, task_id)
+        except UnknownTask:
+            return None
+        if task.version > 1:
+            return task
+        # The call that created it may still take it back, but not after another save; or it died before the start.
+        secured = self.upkeep.secured(task)
+        return secured if secured.version > 1 else self._existing_task(owner, task_id)
+
+    def _begin_once(self, call: ToolCall, task_id: TaskId, confirmation: Confirmation | None) -> Begun:
+        """Create the task with this id, or return it if a concurrent retry creates it.
+
+        Raises:
+            LimitReached: there is no such task, and the owner is at a limit.
+        """
+        try:
+            return Begun(self.call(call, task_id, confirmation))
+        except (TaskExists, LimitReached) as refusal:
+            existing = self._existing_task(call.owner, task_id)
+            if existing is not None:
+                return Begun(existing, is_repeat=True)
+            if isinstance(refusal, LimitReached):
+                raise
+            raise InternalError("Another request is processing this call at the moment. Send it again.") from None
+
+    def _begin_with_key(
+        self, call: ToolCall, key: IdempotencyKey, confirmation: Confirmation | None, task_id: TaskId | None
+    ) -> Begun:
+        now, abandoned = self.recorder.clock.now(), None
+        task_id = task_id or self.new_task_id(now)
+        granted = _granted_ttl(call.tool, call.ttl_ms, self.admission.limits.ttl)
+        until = now + (granted + _KEY_RETENTION_MARGIN if key.window is None else key.window)
+        for _ in range(_MOST_TRIES):
+            claim = KeyClaim(task_id, key.call_digest, self.recorder.clock.now(), until)
+            other = self.recorder.store.claim_key(call.owner, key.digest, claim, abandoned)
+            if other is None:
+                return self._begin_once(call, task_id, confirmation)
+            existing = self._task_of_claim(call.owner, key, other)
+            if existing is not None and not _is_free_after(key, existing):
+                return Begun(existing, is_repeat=True)
+            if existing is None and self._age(other) <= LONGEST_REQUEST:
+                return self._begin_once(call, other.task_id, confirmation)
+            if existing is None and not self._is_abandoned(other):
+                break
+            abandoned = other.task_id
+        raise InternalError("Another request has begun this call and may still process it. Retry in half a minute.")
+
+    def _task_of_claim(self, owner: Principal, key: IdempotencyKey, claim: KeyClaim) -> Task | None:
+        if key.window is not None and self._age(claim) > key.window:
+            return None  # such a claim is also abandoned: no window is shorter than a minute
+        is_same = claim.call_digest == key.call_digest
+        existing = self._existing_task(owner, claim.task_id) if is_same or self._is_abandoned(claim) else None
+        if not is_same and (existing is not None or not self._is_abandoned(claim)):
+            raise IdempotencyKeyReused(
+                "The idempotency key was used for another tool or with other arguments: use another key."
+            )
+        return existing
+
+    def _is_abandoned(self, claim: KeyClaim) -> bool:
+        """Tell whether no request can still be creating the task of a claim: not its own, nor a retry with its id."""
+        return self._age(claim) > 2 * LONGEST_REQUEST
+
+    def _age(self, claim: KeyClaim) -> timedelta:
+        return self.recorder.clock.now() - claim.claimed_at
 
     def _create(self, task: Task) -> Task:
         """Reserve slots, then write the task. If the write fails, they are reclaimed when the owner is at the limit.
@@ -214,7 +297,7 @@ class Calls(Struct, frozen=True):
         whole = tool.additions.workflow_input(call.arguments, caller, task_id, tool.name)
         return Terms(write(whole), tool.output_schema, tool.output_shape)
 
-    def _new_task(self, call: ToolCall, task_id: TaskId, terms: Terms, status: Status, now: datetime) -> Task:
+    def _new_task(self, call: ToolCall, task_id: TaskId, terms: Terms, now: datetime) -> Task:
         tool, plan = call.tool, call.tool.plan
         return Task(
             owner=call.owner,
@@ -228,7 +311,7 @@ class Calls(Struct, frozen=True):
                 tool.result_prefix,
                 tool.causes,
             ),
-            status=status,
+            status=Working(),
             created_at=now,
             last_updated_at=now,
             ttl=_granted_ttl(tool, call.ttl_ms, self.admission.limits.ttl),
@@ -314,3 +397,42 @@ def room_for_arguments(tool: Tool, caller: Caller) -> int:
 
 def _refused(sent: JsonObject, why: str) -> CheckedArguments:
     return CheckedArguments(sent, (Violation("", why),))
+
+
+def idempotency_key_of(
+    given: str | None, tool: Tool, sent: JsonObject, complete: JsonObject | None = None
+) -> IdempotencyKey | None:
+    """Return the idempotency key of a call: the caller's own if given, else the one that the tool makes, else None.
+
+    Args:
+        given: the key that the caller sent.
+        tool: the tool that is called.
+        sent: the arguments as the caller sent them: the caller's own key stands for exactly these.
+        complete: the arguments with all defaults, of which the tool makes its key; None: those that were sent.
+    """
+    if given is not None:
+        return IdempotencyKey(_digest(given, _CALLERS), _digest(_text_of(tool, sent), _CALLERS))
+    if tool.idempotency is None:
+        return None
+    arguments = sent if complete is None else complete
+    digest = _digest(_text_of(tool, {name: arguments[name] for name in tool.idempotency.arguments}), _TOOLS)
+    return IdempotencyKey(digest, digest, tool.idempotency.window)
+
+
+def _text_of(tool: Tool, arguments: JsonObject) -> str:
+    return json.dumps([tool.name, equal_form(arguments)], sort_keys=True)
+
+
+def _digest(text: str, kind: bytes) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16, person=kind).hexdigest()
+
+
+def _is_free_after(key: IdempotencyKey, task: Task) -> bool:
+    """Tell whether a key may begin another task after this one: a tool's key may, if this one ended without success."""
+    match task.status:
+        case Failed() | Cancelled():
+            return key.window is not None
+        case Completed(result):
+            return key.window is not None and result.is_error
+        case Working() | InputRequired():
+            return False

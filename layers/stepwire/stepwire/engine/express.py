@@ -26,8 +26,7 @@ from stepwire.errors import (
     WorkflowNotStarted,
 )
 from stepwire.tasks.events import WorkCompleted, WorkEnded, WorkStopped
-from stepwire.tasks.objects import result_location_of, with_presigned_links
-from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.outcomes import Succeeded, result_location_of, with_presigned_links
 from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult, tool_error
 
 TIME_TO_END: Final = timedelta(seconds=2)

@@ -1,25 +1,29 @@
 """The operations of a caller on tasks that are there, independent of a protocol era: read, watch, cancel and list them.
 
 `get` and `watch` do the upkeep of the task that they read (`upkeep`). How a call becomes a task is in `calls`.
+A function instance limits the polls of each caller in its memory, without any AWS call. A caller may reach a multiple
+of that limit, because instances do not know of each other; its purpose is to stop clients that poll in a tight loop.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
-from stepwire.engine.ports import TaskPage, Workflows
+from stepwire.engine.ports import Clock, TaskPage, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
-from stepwire.engine.waiting import Waiting
+from stepwire.engine.waiting import TIME_TO_ANSWER, WaitLimiter
 from stepwire.errors import (
     InternalError,
     StopRefused,
     TaskAlreadyEnded,
+    TooManyPolls,
     UnknownTask,
     WorkflowNotStopped,
     WorkflowsThrottled,
@@ -27,9 +31,15 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject, as_object, write
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
-from stepwire.tasks.ids import TaskId
-from stepwire.tasks.objects import Sign, result_location_of, with_presigned_links
-from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable
+from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.outcomes import (
+    ExecutionState,
+    Sign,
+    Succeeded,
+    Unreadable,
+    result_location_of,
+    with_presigned_links,
+)
 from stepwire.tasks.runs import Pending, result_meta
 from stepwire.tasks.task import (
     Cancelled,
@@ -48,6 +58,42 @@ from stepwire.tasks.task import (
 PAGE_SIZE: Final = 50
 _RETRY_PAUSES: Final = (0.3, 1.0)  # seconds; between attempts to fetch a result
 
+_FIRST_PAUSE: Final = 0.1  # seconds; between reads of a task that is watched
+_LONGEST_PAUSE: Final = 1.0
+MOST_REMEMBERED: Final = 10_000  # tasks; the least recently polled is dropped first
+_NO_TASK: Final = ""
+_BURST: Final = 2.0  # seconds' worth of polls allowed ahead of the sustained rate
+
+
+class PollLimit(Struct, frozen=True):
+    """A limit of polls per second, caller and task, with a burst of two seconds' worth.
+
+    Only well-formed task ids are counted one by one, all others together, so memory is bounded.
+    """
+
+    per_second: float
+    clock: Clock
+    _paced_until: OrderedDict[tuple[Principal, str], float] = field(
+        default_factory=OrderedDict[tuple[Principal, str], float]
+    )
+
+    def check(self, owner: Principal, task_id: object) -> None:
+        """Count a poll, or refuse it.
+
+        Raises:
+            TooManyPolls: the caller polls the task too fast.
+        """
+        if self.per_second <= 0:
+            return
+        now, key = self.clock.now().timestamp(), (owner, task_id_of(task_id) or _NO_TASK)
+        paced_until = max(self._paced_until.get(key, now), now) + 1 / self.per_second
+        if paced_until > now + _BURST:
+            raise TooManyPolls(paced_until - now - _BURST)
+        self._paced_until[key] = paced_until
+        self._paced_until.move_to_end(key)
+        if len(self._paced_until) > MOST_REMEMBERED:
+            self._paced_until.popitem(last=False)
+
 
 class Operations(Struct, frozen=True):
     """The operations, on top of the ports."""
@@ -58,7 +104,8 @@ class Operations(Struct, frozen=True):
     sign: Sign
     report: Callable[[Exception], None]
     """Receives faults that do not keep the caller from getting an answer."""
-    waiting: Waiting
+    limiter: WaitLimiter
+    """Limits the requests that wait."""
 
     def get(self, owner: Principal, task_id: object) -> Task:
         """Return a task after its upkeep (`Upkeep.after_upkeep`). This is a poll, and audited as one.
@@ -73,8 +120,41 @@ class Operations(Struct, frozen=True):
     def watch(
         self, task: Task, patience: timedelta, until: Callable[[Task], bool], deadline: datetime | None = None
     ) -> Iterator[Task]:
-        """Yield the task now and after each change, until `until(task)` holds or the wait ends (`Waiting.watch`)."""
-        return self.waiting.watch(task, patience, until, deadline)
+        """Yield the task now and after each change, until `until(task)` holds or the wait ends.
+
+        The wait ends after `patience`, and `TIME_TO_ANSWER` before the deadline. There is no wait if too many requests
+        wait already. An error of the store does not end the wait: the caller keeps the task's handle.
+
+        Raises:
+            UnknownTask: the task expired during the wait.
+        """
+        yield task
+        now = self.recorder.clock.now()
+        ends_at = now + patience if deadline is None else min(now + patience, deadline - TIME_TO_ANSWER)
+        held = None if until(task) or ends_at <= now else self.limiter.acquire(task.owner, ends_at, now)
+        if held is None:
+            return
+        try:
+            yield from self._changes(task, ends_at, until)
+        finally:
+            self.limiter.release(held)
+
+    def _changes(self, task: Task, ends_at: datetime, until: Callable[[Task], bool]) -> Iterator[Task]:
+        pause = _FIRST_PAUSE
+        while not until(task) and (left := ends_at - self.recorder.clock.now()) > timedelta():
+            self.recorder.clock.sleep(min(pause, left.total_seconds()))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            try:
+                # Not audited: this is not a poll.
+                latest = self.upkeep.after_upkeep(self.recorder.require(task.owner, task.task_id))
+            except UnknownTask:
+                raise
+            except Exception as fault:  # noqa: BLE001 - the next attempt may succeed
+                self.report(fault)
+                continue
+            if latest != task:
+                yield latest
+            task = latest
 
     def cancel(self, owner: Principal, task_id: object) -> Task:
         """Stop the execution, record the task as cancelled, and return it (T23: before the response).

@@ -16,8 +16,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.events import Advanced, RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
-from stepwire.tasks.objects import ReadObject, event_of_object
-from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
+from stepwire.tasks.outcomes import ExecutionEnd, ReadObject, Succeeded, event_of, event_of_object
 from stepwire.tasks.task import Completed, Execution, Status, Task
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.

@@ -31,10 +31,7 @@ from stepwire.tasks.events import (
     Advanced,
     RunEnded,
     RunNotRedriven,
-    Start,
     StartPostponed,
-    Stop,
-    Wake,
     WorkBegun,
     WorkEnded,
     WorkFailed,
@@ -142,13 +139,10 @@ class Runs(Struct, frozen=True):
         """
         task, starts = after.task, list[int]()
         for effect in after.effects:
-            match effect:
-                case Start(run):
-                    starts.append(run)
-                case Wake(run, at):
-                    self.schedule(task, at - self.recorder.clock.now(), run)
-                case Stop():
-                    pass
+            if effect.at is None:
+                starts.append(effect.run)
+            else:
+                self.schedule(task, effect.at - self.recorder.clock.now(), effect.run)
         if task.has_ended:
             return self.stop_pending(task)
         return self.start(task, starts) if starts else task
@@ -297,8 +291,7 @@ class Runs(Struct, frozen=True):
 
     def _followed(self, after: Advanced) -> Task:
         for effect in after.effects:
-            if not isinstance(effect, Stop):
-                self._audit(after.task, effect.run)
+            self._audit(after.task, effect.run)
         return self.perform(after)
 
     def _audit(self, task: Task, run: int) -> None:

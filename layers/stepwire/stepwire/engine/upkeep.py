@@ -3,8 +3,8 @@
 Recorded answers that were not delivered are delivered. An execution that was never started is started, an end whose
 event was lost is recorded, and the name of the current state is refreshed. Step Functions' quotas are low and shared by
 the whole account: a task is checked at most once per interval, which grows with its age, and an instance has a budget
-of checks. A check is one write, of what was found. A throttled check writes nothing, so the next poll repeats it;
-refreshing the state's name never prevents the detection of an end.
+of checks (`Allowance`). A check is one write, of what was found. A throttled check writes nothing, so the next poll
+repeats it; refreshing the state's name never prevents the detection of an end.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,15 +15,10 @@ from typing import Final
 from msgspec import Struct, field
 
 from stepwire.audit import EndSource
-from stepwire.engine.allowance import Allowance
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
-from stepwire.errors import (
-    KeyDenied,
-    WorkflowsThrottled,
-    WorkflowsUnavailable,
-)
+from stepwire.errors import KeyDenied, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.events import AnswersDelivered, StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
@@ -41,6 +36,40 @@ NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
 _NOT_ASKED: Final = "The question cannot be put to the user of the client that called."
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
+_FIRST_PAUSE: Final = timedelta(seconds=1)
+_LONGEST_PAUSE: Final = timedelta(seconds=30)
+
+
+class Allowance(Struct):
+    """A rate limit with a burst (GCRA) of our calls of AWS, in the memory of one function instance.
+
+    Instances do not know of each other, and their number grows with the load. So each uses little of a quota that the
+    whole AWS account shares, and one that is throttled pauses: a second at first, and twice as long each time until a
+    call gets through.
+    """
+
+    per_second: float = 1.0
+    burst: float = 5.0
+    """Calls allowed ahead of the sustained rate."""
+    _paced_until: datetime | None = None
+    _next_pause: timedelta = _FIRST_PAUSE
+
+    def take(self, at: datetime) -> bool:
+        """Return whether a call is allowed now; an allowed call is counted."""
+        paced_until = max(self._paced_until or at, at) + timedelta(seconds=1 / self.per_second)
+        if paced_until > at + timedelta(seconds=self.burst / self.per_second):
+            return False
+        self._paced_until = paced_until
+        return True
+
+    def pause(self, at: datetime) -> None:
+        """Allow no call for a second, because AWS throttled one; twice as long each time, at most half a minute."""
+        self._paced_until = at + self._next_pause + timedelta(seconds=self.burst / self.per_second)
+        self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
+
+    def resume(self) -> None:
+        """Let the next pause be short again, because AWS answered a call."""
+        self._next_pause = _FIRST_PAUSE
 
 
 class Intervals(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Wait for a task to change, within limits: a waiting request occupies a function instance.
+"""Limits of requests that wait: each occupies a function instance.
 
 The functions that record the ends of executions share the account's concurrency limit with waiting requests. So waiting
 requests are counted, in the store, because an instance serves one request and does not know the others. A request that
@@ -8,18 +8,14 @@ Requests that cannot be answered without their wait, calls of EXPRESS tools and 
 own: waits for tasks, which are free of other limits, take none of them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
 
 from stepwire.engine.ports import Lease, Randomness, WaitSlots
-from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Upkeep
-from stepwire.errors import UnknownTask
 from stepwire.principal import Principal
-from stepwire.tasks.task import Task
 
 TIME_TO_ANSWER: Final = timedelta(seconds=9)
 """Time that must remain of a request when its wait ends: the longest duration of one AWS call."""
@@ -29,8 +25,6 @@ EXPRESS: Final = "express "
 PROOFS: Final = "proofs "
 """The other kinds of pools."""
 _RANDOM_BYTES: Final = 2
-_FIRST_PAUSE: Final = 0.1  # seconds
-_LONGEST_PAUSE: Final = 1.0
 
 
 class WaitLimits(Struct, frozen=True):
@@ -89,61 +83,3 @@ class WaitLimiter(Struct, frozen=True):
             self.wait_slots.release(self.kind + held.owner, held.lease)
         except Exception as fault:  # noqa: BLE001 - the caller must get an answer
             self.report(fault)
-
-
-class Waiting(Struct, frozen=True):
-    """Watches tasks for requests that wait."""
-
-    recorder: Recorder
-    upkeep: Upkeep
-    limiter: WaitLimiter
-    report: Callable[[Exception], None]
-    """Receives faults in spite of which the caller gets an answer."""
-
-    def watch(
-        self, task: Task, patience: timedelta, until: Callable[[Task], bool], deadline: datetime | None
-    ) -> Iterator[Task]:
-        """Yield the task now and after each change, until `until(task)` holds or the wait ends.
-
-        The wait ends after `patience`, and `TIME_TO_ANSWER` before the deadline. There is no wait if too many requests
-        wait already. An error of the store does not end the wait: the caller keeps the task's handle.
-
-        Raises:
-            UnknownTask: the task expired during the wait.
-        """
-        yield task
-        now = self.recorder.clock.now()
-        ends_at = _end_of_wait(patience, deadline, now)
-        held = None if until(task) or ends_at <= now else self.limiter.acquire(task.owner, ends_at, now)
-        if held is None:
-            return
-        try:
-            yield from self._changes(task, ends_at, until)
-        finally:
-            self.limiter.release(held)
-
-    def _changes(self, task: Task, ends_at: datetime, until: Callable[[Task], bool]) -> Iterator[Task]:
-        pause = _FIRST_PAUSE
-        while not until(task) and (left := ends_at - self.recorder.clock.now()) > timedelta():
-            self.recorder.clock.sleep(min(pause, left.total_seconds()))
-            pause = min(pause * 2, _LONGEST_PAUSE)
-            latest = self._latest(task)
-            if latest != task:
-                yield latest
-            task = latest
-
-    def _latest(self, task: Task) -> Task:
-        try:
-            return self.upkeep.after_upkeep(
-                self.recorder.require(task.owner, task.task_id)
-            )  # not audited: this is not a poll
-        except UnknownTask:
-            raise
-        except Exception as fault:  # noqa: BLE001 - the next attempt may succeed
-            self.report(fault)
-            return task
-
-
-def _end_of_wait(patience: timedelta, deadline: datetime | None, at: datetime) -> datetime:
-    longest = at + patience
-    return longest if deadline is None else min(longest, deadline - TIME_TO_ANSWER)

@@ -11,8 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.engine.calls import ToolCall, checked_arguments, given_in
-from stepwire.engine.idempotency import Begun, idempotency_key_of
+from stepwire.engine.calls import Begun, ToolCall, checked_arguments, given_in, idempotency_key_of
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, text_in, trace_header_of

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import NAME_PATTERN, REREAD_AFTER, TaskSupport, Tool
-from stepwire.engine.idempotency import Begun
+from stepwire.engine.calls import Begun
 from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.http import RoutedName, check_parameter_headers

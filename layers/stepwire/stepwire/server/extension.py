@@ -14,8 +14,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stepwire.catalog.tools import Confirmation, Tool
-from stepwire.engine.calls import ToolCall
-from stepwire.engine.idempotency import Begun
+from stepwire.engine.calls import Begun, ToolCall
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS, Response

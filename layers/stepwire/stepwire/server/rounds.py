@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import Confirmation
-from stepwire.engine.calls import ToolCall, confirmation_request, room_for_arguments
+from stepwire.engine.calls import Begun, ToolCall, confirmation_request, room_for_arguments
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
-from stepwire.engine.idempotency import Begun
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import notification_text, progress_token_of, result_text

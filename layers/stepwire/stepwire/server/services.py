@@ -9,10 +9,9 @@ from msgspec import Struct, field
 
 from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.tools import Catalog
-from stepwire.engine.allowance import PollLimit
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.dialogue import Dialogue, Permit
-from stepwire.engine.operations import Operations
+from stepwire.engine.operations import Operations, PollLimit
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
 from stepwire.protocol.sessions import ResumingClients
 from stepwire.tasks.task import Task, TaskError, ToolResult

@@ -1,9 +1,11 @@
-"""Task events, and the effects that follow them.
+"""Task events, and the effect that follows some of them.
 
-An event is a fact about a task that is already true; `lifecycle.advance` decides what it changes, and returns what
-follows as effects: data that `engine.runs` performs, and nothing else does. These events are not to be confused with
-those of `background.execution_events` (what Step Functions reports), `background.status_changes` (what Stepwire
-publishes) and `aws.workflow_events` (EventBridge's JSON).
+An event is a fact about a task that is already true; `lifecycle.advance` decides what it changes, and returns which
+runs begin as effects: data that `engine.runs` performs, and nothing else does. Which runs must be stopped is in the
+task itself (`Pending.STOP`), because that must happen even if the process dies.
+
+These events are not to be confused with those of `background.execution_events` (what Step Functions reports),
+`background.status_changes` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
 """
 
 from collections.abc import Mapping
@@ -13,8 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.tasks.client_tasks import ClientTask
-from stepwire.tasks.inputs import Answer, Asked, Callback
+from stepwire.tasks.inputs import Answer, Asked, Callback, ClientTask
 from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
@@ -214,30 +215,15 @@ TaskEvent: TypeAlias = (
 )
 
 
-class Start(Struct, frozen=True):
-    """Start or redrive the execution of a run."""
+class Begin(Struct, frozen=True):
+    """The effect of an event: start or redrive the execution of a run, now or at a time to come."""
 
     run: int
-
-
-class Wake(Struct, frozen=True):
-    """Begin a run at a time to come."""
-
-    run: int
-    at: datetime
-
-
-class Stop(Struct, frozen=True):
-    """Stop the execution of a run: its task has ended."""
-
-    run: int
-
-
-Effect: TypeAlias = Start | Wake | Stop
+    at: datetime | None = None
 
 
 class Advanced(Struct, frozen=True):
     """A task after an event, and what follows."""
 
     task: Task
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[Begin, ...] = ()

@@ -29,7 +29,6 @@ LETTERS: Final = "abcde"
 """Of the arms of a race, in the order of the manifest. An execution's name has room for one letter."""
 LONGEST_PREFIX: Final = 12
 """Characters of an execution prefix. Name and prefix leave 5 of Step Functions' 80 to a suffix."""
-_OWNER_AND_ID: Final = 63  # characters of a name behind its prefix
 _PREFIX_PATTERN: Final = re.compile(f"[a-z0-9]{{1,{LONGEST_PREFIX - 1}}}-")
 # Of an execution that retries the task's first one (`retries`), and of an arm of a race (`races`), perhaps retried.
 _SUFFIX_PATTERN: Final = "(?:-r(?:[2-9]|10)|-[a-e](?:r(?:[2-9]|10))?)?"
@@ -77,11 +76,6 @@ def execution_prefix_of(text: str) -> str | None:
     The only hyphen is its last character, so no prefix is the beginning of another one.
     """
     return text if _PREFIX_PATTERN.fullmatch(text) else None
-
-
-def prefix_in(execution_name: str) -> str:
-    """Return the prefix of the name of a task's first execution."""
-    return execution_name[:-_OWNER_AND_ID]
 
 
 def execution_name_of(key: TaskKey, prefix: str, suffix: str = "") -> str:

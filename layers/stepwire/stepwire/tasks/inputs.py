@@ -2,9 +2,11 @@
 
 Only questions that every client's schema accepts are sent, and only answers that conform to the question reach a
 workflow. A question's destination says where its answer goes: to the state that waits for it, or into the workflow's
-input.
+input. A client of 2025-11-25 may make a task of a question (`ClientTask`). What it says of that is input: an id that
+could not be kept, or a status that the specification does not have, makes no task.
 """
 
+import math
 import re
 from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime, timedelta
@@ -29,6 +31,12 @@ LONGEST_RETRYING: Final = timedelta(minutes=15)
 """How long after a question the same question is taken for a retry, if the entry of the state is not known."""
 MOST_UNCLAIMED: Final = 2  # answers of 16 kB, so that the task still fits its item
 LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
+MOST_CLIENT_TASKS: Final = 32
+"""Of one task of ours, in all sessions together."""
+LONGEST_INTERVAL: Final = timedelta(hours=1)
+_CLIENT_TASK_ID: Final = re.compile(r"[!-~]{1,128}")
+_DEFAULT_INTERVAL: Final = timedelta(seconds=1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class InvalidQuestion(ValueError):
@@ -90,7 +98,7 @@ Elicitation: TypeAlias = FormElicitation | UrlElicitation
 Asked: TypeAlias = Elicitation | Sampling | Roots
 
 
-class Asking(Struct, frozen=True, omit_defaults=True):
+class AskingState(Struct, frozen=True, omit_defaults=True):
     """What tells whether a state that asks is one that has asked before, and was retried."""
 
     digest: str
@@ -100,7 +108,7 @@ class Asking(Struct, frozen=True, omit_defaults=True):
     has_entry: bool = False
     """Whether the digest has the time of entry: only the same entry of the same state has this digest then."""
 
-    def is_retried_by(self, other: "Asking") -> bool:
+    def is_retried_by(self, other: "AskingState") -> bool:
         """Tell whether another asking may be a retry of this one; also a loop asks the same again, but much later."""
         if self.digest != other.digest:
             return False
@@ -114,7 +122,7 @@ class Callback(Keyed, frozen=True, tag="callback", omit_defaults=True):
     """Step Functions' task token. Secret: it authorizes the answer, and is stored only in the task's item."""
     run: int = 0
     """Index of the run whose workflow asks."""
-    asking: "Asking | None" = None
+    asking: AskingState | None = None
     """What the state asks; None where only the token matters."""
 
     def _key(self) -> Hashable:
@@ -176,12 +184,41 @@ class UndeliveredAnswer(Struct, frozen=True, omit_defaults=True):
 
     token: str
     answer: Answer
-    asking: Asking | None = None
+    asking: AskingState | None = None
     """What was asked."""
     is_unclaimed: bool = False
     """Whether nobody waited for it: it is kept for the retry of the state that asked."""
     run: int = 0
     """Index of the run whose workflow asked."""
+
+
+class ClientTask(Struct, frozen=True, omit_defaults=True):
+    """A task that a client has made of a question."""
+
+    number: int
+    """Sequence number of the question."""
+    session: str
+    """Digest of the session and the number: only this client knows the task."""
+    task_id: str
+    """The client's own id."""
+    poll_interval: timedelta = _DEFAULT_INTERVAL
+    """How long to wait between two questions about it."""
+    has_ended: bool = False
+    """Whether it has ended, so that its result can be fetched."""
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """What tells it from the others of our task."""
+        return self.number, self.session, self.task_id
+
+
+class ClientTaskState(Enum):
+    """How a client's task stands, by the client's answer to `tasks/get`."""
+
+    GOES_ON = "goes on"
+    HAS_RESULT = "has a result, or the error in its place"
+    CANCELLED = "cancelled"
+    LOST = "the client does not know it, or says nothing that can be understood"
 
 
 def retry_key(key: str, number: int) -> str:
@@ -382,6 +419,39 @@ def _check_requested_schema(schema: JsonObject) -> None:
         raise InvalidQuestion(f"at /requestedSchema: {error}") from None
 
 
+def client_task_of(number: int, session: str, result: Json) -> ClientTask | None:
+    """Return the task that a client has made of a question; None if its answer is no CreateTaskResult."""
+    task = as_object(as_object(result).get("task"))
+    task_id, state = task.get("taskId"), _CLIENT_TASK_STATES.get(str(task.get("status")))
+    if not isinstance(task_id, str) or not _CLIENT_TASK_ID.fullmatch(task_id) or state is None:
+        return None
+    interval = _interval_of(task.get("pollInterval"))
+    return ClientTask(number, session, task_id, interval, state is ClientTaskState.HAS_RESULT)
+
+
+def client_task_state_of(task: ClientTask, result: Json) -> ClientTaskState:
+    """Say how a client's task stands, by the result of `tasks/get`; None stands for an error."""
+    told = as_object(result)
+    status = str(told.get("status")) if told.get("taskId") == task.task_id else ""
+    return _CLIENT_TASK_STATES.get(status, ClientTaskState.LOST)
+
+
+def _interval_of(value: Json) -> timedelta:
+    # NaN stands for a number that lost digits.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 1:
+        return _DEFAULT_INTERVAL
+    return int(min(value, LONGEST_INTERVAL // _MILLISECOND)) * _MILLISECOND
+
+
+# A client whose task is `input_required` wants to ask something itself, on `tasks/result`. We have nothing to answer
+# with, so its task goes on until its user has dealt with it.
+_CLIENT_TASK_STATES: Final = {
+    "working": ClientTaskState.GOES_ON,
+    "input_required": ClientTaskState.GOES_ON,
+    "completed": ClientTaskState.HAS_RESULT,
+    "failed": ClientTaskState.HAS_RESULT,
+    "cancelled": ClientTaskState.CANCELLED,
+}
 _MODES: Final[Mapping[type[Asked], Mode]] = MappingProxyType(
     {FormElicitation: Mode.FORM, UrlElicitation: Mode.URL, Sampling: Mode.SAMPLING, Roots: Mode.ROOTS}
 )

@@ -20,25 +20,21 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     Advanced,
     AnswersDelivered,
+    Begin,
     ClientTaskClosed,
     ClientTaskNoted,
-    Effect,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
     RunEnded,
     RunNotRedriven,
-    Start,
     StartPostponed,
     StateEntered,
-    Stop,
     TaskEvent,
-    Wake,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -50,10 +46,12 @@ from stepwire.tasks.events import (
 )
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import (
+    MOST_CLIENT_TASKS,
     MOST_QUESTIONS,
     MOST_UNCLAIMED,
-    Asking,
+    AskingState,
     Callback,
+    ClientTask,
     InputRequest,
     UndeliveredAnswer,
     WorkflowInput,
@@ -205,7 +203,7 @@ def _adopted(task: Task, event: InputRequested) -> Task | None:
     return None
 
 
-def _is_retry(before: Asking | None, now: Asking | None) -> bool:
+def _is_retry(before: AskingState | None, now: AskingState | None) -> bool:
     return before is not None and now is not None and before.is_retried_by(now)
 
 
@@ -251,15 +249,13 @@ def _decline(task: Task, event: WorkDeclined, _at: datetime) -> Task:
     return replace(task, status=Completed(event.result), inputs=Inputs())
 
 
-def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
+def _end(task: Task, event: WorkEnded, at: datetime) -> Task:
     """End the task. The runs that may run on are to be stopped, although the process may die before that."""
     stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
     begun = () if task.awaits_confirmation else left_running(task.runs, at)
     left = [index for index in begun if not task.is_stopped(index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
-    return Advanced(
-        replace(task, status=event.status, inputs=Inputs(), runs=runs), tuple(Stop(index) for index in left)
-    )
+    return replace(task, status=event.status, inputs=Inputs(), runs=runs)
 
 
 def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
@@ -273,7 +269,7 @@ def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
     return _after_run(task, event, at)
 
 
-def _after_run(task: Task, event: RunEnded | RunNotRedriven, at: datetime) -> Advanced:
+def _after_run(task: Task, event: RunEnded | RunNotRedriven, at: datetime) -> Task | Advanced:
     """Return the task after the last attempt of a run: decided, or with the runs that start because of this end."""
     end, won = event.end, successes(task.runs)
     if end.state is RunState.SUCCEEDED:
@@ -325,11 +321,11 @@ def _with_attempt(task: Task, end: RunEnd, attempt: Attempt, at: datetime) -> Ad
     return Advanced(begun, tuple(_beginning(begun, [end.run], at)))
 
 
-def _beginning(task: Task, runs: Iterable[int], at: datetime) -> Iterator[Effect]:
+def _beginning(task: Task, runs: Iterable[int], at: datetime) -> Iterator[Begin]:
     for index in runs:
         if task.runs[index].is_open:
             begins_at = task.runs[index].attempt.begins_at
-            yield Start(index) if begins_at is None or begins_at <= at else Wake(index, begins_at)
+            yield Begin(index, begins_at if begins_at and begins_at > at else None)
 
 
 def _without_questions_of(task: Task, index: int) -> Task:

@@ -14,9 +14,8 @@ from msgspec import Struct
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.keyed import Keyed
 from stepwire.principal import Principal
-from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
-from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run, winner_of
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes

@@ -160,14 +160,6 @@ def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:
     return replace(usage, paced_until=paced_until)
 
 
-def without_task(usage: Usage, limits: Limits, task_id: TaskId, slots: int = 1) -> Usage:
-    """Return the usage without a task that was admitted but never created."""
-    if task_id not in usage.active or usage.paced_until is None:
-        return usage
-    active = usage.active - slot_names(task_id, slots)
-    return replace(usage, active=active, paced_until=usage.paced_until - limits.pace)
-
-
 def may_reclaim(usage: Usage, at: datetime) -> bool:
     """Tell whether `RECLAIM_PAUSE` has passed since slots were last reclaimed."""
     return usage.reclaimed_at is None or usage.reclaimed_at <= at - RECLAIM_PAUSE

@@ -19,9 +19,18 @@ from stepwire.protocol.messages import Response, request_text
 from stepwire.server.call import Call
 from stepwire.server.extension import LONGEST_PAUSE, Extension, OnStream
 from stepwire.server.services import Services
-from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask, Standing, client_task_of, standing_of
 from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
-from stepwire.tasks.inputs import Action, Elicitation, InputRequest, method_of
+from stepwire.tasks.inputs import (
+    MOST_CLIENT_TASKS,
+    Action,
+    ClientTask,
+    ClientTaskState,
+    Elicitation,
+    InputRequest,
+    client_task_of,
+    client_task_state_of,
+    method_of,
+)
 from stepwire.tasks.task import Task
 
 # JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
@@ -87,7 +96,7 @@ def _answer(services: Services, call: Call, response: Response) -> None:
         case [_, "result", _, _] if made is not None:
             _take(services, call, task, request, response.result)
         case [_, "get", _, _] if made is not None:
-            _note_status(services, task, request, made, standing_of(made, response.result))
+            _note_status(services, task, request, made, client_task_state_of(made, response.result))
         case [_, "cancel", _, _] if made is not None:
             services.operations.recorder.record(task, ClientTaskClosed(made))
         case _:
@@ -108,17 +117,17 @@ def _is_noted(services: Services, call: Call, task: Task, number: str, result: J
 
 
 def _note_status(
-    services: Services, task: Task, request: InputRequest | None, made: ClientTask, standing: Standing
+    services: Services, task: Task, request: InputRequest | None, made: ClientTask, standing: ClientTaskState
 ) -> None:
     """Take what a client says of its task; `request` is the question, while it is open."""
     recorder = services.operations.recorder
-    if standing is Standing.GOES_ON:
+    if standing is ClientTaskState.GOES_ON:
         return
-    if standing is Standing.HAS_RESULT:
+    if standing is ClientTaskState.HAS_RESULT:
         recorder.record(task, ClientTaskNoted(replace(made, has_ended=True)))
         return
     # The question comes first: a crash between the two leaves none that its client is never asked again.
-    if request is not None and standing is Standing.LOST:
+    if request is not None and standing is ClientTaskState.LOST:
         task = services.dialogue.ask_again(task, {request.key: WrongAnswer(_LOST)})
     elif request is not None:
         task = _dismiss(services, task, request)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from stepwire.catalog.tools import TaskSupport
-from stepwire.engine.idempotency import Begun
+from stepwire.engine.calls import Begun
 from stepwire.errors import (
     InvalidCursor,
     InvalidParams,

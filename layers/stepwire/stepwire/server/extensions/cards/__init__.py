@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.catalog.tools import CARD_TOOLS
-from stepwire.engine.idempotency import Begun
+from stepwire.engine.calls import Begun
 from stepwire.json_text import JsonObject
 from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import UI_EXTENSION

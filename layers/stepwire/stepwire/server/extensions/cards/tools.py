@@ -13,7 +13,7 @@ from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.catalog.tools import CARD_ANSWER_TOOL, CARD_CANCEL_TOOL, CARD_TASK_TOOL
-from stepwire.engine.idempotency import Begun
+from stepwire.engine.calls import Begun
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.protocol.tokens import answer_token, is_answer_token
