@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.subscriptions.delivering import CLAIM
-from stepwire.subscriptions.record import OwnedChange
+from stepwire.subscriptions.events import OwnedChange
 from tests.kits import ALICE, BOB, World
 from tests.server.clients import ModernClient
 from tests.server.test_events import ended

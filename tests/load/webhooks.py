@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from stepwire.principal import Principal, principal_of
 from stepwire.subscriptions.delivering import Delivering, Job, Taking
-from stepwire.subscriptions.events import STATUS_CHANGED, Change, Filter, Position
+from stepwire.subscriptions.events import STATUS_CHANGED, Change, Filter, OwnedChange, Position
 from stepwire.subscriptions.ports import Answer, NotReached
-from stepwire.subscriptions.record import OwnedChange, Recording
+from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscription import LONGEST_TTL, Subscription
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from tests.fake_events import InMemoryEventStore, InMemorySubscriptionStore, Post

@@ -6,7 +6,6 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.background.status_changes import Removal, change_of, change_on_removal, change_on_save
 from stepwire.catalog.access import Access
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import unwrap, wrap
@@ -18,10 +17,13 @@ from stepwire.subscriptions.events import (
     RETENTION,
     STATUS_CHANGED,
     Change,
-    progress_of,
+    OwnedChange,
+    Removal,
+    change_on_removal,
+    change_on_save,
 )
-from stepwire.subscriptions.record import MOST_READ, OwnedChange
-from stepwire.tasks.task import Cancelled, Progress, Task, Working
+from stepwire.subscriptions.record import MOST_READ
+from stepwire.tasks.task import Cancelled, Progress, Task
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -37,9 +39,9 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 def saved(before: Task | None, after: Task) -> Change:
     """Return the change of a task that was saved."""
-    change = change_on_save(before, after, after.last_updated_at)
+    change = change_on_save(before, after)
     assert change is not None
-    return change_of(change)
+    return change.change
 
 
 def tell(world: World, change: Change, owner: Principal = ALICE) -> None:
@@ -119,11 +121,9 @@ def test_each_type_has_the_changes_that_it_names(modern: ModernClient, world: Wo
     world.ask(task.task_id)
     asking = world.stored(task)
     halfway = replace(task, version=3, progress=Progress(50, 100))
-    progress = progress_of(task, halfway, "working")
     expired = change_on_removal(task, Removal.EXPIRED, world.clock.now())
-    assert progress is not None
     assert expired is not None
-    for change in (saved(None, task), saved(task, asking), progress, ended(world, task), change_of(expired)):
+    for change in (saved(None, task), saved(task, asking), saved(task, halfway), ended(world, task), expired.change):
         tell(world, change)
 
     found = {name: names(poll(modern, name, first)) for name in EVENT_NAMES}
@@ -143,7 +143,7 @@ def test_progress_is_told_a_tenth_at_a_time(world: World) -> None:
 
     def told(tasks: list[Task]) -> int:
         pairs = zip([task, *tasks], tasks, strict=False)
-        return sum(progress_of(before, after, "working") is not None for before, after in pairs)
+        return sum(change_on_save(before, after) is not None for before, after in pairs)
 
     assert (told(done), told(endless)) == (11, 11)
 
@@ -316,7 +316,7 @@ def test_the_list_has_one_page(modern: ModernClient) -> None:
 
 
 def test_progress_of_a_task_that_has_ended_is_no_event(world: World) -> None:
-    task = replace(world.call(), status=Working(), progress=Progress(1, 10))
+    task = replace(world.call(), status=Cancelled(), progress=Progress(1, 10))
 
-    assert progress_of(task, replace(task, status=Cancelled(), progress=Progress(9, 10)), "cancelled") is None
+    assert change_on_save(task, replace(task, progress=Progress(9, 10))) is None
     assert timedelta(days=1) < RETENTION

@@ -12,10 +12,10 @@ from moto.events.models import EventPattern
 from msgspec.structs import replace
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
-from stepwire.aws.status_changes_function import SOURCE, STATUS_CHANGE, status_change_of
+from stepwire.aws.status_changes_function import SOURCE, STATUS_CHANGE, change_in
 from stepwire.aws.storage.items import item_of
-from stepwire.background.status_changes import Removal, change_on_save
 from stepwire.rendering import modern_status
+from stepwire.subscriptions.events import Removal, change_on_save
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
 from stepwire.tasks.task import (
     Cancelled,
@@ -93,7 +93,7 @@ def pattern_of_rule(made: Stack, name: str) -> EventPattern:
 
 def event_of(before: Status, after: Status) -> Record:
     """Return the event that the function publishes for a change."""
-    change = change_on_save(_with(before), _with(after), TASK.created_at)
+    change = change_on_save(_with(before), _with(after))
     assert change is not None
     return {**recorded("task_status_changed"), "detail": change.detail()}
 
@@ -102,14 +102,14 @@ def event_of(before: Status, after: Status) -> Record:
 
 
 def test_every_change_of_a_status_reaches_the_function() -> None:
-    told = [one for one in RECORDS if status_change_of(one) is not None]
+    told = [one for one in RECORDS if change_in(one) is not None]
 
     assert len(told) == 16
     assert [one for one in told if not reaches_the_function(one)] == []
 
 
 def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
-    silent = [one for one in RECORDS if status_change_of(one) is None and reaches_the_function(one)]
+    silent = [one for one in RECORDS if change_in(one) is None and reaches_the_function(one)]
 
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
         "another question, or an answer to one of several, is no change of status"

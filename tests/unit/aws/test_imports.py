@@ -18,7 +18,6 @@ FUNCTIONS = Path(__file__).parents[3] / "functions"
 # The local stack and its server, the clients, the slow validator, and the compiler of catalogs.
 NOT_IN_A_FUNCTION = (
     *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "stepwire_local", "stepwire.catalog.manifests"),
-    "stepwire.background.status_changes",  # only functions for which no client waits may import it
 )
 
 ENVIRONMENT = {**SETTINGS, "STATE_MACHINES": "{}"}

@@ -11,11 +11,11 @@ from hypothesis import given
 from msgspec.structs import replace
 from mypy_boto3_events import EventBridgeClient
 
-from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler, status_change_of
+from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Item
-from stepwire.background.status_changes import Removal, change_on_removal, change_on_save
 from stepwire.rendering import modern_status
+from stepwire.subscriptions.events import change_on_save
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -124,136 +124,22 @@ def number_of(one: Record) -> str:
     return one["dynamodb"]["SequenceNumber"]
 
 
+def published(*records: Record) -> list[Record]:
+    """Return the details of the events that the function publishes for records."""
+    bus = Bus()
+    assert handle(bus, *records) == []
+    return [json.loads(entry["Detail"]) for entry in bus.told]
+
+
 # ------------------------------------------------------------------------------------------------- which are told
-
-
-def test_a_new_task_is_published() -> None:
-    change = change_on_save(None, task_with(Working()), AT)
-
-    assert change is not None
-    assert (change.previous_status, change.status, change.at) == (None, "working", AT)
 
 
 @given(tasks(), tasks())
 def test_a_task_is_published_exactly_when_its_status_changes(before: Task, after: Task) -> None:
-    change = change_on_save(before, after, AT)
+    change = change_on_save(before, after)
 
-    assert (change is None) == (modern_status(before.status) == modern_status(after.status))
-
-
-def test_progress_and_messages_are_not_published() -> None:
-    before = task_with(Working("The first half."))
-
-    assert (
-        change_on_save(before, replace(before, status=Working("The second half."), progress=Progress(60)), AT) is None
-    )
-
-
-@pytest.mark.parametrize("why", Removal)
-def test_a_task_removed_before_its_end_is_published_with_the_next_version(why: Removal) -> None:
-    change = change_on_removal(task_with(Working(), version=7), why, AT)
-
-    assert change is not None
-    assert (change.previous_status, change.status, change.version) == ("working", why.value, 8)
-
-
-@pytest.mark.parametrize(
-    "status", [Completed(ResultInExecution(is_error=False)), Failed(TaskError(1, "m")), Cancelled()]
-)
-@pytest.mark.parametrize("why", Removal)
-def test_a_task_removed_after_its_end_is_not_published(status: Status, why: Removal) -> None:
-    assert change_on_removal(task_with(status), why, AT) is None
-
-
-# ------------------------------------------------------------------------------------------------ and what is told
-
-
-@given(tasks())
-def test_an_event_contains_only_names_ids_and_times(task: Task) -> None:
-    change = change_on_save(None, task, AT)
-
-    assert change is not None
-    assert set(change.detail()) - {"is_error"} == NAMES
-
-
-def test_an_event_contains_no_content_of_its_task() -> None:
-    world = World()
-    task = world.call(arguments={"text": "xyzzy"})
-    world.ask(task.task_id, key="xyzzy", elicitation={**FORM, "message": "xyzzy"})
-    asking = world.stored(task)
-    failed = replace(asking, status=Failed(TaskError(1, "xyzzy", "xyzzy"), "xyzzy"))
-    answered = replace(asking, status=Completed(ToolResult('{"content":"xyzzy"}', is_error=True), "xyzzy"))
-
-    told = [change.detail() for one in (asking, failed, answered) if (change := change_on_save(None, one, AT))]
-
-    assert [one["status"] for one in told] == ["input_required", "failed", "completed"]
-    assert "xyzzy" in repr(asking)
-    assert "xyzzy" not in repr(told)
-
-
-@pytest.mark.parametrize("is_error", [True, False])
-def test_only_a_completed_task_has_is_error(is_error: bool) -> None:
-    before = task_with(Working())
-
-    told = change_on_save(before, replace(before, status=Completed(ResultInExecution(is_error))), AT)
-
-    assert told is not None
-    assert told.detail()["is_error"] is is_error
-
-
-def test_the_sample_event_is_what_is_published() -> None:
-    sample = recorded("task_status_changed")
-    images = recorded("table_changed")["Records"][1]
-
-    change = status_change_of(images)
-    assert change is not None
-    bus = Bus()
-    EventBus("default", bus.client).put([change])
-
-    assert bus.told == [
-        {
-            "EventBusName": "default",
-            "Source": sample["source"],
-            "DetailType": sample["detail-type"],
-            "Time": datetime.fromisoformat(sample["time"]),
-            "Detail": json.dumps(sample["detail"], separators=(",", ":")),
-        }
-    ]
-
-
-def test_each_change_in_the_life_of_a_task_has_an_id_of_its_own() -> None:
-    world = World()
-    images: list[Task | None] = [None, world.call()]
-    assert images[1] is not None
-    world.ask(images[1].task_id)
-    images.append(world.stored(images[1]))
-    world.succeed(images[1].task_id, OUTPUT)
-    images.append(world.stored(images[1]))
-
-    changes = [change_on_save(before, after, AT) for before, after in pairwise(images) if after]
-
-    ids = [change.detail()["event_id"] for change in changes if change]
-    assert len(set(ids)) == 3
-    assert all(one.startswith(f"{images[1].task_id}-") for one in ids)
-
-
-# -------------------------------------------------------------------------------------------------- reading the stream
-
-
-def test_a_record_of_a_new_item_has_no_previous_status() -> None:
-    change = status_change_of(record("INSERT", None, task_with(Working())))
-
-    assert change is not None
-    assert (change.previous_status, change.at) == (None, AT)
-
-
-def test_a_record_of_a_change_has_both_statuses() -> None:
-    before = task_with(Working(), version=1)
-
-    change = status_change_of(record("MODIFY", before, replace(before, status=Cancelled(), version=2)))
-
-    assert change is not None
-    assert (change.previous_status, change.status, change.version) == ("working", "cancelled", 2)
+    is_published = change is not None and change.change.progress is None
+    assert is_published == (modern_status(before.status) != modern_status(after.status))
 
 
 @pytest.mark.parametrize(
@@ -266,14 +152,90 @@ def test_a_record_of_a_change_has_both_statuses() -> None:
         (None, timedelta(seconds=1), "expired"),
     ],
 )
-def test_a_task_removed_after_its_ttl_is_published_as_expired(identity: Any, ttl: timedelta, status: str) -> None:
+def test_a_task_removed_before_its_end_is_published_with_the_next_version(
+    bus: Bus, identity: Any, ttl: timedelta, status: str
+) -> None:
     """The sweep deletes tasks too; the time of a record is rounded down to a second."""
     more = {} if identity is None else {"userIdentity": identity}
+    last = replace(task_with(Working(), version=7), ttl=ttl)
 
-    change = status_change_of(record("REMOVE", replace(task_with(Working()), ttl=ttl), None, **more))
+    handle(bus, record("REMOVE", last, None, **more))
+
+    (entry,) = bus.told
+    told = json.loads(entry["Detail"])
+    assert (told["previous_status"], told["status"], told["version"]) == ("working", status, 8)
+    assert (told["principal"], entry["Time"]) == (ALICE, AT)
+
+
+@pytest.mark.parametrize(
+    "status", [Completed(ResultInExecution(is_error=False)), Failed(TaskError(1, "m")), Cancelled()]
+)
+def test_a_task_removed_after_its_end_is_not_published(status: Status, bus: Bus) -> None:
+    assert published(record("REMOVE", task_with(status), None, userIdentity=BY_TTL)) == []
+
+
+# ------------------------------------------------------------------------------------------------ and what is told
+
+
+@given(tasks())
+def test_an_event_contains_only_names_ids_and_times(task: Task) -> None:
+    change = change_on_save(None, task)
 
     assert change is not None
-    assert change.status == status
+    assert set(change.detail()) - {"is_error"} == NAMES
+
+
+def test_an_event_contains_no_content_of_its_task(bus: Bus) -> None:
+    world = World()
+    task = world.call(arguments={"text": "xyzzy"})
+    world.ask(task.task_id, key="xyzzy", elicitation={**FORM, "message": "xyzzy"})
+    asking = world.stored(task)
+    failed = replace(asking, status=Failed(TaskError(1, "xyzzy", "xyzzy"), "xyzzy"))
+    answered = replace(asking, status=Completed(ToolResult('{"content":"xyzzy"}', is_error=True), "xyzzy"))
+
+    told = published(*(record("INSERT", None, one) for one in (asking, failed, answered)))
+
+    assert [(one["status"], one.get("is_error")) for one in told] == [
+        ("input_required", None),
+        ("failed", None),
+        ("completed", True),
+    ]
+    assert {one["previous_status"] for one in told} == {None}
+    assert "xyzzy" in repr(asking)
+    assert "xyzzy" not in repr(told)
+
+
+def test_the_sample_event_is_what_is_published(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENT_BUS", "default")
+    sample = recorded("task_status_changed")
+
+    handle(bus, recorded("table_changed")["Records"][1])
+
+    assert bus.told == [
+        {
+            "EventBusName": "default",
+            "Source": sample["source"],
+            "DetailType": sample["detail-type"],
+            "Time": datetime.fromisoformat(sample["time"]),
+            "Detail": json.dumps(sample["detail"], separators=(",", ":")),
+        }
+    ]
+
+
+def test_each_change_in_the_life_of_a_task_has_an_id_of_its_own(bus: Bus) -> None:
+    world = World()
+    task = world.call()
+    images: list[Task | None] = [None, task]
+    world.ask(task.task_id)
+    images.append(world.stored(task))
+    world.succeed(task.task_id, OUTPUT)
+    images.append(world.stored(task))
+
+    told = published(*(record("MODIFY" if before else "INSERT", before, after) for before, after in pairwise(images)))
+
+    assert [one["status"] for one in told] == ["working", "input_required", "completed"]
+    assert [one["event_id"] for one in told] == [f"{task.task_id}-{one['version']}" for one in told]
+    assert len({one["event_id"] for one in told}) == 3
 
 
 # --------------------------------------------------------------------------------------------------------- the function
@@ -342,14 +304,3 @@ def test_a_function_without_a_bus_publishes_nothing(bus: Bus, monkeypatch: pytes
 
     assert handle(bus, ended(1)) == []
     assert bus.told == []
-
-
-def test_a_ttl_deletion_is_published_once(bus: Bus) -> None:
-    working = task_with(Working(), version=4)
-    late = replace(working, ttl=timedelta(seconds=1))
-
-    handle(bus, record("REMOVE", late, None, userIdentity=BY_TTL))
-
-    (entry,) = bus.told
-    detail = json.loads(entry["Detail"])
-    assert (detail["status"], detail["version"], detail["principal"]) == ("expired", 5, ALICE)

@@ -21,17 +21,9 @@ from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import is_expiry, task_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table, moment_of_seconds
-from stepwire.background.status_changes import (
-    Removal,
-    TaskStatusChange,
-    change_of,
-    change_on_removal,
-    change_on_save,
-)
 from stepwire.json_text import write
-from stepwire.rendering import modern_status
-from stepwire.subscriptions.events import progress_of
-from stepwire.subscriptions.record import OwnedChange, Recording
+from stepwire.subscriptions.events import OwnedChange, Removal, change_on_removal, change_on_save
+from stepwire.subscriptions.record import Recording
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -44,27 +36,16 @@ _MOST_ENTRIES: Final = 10  # of PutEvents
 _RECORDS_SECOND: Final = timedelta(seconds=1)
 
 
-def status_change_of(record: dict[str, Any]) -> TaskStatusChange | None:
-    """Return the status change of a stream record about a task; None if the status is unchanged."""
+def change_in(record: dict[str, Any]) -> OwnedChange | None:
+    """Return the change that a stream record shows of a task: of its status, or progress; None if it is neither."""
     images = record["dynamodb"]
-    at = moment_of_seconds(images["ApproximateCreationDateTime"])
     if record["eventName"] == "REMOVE":
-        last = task_of(images["OldImage"])
+        at, last = moment_of_seconds(images["ApproximateCreationDateTime"]), task_of(images["OldImage"])
         # The sweep deletes expired tasks too; the record's time is in seconds, rounded down.
         is_over = is_expiry(record) or last.expires_at < at + _RECORDS_SECOND
         return change_on_removal(last, Removal.EXPIRED if is_over else Removal.REMOVED, at)
     before = None if record["eventName"] == "INSERT" else task_of(images["OldImage"])
-    return change_on_save(before, task_of(images["NewImage"]), at)
-
-
-def progress_change_of(record: dict[str, Any]) -> OwnedChange | None:
-    """Return the progress in a record about a task whose status is unchanged; None if it is not worth telling."""
-    images = record["dynamodb"]
-    if record["eventName"] != "MODIFY":
-        return None
-    before, after = task_of(images["OldImage"]), task_of(images["NewImage"])
-    change = progress_of(before, after, modern_status(after.status))
-    return None if change is None else OwnedChange(after.owner, change)
+    return change_on_save(before, task_of(images["NewImage"]))
 
 
 class Heard(Struct, frozen=True):
@@ -72,17 +53,17 @@ class Heard(Struct, frozen=True):
 
     number: str
     """Its sequence number."""
-    change: TaskStatusChange | None
+    at: datetime
+    """When it was written."""
     event: OwnedChange | None
 
 
 def heard(record: dict[str, Any]) -> Heard:
     """Return what a record says; nothing that is rendered later can fail."""
-    change = status_change_of(record)
-    if change is None:
-        return Heard(record["dynamodb"]["SequenceNumber"], None, progress_change_of(record))
-    change.detail()
-    return Heard(record["dynamodb"]["SequenceNumber"], change, OwnedChange(change.task.owner, change_of(change)))
+    event, images = change_in(record), record["dynamodb"]
+    if event is not None:
+        event.detail()
+    return Heard(images["SequenceNumber"], moment_of_seconds(images["ApproximateCreationDateTime"]), event)
 
 
 class EventBus(Struct, frozen=True, dict=True):
@@ -95,25 +76,25 @@ class EventBus(Struct, frozen=True, dict=True):
     def _client(self) -> "EventBridgeClient":
         return self.build_client()
 
-    def put(self, changes: Sequence[TaskStatusChange]) -> int:
-        """Put an event for each change, and return how many were accepted before the first failure.
+    def put(self, changes: Sequence[tuple[datetime, OwnedChange]]) -> int:
+        """Put an event for each change, given with the time of its write; return how many were accepted.
 
-        Entries after the first failure may have been accepted too.
+        Counted up to the first failure: later entries may have been accepted too.
         """
         for start in range(0, len(changes), _MOST_ENTRIES):
-            entries = [self._entry(change) for change in changes[start : start + _MOST_ENTRIES]]
+            entries = [self._entry(at, change) for at, change in changes[start : start + _MOST_ENTRIES]]
             answers = self._client.put_events(Entries=entries)["Entries"]
             for number, answer in enumerate(answers):
                 if "ErrorCode" in answer:
                     return start + number
         return len(changes)
 
-    def _entry(self, change: TaskStatusChange) -> "PutEventsRequestEntryTypeDef":
+    def _entry(self, at: datetime, change: OwnedChange) -> "PutEventsRequestEntryTypeDef":
         return {
             "EventBusName": self.name,
             "Source": SOURCE,
             "DetailType": STATUS_CHANGE,
-            "Time": change.at,
+            "Time": at,
             "Detail": write(change.detail()),
         }
 
@@ -154,13 +135,14 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
 
     def _unpublished(self, found: list[Heard]) -> list[str]:
         """Put the changes of status on the bus, and return the records whose changes it did not take."""
-        told = [(one.number, one.change) for one in found if one.change is not None]
+        # Progress is for callers alone.
+        told = [(one, one.event) for one in found if one.event is not None and one.event.change.progress is None]
         if self._bus is None or not told:
             return []
-        taken = self._bus.put([change for _, change in told])
+        taken = self._bus.put([(one.at, event) for one, event in told])
         if taken < len(told):
             Logger().error("the event bus did not take all changes of status", left=len(told) - taken)
-        return [number for number, _ in told[taken:]]
+        return [one.number for one, _ in told[taken:]]
 
     @cached_property
     def _bus(self) -> EventBus | None:

@@ -10,17 +10,19 @@ and opens nothing that the caller may not read.
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Final, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stepwire.errors import InvalidCursor, InvalidParams, UnknownTask
 from stepwire.json_text import Json, JsonObject, is_object
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.rendering import timestamp
+from stepwire.rendering import modern_status, timestamp, tool_failed
 from stepwire.tasks.ids import TaskId, task_id_of
-from stepwire.tasks.task import Progress, Task
+from stepwire.tasks.task import Completed, Progress, Task
 
 FINISHED: Final = "task.finished"
 INPUT_REQUIRED: Final = "task.input_required"
@@ -131,17 +133,28 @@ _ENDS: Final = frozenset({"completed", "failed", "cancelled"})
 _STEPS: Final = 10  # events of progress from 0 to 100%
 
 
+class Removal(Enum):
+    """Why a task was removed before it ended."""
+
+    EXPIRED = "expired"
+    """Its ttl had passed."""
+    REMOVED = "removed"
+    """Its workflow could not be started, so the task was taken back; or an operator deleted the item."""
+
+
 class Change(Struct, frozen=True, omit_defaults=True):
     """What happened to a task: its status changed, or it made progress."""
 
     task_id: TaskId
     tool: str
     status: str
-    """A status of MCP 2026-07-28, `expired` or `removed`."""
+    """A status of MCP 2026-07-28, or a value of `Removal`."""
     previous_status: str | None
     """None for a new task; the same as `status` for progress."""
     version: int
+    """The task's version after the change; a higher version is later."""
     at: datetime
+    """When it happened."""
     created_at: datetime
     last_updated_at: datetime
     expires_at: datetime
@@ -195,6 +208,34 @@ class Change(Struct, frozen=True, omit_defaults=True):
         }
 
 
+class OwnedChange(Struct, frozen=True):
+    """A change of a caller's task."""
+
+    owner: Principal
+    change: Change
+
+    def detail(self) -> JsonObject:
+        """Return a change of status as Stepwire publishes it for other systems.
+
+        It has no content of the task (arguments, result, questions, messages, errors), because a subscriber need not be
+        allowed to read the task. Each change has its own version, so subscribers can drop duplicates and order them.
+        """
+        change = self.change
+        return {
+            "event_id": change.id,
+            "task_id": change.task_id,
+            "tool": change.tool,
+            "status": change.status,
+            "previous_status": change.previous_status,
+            **({} if change.is_error is None else {"is_error": change.is_error}),
+            "principal": self.owner,
+            "version": change.version,
+            "created_at": timestamp(change.created_at),
+            "last_updated_at": timestamp(change.last_updated_at),
+            "expires_at": timestamp(change.expires_at),
+        }
+
+
 class Recorded(Struct, frozen=True):
     """A change in the record of its caller."""
 
@@ -216,22 +257,44 @@ def _step(progress: Progress) -> int:
     return int(min(max(0.0, progress.done), 2.0**53)).bit_length()
 
 
-def progress_of(before: Task, after: Task, status: str) -> Change | None:
-    """Return the change of a running task whose status stays the same; None if it has not come much further."""
-    if after.has_ended or not has_come_further(before.progress, after.progress):
+def change_on_save(before: Task | None, after: Task) -> OwnedChange | None:
+    """Return the change of a saved task: of its status, or progress worth an event; None if it is neither.
+
+    Args:
+        before: the task as it was saved before; None: it is new.
+        after: the task as it was saved.
+    """
+    status, previous = modern_status(after.status), None if before is None else modern_status(before.status)
+    if status != previous:
+        return _change_of(after, status, previous)
+    if before is None or after.has_ended or not has_come_further(before.progress, after.progress):
         return None
-    return Change(
-        after.task_id,
-        after.work.tool,
+    return _change_of(after, status, status, after.progress)
+
+
+def change_on_removal(last: Task, why: Removal, at: datetime) -> OwnedChange | None:
+    """Return the change of a removed task; None if it had ended, because its end was told already."""
+    if last.has_ended:
+        return None
+    found = _change_of(last, why.value, modern_status(last.status))
+    return replace(found, change=replace(found.change, version=last.version + 1, at=at))
+
+
+def _change_of(task: Task, status: str, previous_status: str | None, progress: Progress | None = None) -> OwnedChange:
+    change = Change(
+        task.task_id,
+        task.work.tool,
         status,
-        status,
-        after.version,
-        after.last_updated_at,
-        after.created_at,
-        after.last_updated_at,
-        after.expires_at,
-        progress=after.progress,
+        previous_status,
+        task.version,
+        task.last_updated_at,
+        task.created_at,
+        task.last_updated_at,
+        task.expires_at,
+        tool_failed(task.status) if isinstance(task.status, Completed) else None,
+        progress,
     )
+    return OwnedChange(task.owner, change)
 
 
 class Position(Struct, frozen=True):

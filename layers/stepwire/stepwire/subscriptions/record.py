@@ -13,20 +13,13 @@ from msgspec import Struct
 
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import RETENTION, Change, Filter, Position, cursor_of, start_of
+from stepwire.subscriptions.events import RETENTION, Change, Filter, OwnedChange, Position, cursor_of, start_of
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
 
 MOST_READ: Final = 200  # changes in one poll
 MOST_EVENTS: Final = 100
 USUAL_EVENTS: Final = 50
 NEXT_POLL: Final = timedelta(seconds=15)
-
-
-class OwnedChange(Struct, frozen=True):
-    """A change of a caller's task."""
-
-    owner: Principal
-    change: Change
 
 
 class Recording(Struct, frozen=True):

@@ -5,7 +5,7 @@ runs begin as effects: data that `engine.runs` performs, and nothing else does. 
 task itself (`Pending.STOP`), because that must happen even if the process dies.
 
 These events are not to be confused with those of `background.execution_events` (what Step Functions reports),
-`background.status_changes` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
+`subscriptions.events` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
 """
 
 from collections.abc import Mapping
