@@ -20,7 +20,7 @@ from stepwire.aws.gateway import SignIn
 from stepwire.aws.mcp_function import McpHandler
 from stepwire.json_text import as_object, write
 from stepwire.protocol.http import HttpResponse
-from stepwire.protocol.messages import next_cursor
+from stepwire.protocol.tokens import next_cursor
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience
 from stepwire.tasks.ids import TaskId, TaskKey

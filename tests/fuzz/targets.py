@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from stepwire.catalog.manifest import fields
-from stepwire.protocol.messages import next_cursor
+from stepwire.protocol.tokens import next_cursor
 from tests.fuzz import manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS

@@ -37,20 +37,26 @@ from stepwire.protocol.http import (
     body_of,
     check_annotations,
     check_parameter_headers,
-    check_routing_headers,
     headers_of,
     parameter_headers,
 )
-from stepwire.protocol.inbound import META_KEY, Inbound, Received, admit, identify, receive
+from stepwire.protocol.inbound import (
+    META_KEY,
+    Inbound,
+    Received,
+    admit,
+    check_routing_headers,
+    identify,
+    message_of,
+    parse_body,
+    receive,
+)
 from stepwire.protocol.messages import (
     LEGACY_WITH_TASKS,
     Request,
     Response,
     is_id,
-    message_of,
-    next_cursor,
     optional_milliseconds_in,
-    parse_body,
     request_text,
     trace_header_of,
 )
@@ -61,6 +67,7 @@ from stepwire.protocol.tokens import (
     Kind,
     Subject,
     continuation_of,
+    next_cursor,
     payload_of,
     position_of,
     sign,

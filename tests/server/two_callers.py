@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stepwire.engine.ports import KeyClaim, TaskPage, WatchedTask
 from stepwire.principal import Principal
-from stepwire.protocol.messages import next_cursor
+from stepwire.protocol.tokens import next_cursor
 from stepwire.server.services import Patience
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task

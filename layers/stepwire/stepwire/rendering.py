@@ -25,9 +25,7 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
-    Cancelled,
     Completed,
-    Failed,
     FollowUpIds,
     InputRequired,
     Progress,
@@ -239,18 +237,8 @@ def timestamp(moment: datetime) -> str:
 
 
 def modern_status(status: Status) -> str:
-    """Return the name of a status in 2026-07-28."""
-    match status:
-        case Working():
-            return "working"
-        case InputRequired():
-            return "input_required"
-        case Completed():
-            return "completed"
-        case Failed():
-            return "failed"
-        case Cancelled():
-            return "cancelled"
+    """Return the name of a status in 2026-07-28, which is also its tag."""
+    return str(status.__struct_config__.tag)
 
 
 def tool_failed(status: Status) -> bool:

@@ -7,7 +7,7 @@ from stepwire.errors import ParseError
 from stepwire.json_text import parse
 from stepwire.principal import Caller, Claims
 from stepwire.protocol.http import HttpResponse
-from stepwire.protocol.messages import parse_body
+from stepwire.protocol.inbound import parse_body
 from tests.kits import ALICE
 from tests.recorded import recorded
 

@@ -20,7 +20,6 @@ from msgspec import Struct, field
 from stepwire.errors import HeaderMismatch
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
-from stepwire.protocol.messages import Request
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
@@ -117,23 +116,6 @@ def headers_of(sent: Mapping[str, str]) -> RequestHeaders:
     )
 
 
-def check_routing_headers(headers: RequestHeaders, request: Request, routed: RoutedName | None) -> None:
-    """Compare Mcp-Method, and Mcp-Name where the method has one, with the body.
-
-    Raises:
-        HeaderMismatch: one is missing, malformed, or differs.
-    """
-    if headers.method != request.method:
-        raise _mismatch(METHOD, headers.method, "the body's method")
-    if routed is None or (headers.name is None and routed.may_be_absent):
-        return
-    expected = request.params.get(routed.parameter)
-    if isinstance(expected, str):  # else the method itself reports what is wrong with its parameters
-        name = decoded(NAME, headers.name)
-        if name != expected:
-            raise _mismatch(NAME, name, f"params.{routed.parameter}")
-
-
 def decoded(name: str, value: str | None) -> str | None:
     """Return the text of a header that may hold any text: all but printable ASCII is sent in base64 (M14).
 
@@ -149,12 +131,6 @@ def decoded(name: str, value: str | None) -> str | None:
         return base64.b64decode(match[1], validate=True).decode("utf-8")
     except ValueError:
         raise HeaderMismatch(f"The header {name} is not base64 of UTF-8 between =?base64? and ?=.") from None
-
-
-def _mismatch(name: str, value: str | None, where: str) -> HeaderMismatch:
-    if value is None:
-        return HeaderMismatch(f"The header {name} is missing; it must repeat {where}.")
-    return HeaderMismatch(f"The header {name} differs from {where}.")
 
 
 def _accepted(accept: str) -> list[str]:

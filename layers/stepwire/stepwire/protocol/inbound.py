@@ -1,12 +1,11 @@
 """The validation ladder: from an HTTP request to a message that the server can act on. The first failure is the answer.
 
-This file climbs all rungs in this order, cheapest and most protective first (a GET meets rung 8 after rung 2); some
-check in the module of what they check. `Mcp-Param-*` headers are checked later, with the tool's schema
-(`check_parameter_headers`). Both eras:
+This file climbs all rungs in this order, cheapest and most protective first (a GET meets rung 8 after rung 2).
+`Mcp-Param-*` headers are checked later, with the tool's schema (`check_parameter_headers`). Both eras:
   1. the Origin is allowed: nothing else is looked at for a foreign web page (M2, L5)
   2. it is a POST, which alone carries messages, or a GET that resumes a stream (L9)
   3. it brings JSON that is not compressed, within the limit, and accepts JSON (M7); a GET accepts events
-  4. the body is JSON (M5), and one object; from here on, errors carry the request's id (M20)
+  4. the body is JSON (M5), and one object, no batch (L6); from here on, errors carry the request's id (M20)
   5. the caller's token has the scopes that every request needs
   6. the body is one message, and unambiguous (M5, M25)
   7. the era: modern `_meta` decides, then `initialize`, then the version header (A2); nothing else
@@ -21,7 +20,7 @@ Modern only:
  13. the method exists (M18)
  14. Mcp-Method and Mcp-Name agree with the body (M12)
 Requests of both eras, now that their era is known; in the legacy era, HTTP 200 carries errors from here on:
- 15. no number in the parameters loses digits
+ 15. no number in the parameters loses digits: NaN stands for one, and never reaches a workflow (`write` refuses it)
  16. the idempotency key, where there is one, is well formed
  17. the method exists in the version; a modern request has passed this as rung 13
 """
@@ -41,26 +40,27 @@ from stepwire.errors import (
     MethodNotFound,
     NotAcceptable,
     OriginNotAllowed,
+    ParseError,
+    UnclearId,
     UnsupportedMediaType,
     UnsupportedProtocolVersion,
 )
-from stepwire.json_text import JsonObject, as_object, is_exact
-from stepwire.protocol.http import HttpRequest, RequestHeaders, RoutedName, check_routing_headers, headers_of
+from stepwire.json_text import JsonObject, JsonTextError, Reading, as_object, examine, is_exact
+from stepwire.protocol.http import METHOD, NAME, HttpRequest, RequestHeaders, RoutedName, decoded, headers_of
 from stepwire.protocol.messages import (
     ASSUMED_VERSION,
     LEGACY_VERSIONS,
+    LONGEST_ID,
     META_CAPABILITIES,
     META_VERSION,
     MODERN_VERSIONS,
-    Body,
     Message,
     MessageId,
     Notification,
     Request,
     Response,
     Resumption,
-    message_of,
-    parse_body,
+    is_id,
 )
 from stepwire.protocol.sessions import Session, session_of
 
@@ -70,6 +70,7 @@ MOST_BRACKETS: Final = 50_000
 """Objects and lists in a body, each of which costs as much as a hundred characters; brackets in texts count too."""
 
 META_KEY: Final = "stepwire/idempotencyKey"
+_WRONG_ID: Final = f"The id must be an integer within ±(2^53 - 1), or a string of at most {LONGEST_ID} characters."
 LONGEST_KEY: Final = 255  # characters
 _KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
 
@@ -81,6 +82,14 @@ class Served(Struct, frozen=True):
     """Their names, for each version."""
     routed_names: Mapping[str, RoutedName]
     """What Mcp-Name repeats, for each method that has it."""
+
+
+class Body(Struct, frozen=True):
+    """The JSON object that a body holds, read once."""
+
+    reading: Reading
+    message_id: MessageId | None
+    """The id that an error about this body answers to (M20); None where it has no valid one."""
 
 
 class Received(Struct, frozen=True):
@@ -127,10 +136,21 @@ def receive(request: HttpRequest, allowed_origins: Collection[str]) -> Received:
         raise HttpMethodNotAllowed(
             "Only POST is served here. The server stores no sessions, so there is none to delete."
         )
-    _check_transfer(headers, len(request.body))  # rung 3
-    if request.body.count(b"{") + request.body.count(b"[") > MOST_BRACKETS:
-        raise BodyTooLarge(f"The body has more than {MOST_BRACKETS} opening brackets.")
+    _check_transfer(headers, request.body)  # rung 3
     return Received(request, headers, parse_body(request.body))  # rung 4
+
+
+def _check_transfer(headers: RequestHeaders, body: bytes) -> None:
+    if headers.media_type != "application/json":
+        raise UnsupportedMediaType("The Content-Type must be application/json.")
+    if headers.content_encoding != "identity":
+        raise UnsupportedMediaType("The body must not be encoded: leave the header Content-Encoding out.")
+    if not headers.accepts_json:
+        raise NotAcceptable("The Accept header must allow application/json.")
+    if len(body) > LARGEST_BODY:
+        raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
+    if body.count(b"{") + body.count(b"[") > MOST_BRACKETS:
+        raise BodyTooLarge(f"The body has more than {MOST_BRACKETS} opening brackets.")
 
 
 def _check_resumption(headers: RequestHeaders) -> None:
@@ -140,17 +160,6 @@ def _check_resumption(headers: RequestHeaders) -> None:
     _check_legacy_version(headers)  # rung 8, here so that a wrong version is named before a wrong Accept
     if not headers.accepts_events:  # rung 3
         raise NotAcceptable("The Accept header must allow text/event-stream.")
-
-
-def _check_transfer(headers: RequestHeaders, body_bytes: int) -> None:
-    if headers.media_type != "application/json":
-        raise UnsupportedMediaType("The Content-Type must be application/json.")
-    if headers.content_encoding != "identity":
-        raise UnsupportedMediaType("The body must not be encoded: leave the header Content-Encoding out.")
-    if not headers.accepts_json:
-        raise NotAcceptable("The Accept header must allow application/json.")
-    if body_bytes > LARGEST_BODY:
-        raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
 
 
 def identify(received: Received, check_scopes: Callable[[frozenset[str] | None], None], served: Served) -> Inbound:
@@ -178,6 +187,66 @@ def identify(received: Received, check_scopes: Callable[[frozenset[str] | None],
         return Inbound(received, message, LEGACY_VERSIONS[0], meta)  # its parameters name the version, not its headers
     _check_legacy_version(headers)  # rung 8
     return _legacy(received, message, meta, session_of(headers.session_id))  # rung 9
+
+
+def parse_body(octets: bytes) -> Body:
+    """Return the one JSON object that a body must be.
+
+    Raises:
+        ParseError: not JSON.
+        InvalidRequest: a batch, or no object at all.
+    """
+    try:
+        reading = examine(octets)
+    except JsonTextError as error:
+        raise ParseError(f"The body is not JSON: {error}.") from None
+    value = reading.value
+    if isinstance(value, list):
+        raise InvalidRequest("Batches are not supported: send one JSON-RPC message per POST.")
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be one JSON-RPC message, a JSON object.")
+    message_id = cast(JsonObject, value).get("id")
+    return Body(reading, message_id if is_id(message_id) else None)
+
+
+def message_of(body: Body) -> Message:
+    """Return the one message that a body holds.
+
+    Raises:
+        UnclearId: the id is given twice.
+        InvalidRequest: the body is no message, or another key is given twice.
+    """
+    reading, message_id = body.reading, body.message_id
+    if reading.duplicate_key is not None:
+        kind = UnclearId if reading.top_level_keys.count("id") > 1 else InvalidRequest
+        raise kind(f"The body is ambiguous: {reading.duplicate_key}.")
+    value = cast(JsonObject, reading.value)
+    if value.get("jsonrpc") != "2.0":
+        raise InvalidRequest('The message must have "jsonrpc": "2.0".')
+    if "method" not in value and ("result" in value or "error" in value):
+        return _response_of(value, message_id)
+    method = value.get("method")
+    if not isinstance(method, str) or not method:
+        raise InvalidRequest("The message must have a method, a string.")
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        raise InvalidRequest("params must be an object.")
+    if "id" not in value:
+        return Notification(method, cast(JsonObject, params))
+    if message_id is None:
+        raise InvalidRequest(_WRONG_ID)
+    return Request(message_id, method, cast(JsonObject, params), reading.inexact_number)
+
+
+def _response_of(value: JsonObject, message_id: MessageId | None) -> Response:
+    names_no_request = "error" in value and "result" not in value and value.get("id") is None
+    if message_id is None and not names_no_request:
+        raise InvalidRequest(_WRONG_ID)
+    if "error" in value and "result" not in value:
+        return Response(message_id, None)
+    if "error" in value or not isinstance(value["result"], dict):
+        raise InvalidRequest("A response must have either a result, an object, or an error.")
+    return Response(message_id, cast(JsonObject, value["result"]))
 
 
 def _legacy(received: Received, message: Message | Resumption, meta: JsonObject, session: Session) -> Inbound:
@@ -242,3 +311,26 @@ def _check_legacy_version(headers: RequestHeaders) -> None:
 
 def _is_initialize(message: Message) -> bool:
     return isinstance(message, Request) and message.method == "initialize"
+
+
+def check_routing_headers(headers: RequestHeaders, request: Request, routed: RoutedName | None) -> None:
+    """Compare Mcp-Method, and Mcp-Name where the method has one, with the body.
+
+    Raises:
+        HeaderMismatch: one is missing, malformed, or differs.
+    """
+    if headers.method != request.method:
+        raise _mismatch(METHOD, headers.method, "the body's method")
+    if routed is None or (headers.name is None and routed.may_be_absent):
+        return
+    expected = request.params.get(routed.parameter)
+    if isinstance(expected, str):  # else the method itself reports what is wrong with its parameters
+        name = decoded(NAME, headers.name)
+        if name != expected:
+            raise _mismatch(NAME, name, f"params.{routed.parameter}")
+
+
+def _mismatch(name: str, value: str | None, where: str) -> HeaderMismatch:
+    if value is None:
+        return HeaderMismatch(f"The header {name} is missing; it must repeat {where}.")
+    return HeaderMismatch(f"The header {name} differs from {where}.")

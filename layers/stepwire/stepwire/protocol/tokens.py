@@ -7,7 +7,6 @@ to: caller, tool, arguments and time. A card's answer token is a MAC alone, boun
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -19,12 +18,11 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 from msgspec.structs import astuple
 
-from stepwire.errors import InvalidRequest, InvalidRequestState
+from stepwire.errors import InvalidCursor, InvalidRequest, InvalidRequestState
 from stepwire.json_text import (
     LARGEST_INTEGER,
     Json,
     JsonObject,
-    JsonTextError,
     as_object,
     equal_form,
     load_json,
@@ -37,6 +35,7 @@ from stepwire.protocol.messages import LONGEST_ID
 # An event id holds the id of a request, and JSON may write each of its characters as six.
 LONGEST: Final = 2_304  # characters of a plain token
 LONGEST_STATE: Final = 4_096  # characters of a requestState
+LONGEST_CURSOR: Final = 256  # characters
 NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
 _STATE: Final = "stepwire requestState 1"
 _ANSWER: Final = "stepwire card answer 1"
@@ -55,14 +54,42 @@ def unwrap(text: str) -> Json:
     if len(text) > LONGEST:
         return None
     try:
-        return parse(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-    except (binascii.Error, JsonTextError, ValueError):
+        return parse(_decode(text))
+    except ValueError:  # no base64, or no JSON that is read strictly
         return None
 
 
 def encode(octets: bytes) -> str:
     """Return octets in base64url, without padding."""
     return base64.urlsafe_b64encode(octets).decode().rstrip("=")
+
+
+def _decode(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+
+
+def cursor_of(params: JsonObject) -> str | None:
+    """Return the cursor of a list. M40: it is opaque, so any other than the server's own is refused."""
+    value = params.get("cursor")
+    if value is not None and (not isinstance(value, str) or not 0 < len(value) <= LONGEST_CURSOR):
+        raise InvalidCursor
+    return value
+
+
+def cursor_text_in(params: JsonObject) -> str | None:
+    """Return the text in the cursor of a page of tools or tasks."""
+    cursor = cursor_of(params)
+    if cursor is None:
+        return None
+    try:
+        return _decode(cursor).decode()
+    except ValueError:  # no base64, or no UTF-8
+        raise InvalidCursor from None
+
+
+def next_cursor(after: str | None) -> JsonObject:
+    """Return `nextCursor`, made from the last name or id of a page; an empty object after the last page."""
+    return {} if after is None else {"nextCursor": encode(after.encode())}
 
 
 # --------------------------------------------------------------------------------------------------------------- signed
@@ -88,8 +115,7 @@ def payload_of(token: str, secret: bytes) -> JsonObject:
     """
     if not is_signed(token, secret):
         raise InvalidRequestState("The requestState is not valid: call the tool again without it.")
-    body = token.partition(".")[0]
-    return as_object(load_json(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()))
+    return as_object(load_json(_decode(token.partition(".")[0]).decode()))
 
 
 def answer_token(owner: str, task_id: str, key: str, secret: bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, field
 
+from stepwire.catalog.tools import Tool
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
 from stepwire.protocol.http import RequestHeaders
@@ -98,6 +99,10 @@ class Call(Struct, frozen=True, dict=True):
     def shows_cards(self) -> bool:
         """Whether the client's host shows cards: in this era it says so in this very request, else in its session."""
         return shows_cards(self.client_capabilities, self.query)
+
+    def shows_card_of(self, tool: Tool) -> bool:
+        """Tell whether the client's host shows a card of this tool's tasks."""
+        return tool.has_card and self.shows_cards
 
     @cached_property
     def resumes(self) -> Resumes:

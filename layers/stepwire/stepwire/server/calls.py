@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, given_in, idempotency_key_of
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
@@ -18,7 +19,7 @@ from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, tex
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply
 from stepwire.server.composition import own_tool, way_of
-from stepwire.server.extension import OwnTool, ToolRequest, Wait, Way
+from stepwire.server.extension import OwnTool, Wait, Way
 from stepwire.server.results import (
     answer_or_raise,
     can_ask,
@@ -49,10 +50,10 @@ class Asking(Struct, frozen=True):
 class Era(Struct, frozen=True):
     """What an era has of its own on the road."""
 
-    check: Callable[[ToolRequest], None]
+    check: Callable[[Call, Tool], None]
     """Checks whether this client may call the tool in this way; raises a ProtocolError."""
-    plain: Callable[[ToolRequest], Way]
-    """Returns the way of a call that is no task."""
+    plain: Callable[[Services, Call, str], Way]
+    """Returns the way of a call of a tool, by its name, that is no task."""
     check_own: Callable[[Call, str], None]
     """Checks whether this client may call one of Stepwire's own tools, by its name, in this way."""
     asking: Callable[[Services, Call, str], Asking]
@@ -68,11 +69,9 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
         return _run_own(services, call, own, era)
     tool = services.catalog.find(text_in(call.params, "name"))
     services.access.check_tool(tool, call.caller.scopes, services.catalog)
-    sent = call.arguments
-    request = ToolRequest(services, call, tool)
-    era.check(request)
-    way = way_of(request, era.plain(request))
-    checked = checked_arguments(tool, sent, services.calls.admission.limits.argument_bytes, call.caller)
+    era.check(call, tool)
+    way = way_of(services, call, tool, era.plain(services, call, tool.name))
+    checked = checked_arguments(tool, call.arguments, services.calls.admission.limits.argument_bytes, call.caller)
     if checked.faults:
         words = rejection(tool.name, checked.faults)
         return written(call, tool_error(words)) if way.refuse is None else way.refuse(words)
@@ -80,14 +79,17 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
         resumed = way.resume(tool.confirmation is not None)
         if resumed is not None:
             return resumed
-    new = _new_call(request, checked.complete, way)
+    new = _new_call(services, call, tool, checked.complete, way)
     if tool.is_express:
         return written(call, result_or_raise(services.express(new, call.deadline)))
-    return _begun(services, new, way)
+    if tool.confirmation is None or way.confirm is None:
+        begun: Begun | Reply = services.calls.begin(new, tool.confirmation)
+    else:
+        begun = way.confirm(new, tool.confirmation)
+    return way.answer(begun) if isinstance(begun, Begun) else begun
 
 
-def _new_call(request: ToolRequest, complete: JsonObject, way: Way) -> ToolCall:
-    call, tool = request.call, request.tool
+def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, way: Way) -> ToolCall:
     followed = call.is_followed(as_task=way.is_task)
     # Progress is sent on responses that the client resumes; in older versions none, as it restarts no timer there.
     gets_progress = followed and call.version == LEGACY_WITH_TASKS
@@ -97,7 +99,7 @@ def _new_call(request: ToolRequest, complete: JsonObject, way: Way) -> ToolCall:
         complete,
         way.ttl_ms,
         Origin(
-            modes_for(request, is_asked=followed),
+            modes_for(services, call, tool, is_asked=followed),
             progress_token_of(call.meta) if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
         ),
@@ -105,20 +107,8 @@ def _new_call(request: ToolRequest, complete: JsonObject, way: Way) -> ToolCall:
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
-        request.shows_card,
+        call.shows_card_of(tool),
     )
-
-
-def _begun(services: Services, new: ToolCall, way: Way) -> Reply:
-    """Begin a task, once however often the call is sent, and answer; or ask for the confirmation that it needs."""
-    calls, confirmation = services.calls, new.tool.confirmation
-    if confirmation is None:
-        begun: Begun | Reply = calls.begin(new)
-    elif way.confirm is None:
-        begun = calls.begin(new, confirmation)
-    else:
-        begun = way.confirm(new, confirmation)
-    return way.answer(begun) if isinstance(begun, Begun) else begun
 
 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:

@@ -3,17 +3,18 @@
 from types import MappingProxyType
 from typing import Final
 
+from stepwire.catalog.tools import Tool
 from stepwire.json_text import JsonObject
 from stepwire.server.call import Call
-from stepwire.server.extension import Extension, OnStream, OwnTool, ToolRequest, Way
+from stepwire.server.extension import Extension, OnStream, OwnTool, Way
 from stepwire.server.extensions.cards import CARDS
 from stepwire.server.extensions.client_tasks import CLIENT_TASKS
 from stepwire.server.extensions.events import EVENTS
-from stepwire.server.extensions.own_tools import FETCHING
+from stepwire.server.extensions.fetch_tools import FETCH_TOOLS
 from stepwire.server.extensions.tasks import TASKS
 from stepwire.server.services import Services
 
-EXTENSIONS: Final[tuple[Extension, ...]] = (TASKS, CARDS, FETCHING, EVENTS, CLIENT_TASKS)
+EXTENSIONS: Final[tuple[Extension, ...]] = (TASKS, CARDS, FETCH_TOOLS, EVENTS, CLIENT_TASKS)
 """The first that wants a call of a tool intercepts it; tools are listed in this order."""
 ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 
@@ -33,9 +34,9 @@ def offered_tools(services: Services, call: Call) -> tuple[OwnTool, ...]:
     return tuple(tool for one in EXTENSIONS if one.tools for tool in one.tools(services, call).values())
 
 
-def way_of(request: ToolRequest, plain: Way) -> Way:
+def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
     """Return the way of a call: an extension's, or the given one of a plain call."""
-    return next((way for one in _INTERCEPTING if (way := one(request, plain))), plain)
+    return next((way for one in _INTERCEPTING if (way := one(services, call, tool, plain))), plain)
 
 
 def capabilities_of(services: Services, call: Call) -> JsonObject:

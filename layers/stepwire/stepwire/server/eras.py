@@ -5,7 +5,7 @@ depends on an earlier one (M22): a client declares its capabilities in each. A m
 operation of the engine and renders the result. The extensions add methods of their own; `METHODS` has them all.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
@@ -25,16 +25,15 @@ from stepwire.protocol.messages import (
     MODERN_VERSIONS,
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
-    cursor_text_in,
-    next_cursor,
     text_in,
 )
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
+from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import SERVER_INFO, legacy_result, legacy_tool, mark_repeated, modern_tool
 from stepwire.server.call import Call, Reply, SessionOpened
 from stepwire.server.calls import Asking, Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
-from stepwire.server.extension import Method, ToolRequest, Way
+from stepwire.server.extension import Method, Way
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
@@ -49,8 +48,8 @@ _CACHE_TTL_MS: Final = 300_000
 _TOOLS_TTL_MS: Final = REREAD_AFTER // timedelta(milliseconds=1)  # owners register tools while the server runs
 
 
-def _tools_page(services: Services, call: Call) -> tuple[list[Tool], str | None]:
-    """Return the page of tools after the name in the cursor, in a stable order (M33), and where the next one begins.
+def _tools_page(services: Services, call: Call, written: Callable[[Tool], JsonObject]) -> JsonObject:
+    """Return the page of tools after the name in the cursor, in a stable order (M33); Stepwire's own are on the last.
 
     Tools that the caller may not call are left out.
     """
@@ -62,7 +61,9 @@ def _tools_page(services: Services, call: Call) -> tuple[list[Tool], str | None]
     allowed = (tool for tool in services.catalog.in_order if services.access.allows(tool, call.caller.scopes))
     tools = [tool for tool in allowed if after is None or tool.name > after]
     page = list(_that_fit(tools[:TOOLS_PAGE_SIZE]))
-    return page, _TOOL + page[-1].name if len(tools) > len(page) else None
+    if len(tools) > len(page):
+        return {"tools": list(map(written, page)), **next_cursor(_TOOL + page[-1].name)}
+    return {"tools": [*map(written, page), *(tool.shown(call.version) for tool in offered_tools(services, call))]}
 
 
 def _that_fit(tools: list[Tool]) -> Iterator[Tool]:
@@ -76,10 +77,9 @@ def _that_fit(tools: list[Tool]) -> Iterator[Tool]:
         yield tool
 
 
-def _missing_capabilities(request: ToolRequest) -> JsonObject:
+def _missing_capabilities(call: Call, tool: Tool) -> JsonObject:
     """Return the capabilities that the tool needs and the client does not declare; a confirmation needs forms."""
-    call, tool = request.call, request.tool
-    on_card = {"elicitation"} if request.shows_card else set[str]()
+    on_card = {"elicitation"} if call.shows_card_of(tool) else set[str]()
     declared = call.client_capabilities.keys() | on_card
     missing = {name: value for name, value in tool.client_capabilities.items() if name not in declared}
     if tool.confirmation is None or Mode.FORM in call.modes or on_card:
@@ -115,12 +115,10 @@ def ping(_services: Services, _call: Call) -> JsonObject:
 
 def list_legacy_tools(services: Services, call: Call) -> JsonObject:
     """Return a page of tools; with their task support if the version has tasks."""
-    page, next_after = _tools_page(services, call)
     with_tasks = call.version == LEGACY_WITH_TASKS
-    shown = [legacy_tool(tool, with_tasks=with_tasks, with_card=call.shows_cards and tool.has_card) for tool in page]
-    if next_after is None:
-        shown += [tool.shown(call.version) for tool in offered_tools(services, call)]
-    return {"tools": shown, **next_cursor(next_after)}
+    return _tools_page(
+        services, call, lambda tool: legacy_tool(tool, with_tasks=with_tasks, with_card=call.shows_card_of(tool))
+    )
 
 
 def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> None:
@@ -130,18 +128,18 @@ def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> No
         raise MethodNotFound(f"The tool {tool} runs as a task only: call it with params.task (2025-11-25).")
 
 
-def _check_legacy(request: ToolRequest) -> None:
+def _check_legacy(call: Call, tool: Tool) -> None:
     """L3: rely on nothing that was not declared. No error of this era is made for it."""
-    call, tool, as_task = request.call, request.tool, request.call.asks_for_task
+    as_task = call.asks_for_task
     _check_kind_of_call(tool.name, tool.task_support, as_task=as_task)
-    missing = _missing_capabilities(request)
+    missing = _missing_capabilities(call, tool)
     if missing:
         needed = ", ".join(sorted(missing))
         raise ClientNotCapable(
             f"The tool {tool.name} needs a client that declares these capabilities when it initializes, and sends the "
             f"MCP-Session-Id that it gets: {needed}."
         )
-    if tool.confirmation is not None and not request.shows_card and not call.is_followed(as_task=as_task):
+    if tool.confirmation is not None and not call.shows_card_of(tool) and not call.is_followed(as_task=as_task):
         raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and no question reaches this client.")
 
 
@@ -168,7 +166,7 @@ def _asking_on_stream(services: Services, call: Call, _tool: str) -> Asking:
 
 _LEGACY: Final = Era(
     _check_legacy,
-    plain=lambda request: Way(partial(_awaited, request.services, request.call)),
+    plain=lambda services, call, _tool: Way(partial(_awaited, services, call)),
     check_own=lambda call, tool: _check_kind_of_call(tool, TaskSupport.FORBIDDEN, as_task=call.asks_for_task),
     asking=_asking_on_stream,
 )
@@ -190,26 +188,18 @@ def discover(services: Services, call: Call) -> JsonObject:
 
 def list_tools(services: Services, call: Call) -> JsonObject:
     """Return a page of tools; private to the caller, because it depends on the caller's scopes (M32)."""
-    page, next_after = _tools_page(services, call)
-    may_be_tasks = call.declares_tasks
-    shown = [
-        modern_tool(
-            tool,
-            as_task=may_be_tasks and tool.task_support is not TaskSupport.FORBIDDEN,
-            with_card=call.shows_cards and tool.has_card,
-        )
-        for tool in page
-    ]
-    if next_after is None:
-        shown += [tool.shown(call.version) for tool in offered_tools(services, call)]
-    return {"tools": shown, **next_cursor(next_after), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "private"}
+
+    def written(tool: Tool) -> JsonObject:
+        as_task = call.declares_tasks and tool.task_support is not TaskSupport.FORBIDDEN
+        return modern_tool(tool, as_task=as_task, with_card=call.shows_card_of(tool))
+
+    return {**_tools_page(services, call, written), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "private"}
 
 
-def _check_modern(request: ToolRequest) -> None:
-    call, tool = request.call, request.tool
+def _check_modern(call: Call, tool: Tool) -> None:
     check_parameter_headers(call.headers, tool.parameter_headers, call.arguments)
     _ = call.request_state, call.input_responses  # refused here where they cannot be read
-    missing = _missing_capabilities(request)
+    missing = _missing_capabilities(call, tool)
     if missing:  # M19
         needed = ", ".join(sorted(missing))
         raise MissingClientCapability(f"The tool {tool.name} needs the client capabilities: {needed}.", missing)
@@ -218,8 +208,8 @@ def _check_modern(request: ToolRequest) -> None:
         raise MissingClientCapability(message, TASKS_CAPABILITY)
 
 
-def _in_rounds(request: ToolRequest) -> Way:
-    rounds = Rounds(request.services, request.call, request.tool.name)
+def _in_rounds(services: Services, call: Call, tool: str) -> Way:
+    rounds = Rounds(services, call, tool)
     return Way(rounds.answer, rounds.confirm, rounds.resume)
 
 

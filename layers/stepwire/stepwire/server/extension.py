@@ -29,14 +29,6 @@ LONGEST_PAUSE: Final = timedelta(seconds=20)
 Method: TypeAlias = Callable[[Services, Call], Reply]
 
 
-class NotOpen(Exception):
-    """The question is not open, or not one that the caller of the tool may answer."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__()
-        self.task = task
-
-
 class Wait(Struct, frozen=True):
     """What `task_result` does: wait for news of a task."""
 
@@ -84,19 +76,6 @@ class OwnTool(Struct, frozen=True, dict=True):
         }
 
 
-class ToolRequest(Struct, frozen=True, dict=True):
-    """A call of a tool of the catalog."""
-
-    services: Services
-    call: Call
-    tool: Tool
-
-    @cached_property
-    def shows_card(self) -> bool:
-        """Whether the client's host shows a card of this tool's tasks."""
-        return self.call.shows_cards and self.tool.has_card
-
-
 class Way(Struct, frozen=True):
     """How a call of a tool is confirmed and answered."""
 
@@ -116,7 +95,7 @@ class Way(Struct, frozen=True):
     """Whether a cancellation of the request stops the work."""
 
 
-Intercept: TypeAlias = Callable[[ToolRequest, Way], Way | None]
+Intercept: TypeAlias = Callable[[Services, Call, Tool, Way], Way | None]
 
 
 class OnStream(Struct, frozen=True):

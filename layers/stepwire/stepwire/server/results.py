@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, Tool
 from stepwire.errors import WorkflowError
 from stepwire.json_text import Json, JsonObject, write
@@ -22,7 +24,6 @@ from stepwire.rendering import (
 )
 from stepwire.schemas.validation import Violation
 from stepwire.server.call import Call
-from stepwire.server.extension import ToolRequest
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
@@ -32,6 +33,7 @@ from stepwire.tasks.inputs import (
     Mode,
     WorkflowInput,
     mode_of,
+    retry_key,
 )
 from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult, tool_error
 from stepwire.visible_text import quoted, visible
@@ -112,14 +114,60 @@ def questions_for_models(services: Services, task: Task) -> tuple[InputRequest, 
     return tuple(one for one in task.input_requests if _is_for_models(one))
 
 
-def modes_for(request: ToolRequest, *, is_asked: bool) -> frozenset[Mode]:
+class NotOpen(Exception):
+    """The question is not open, or not one that the caller of the tool may answer."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.task = task
+
+
+class Answered(Struct, frozen=True):
+    """A task after an answer to one of its questions."""
+
+    task: Task
+    again: InputRequest | None
+    """The question with its new key, if the answer was wrong."""
+
+
+def answer_question(
+    services: Services,
+    call: Call,
+    arguments: JsonObject,
+    response: JsonObject,
+    open_to: Callable[[Task], tuple[InputRequest, ...]],
+) -> Answered:
+    """Answer the question with this very key: one answers what one has read, and not what is asked by now.
+
+    Args:
+        services: what the methods work with.
+        call: the request.
+        arguments: of a tool of Stepwire's own: `task_id` and `question`, the key.
+        response: the answer.
+        open_to: returns the questions that the caller of the tool may answer.
+
+    Raises:
+        InsufficientScope: the caller may not call the task's tool.
+        NotOpen: the question is not among those.
+    """
+    key, may_call = arguments["question"], services.permit(call.caller.scopes)
+
+    def check(task: Task) -> None:
+        may_call(task)
+        if key not in {one.key for one in open_to(task)}:
+            raise NotOpen(task)
+
+    task = services.dialogue.respond(call.caller.principal, arguments["task_id"], {key: response}, check)
+    return Answered(task, next((one for one in task.input_requests if one.key == retry_key(key, one.number)), None))
+
+
+def modes_for(services: Services, call: Call, tool: Tool, *, is_asked: bool) -> frozenset[Mode]:
     """Return how a workflow may ask: its client, if questions reach it; on a card; or the client's model."""
-    call = request.call
-    if request.shows_card:
+    if call.shows_card_of(tool):
         # Its call answers soon, so what the client's model and roots could say comes too late.
         return ELICITATION_MODES | (call.modes if call.declares_tasks else frozenset[Mode]())
     own = call.modes if is_asked else frozenset[Mode]()
-    return own | {Mode.FORM} if request.tool.model_may_answer and _offers_answers(request.services, call) else own
+    return own | {Mode.FORM} if tool.model_may_answer and _offers_answers(services, call) else own
 
 
 def stops_waiting(services: Services, call: Call) -> Callable[[Task], bool]:

@@ -90,7 +90,7 @@ def open_stream(
         call.message_id,
         task.task_id,
         is_call,
-        _updated_ms(task),
+        _milliseconds(task.last_updated_at),
         ends_at=_milliseconds(now + longest) if is_call else 0,
         sent_at=_milliseconds(now),
         is_fetch=is_fetch,
@@ -174,11 +174,10 @@ class _Stream(Struct, frozen=True):
 
     def watch(self, task: Task, patience: timedelta) -> list[Task]:
         """Return the states of a task, until there is something that the client waits for or patience ends."""
-        seen = list[Task]()
+        seen, left = list[Task](), self._left
+        patience = patience if left is None else min(patience, left)
         try:
-            seen.extend(
-                self.services.operations.watch(task, self._bounded(patience), self._is_awaited, self.call.deadline)
-            )
+            seen.extend(self.services.operations.watch(task, patience, self._is_awaited, self.call.deadline))
         except UnknownTask:
             raise
         except Exception as fault:  # noqa: BLE001 - the client gets what was seen so far, and resumes
@@ -253,10 +252,6 @@ class _Stream(Struct, frozen=True):
         text = _progress_text(task, Progress(done, total), token, None)
         yield _Message(text, replace(position, progress=done, sent_at=now))
 
-    def _bounded(self, patience: timedelta) -> timedelta:
-        left = self._left
-        return patience if left is None else min(patience, left)
-
     def _is_awaited(self, task: Task) -> bool:
         needs_model = self.position.is_call and stops_waiting(self.services, self.call)(task)
         is_asked = any(_unsent_requests(task, self.position, self.call)) or bool(self._due_requests(task))
@@ -280,7 +275,7 @@ class _Message(Struct, frozen=True):
 
 def _unsent_messages(services: Services, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
     related = None if position.is_call else task.task_id
-    updated = _updated_ms(task)
+    updated = _milliseconds(task.last_updated_at)
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
         yield _Message(notification_text("notifications/tasks/status", legacy_task(task, services.now())), position)
@@ -337,10 +332,6 @@ def _response_text(services: Services, task: Task, position: StreamPosition) -> 
     except Exception as fault:  # noqa: BLE001 - the client asks again at its next poll
         services.report(fault)
         return None
-
-
-def _updated_ms(task: Task) -> int:
-    return _milliseconds(task.last_updated_at)
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, cast
 
-from stepwire.catalog.tools import TaskSupport
+from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.calls import Begun
 from stepwire.errors import (
     InvalidCursor,
@@ -29,13 +29,12 @@ from stepwire.protocol.messages import (
     MODERN_VERSIONS,
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
-    cursor_text_in,
-    next_cursor,
     notification_text,
     object_in,
     optional_milliseconds_in,
     result_text,
 )
+from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import (
     complete_result,
     legacy_result,
@@ -48,7 +47,7 @@ from stepwire.rendering import (
     naming_card,
 )
 from stepwire.server.call import Call, Reply, ResultOnStream, Stream
-from stepwire.server.extension import Extension, Method, ToolRequest, Way
+from stepwire.server.extension import Extension, Method, Way
 from stepwire.server.results import answer_or_raise, has_ended, repeat_words
 from stepwire.server.services import Services
 from stepwire.tasks.ids import task_id_of
@@ -252,18 +251,17 @@ def _capabilities(services: Services, call: Call) -> JsonObject:
     return {"tasks": {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}}  # T1
 
 
-def _intercept(request: ToolRequest, plain: Way) -> Way | None:
+def _intercept(services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
     """Answer a call with its task."""
-    call, tool = request.call, request.tool
     if tool.task_support is TaskSupport.FORBIDDEN or not call.asks_for_task:
         return None
     # A client with tasks that can ask its user does so itself, though its host shows cards.
-    asks_on_card = tool.confirmation is not None and request.shows_card and Mode.FORM not in call.modes
+    asks_on_card = tool.confirmation is not None and call.shows_card_of(tool) and Mode.FORM not in call.modes
     ttl_ms = None
     if not call.is_modern:
         ttl_ms = optional_milliseconds_in(call.params["task"], "ttl", "params.task.ttl")
     return Way(
-        partial(_task_handle, request),
+        partial(_task_handle, services, call, tool),
         None if asks_on_card else plain.confirm,
         plain.resume,
         refuse=None if call.is_modern else _refuse_task,
@@ -277,18 +275,18 @@ def _refuse_task(words: str) -> Reply:
     raise InvalidParams(words)  # the response must be a task, so a CallToolResult cannot say it (T7)
 
 
-def _task_handle(request: ToolRequest, begun: Begun) -> JsonObject:
+def _task_handle(services: Services, call: Call, tool: Tool, begun: Begun) -> JsonObject:
     """Write the task that a call has begun, as its era does."""
-    task, now = begun.task, request.services.now()
-    if request.call.is_modern:
+    task, now = begun.task, services.now()
+    if call.is_modern:
         result: JsonObject = {**modern_task(task, now), "resultType": "task"}
     else:
         shown = legacy_task(task, now)
         # T9: a new task is `working`, even if it already waits for its confirmation.
         result = {"task": {**shown, "status": "working"} if task.awaits_confirmation else shown}
         if begun.is_repeat:
-            result["_meta"] = {MODEL_IMMEDIATE_RESPONSE: repeat_words(request.tool)}  # T33
-    if request.shows_card:
+            result["_meta"] = {MODEL_IMMEDIATE_RESPONSE: repeat_words(tool)}  # T33
+    if call.shows_card_of(tool):
         result = naming_card(result, task.task_id)
     return mark_repeated(result, is_repeat=begun.is_repeat)
 

@@ -8,14 +8,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.tools import CARD_TOOLS
+from stepwire.catalog.tools import CARD_TOOLS, Tool
 from stepwire.engine.calls import Begun
 from stepwire.json_text import JsonObject
 from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import UI_EXTENSION
 from stepwire.rendering import mark_repeated
 from stepwire.server.call import Call, Reply
-from stepwire.server.extension import ALL_VERSIONS, Extension, OwnTool, ToolRequest, Way
+from stepwire.server.extension import ALL_VERSIONS, Extension, OwnTool, Way
 from stepwire.server.results import written
 from stepwire.server.services import Services
 
@@ -33,11 +33,11 @@ def _tools(_services: Services, call: Call) -> Mapping[str, OwnTool]:
     return TOOLS
 
 
-def _intercept(request: ToolRequest, plain: Way) -> Way | None:
+def _intercept(services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
     """Answer a call soon, because the card shows how its task goes on; the card asks for the confirmation, too."""
-    if not request.shows_card:
+    if not call.shows_card_of(tool):
         return None
-    return Way(partial(_on_card, request.services, request.call), resume=plain.resume, is_cancellable=False)
+    return Way(partial(_on_card, services, call), resume=plain.resume, is_cancellable=False)
 
 
 def _on_card(services: Services, call: Call, begun: Begun) -> JsonObject:

@@ -13,7 +13,8 @@ from typing import Final
 
 from stepwire.errors import InvalidCursor, ResourceNotFound, UnknownResource
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import CARD_MIME_TYPE, cursor_of, text_in
+from stepwire.protocol.messages import CARD_MIME_TYPE, text_in
+from stepwire.protocol.tokens import cursor_of
 from stepwire.rendering import CARD_URI
 from stepwire.server.call import Call
 from stepwire.server.extension import Method

@@ -19,10 +19,10 @@ from stepwire.json_text import JsonObject, load_json, write
 from stepwire.protocol.tokens import answer_token, is_answer_token
 from stepwire.rendering import CARD, modern_status, naming_card, request_params, status_message, timestamp
 from stepwire.server.call import Call
-from stepwire.server.extension import NotOpen, OwnTool
-from stepwire.server.results import answer_or_raise, unfinished
+from stepwire.server.extension import OwnTool
+from stepwire.server.results import NotOpen, answer_or_raise, answer_question, unfinished
 from stepwire.server.services import Services
-from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation, retry_key
+from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
 from stepwire.visible_text import visible
 
@@ -42,7 +42,7 @@ def first_result(services: Services, call: Call, begun: Begun) -> ToolResult:
     """
     patience = min(services.patience.first_request, services.patience.unresumable_request)
     *_, task = services.operations.watch(
-        begun.task, patience, lambda seen: seen.has_ended or _asks(seen), call.deadline
+        begun.task, patience, lambda seen: seen.has_ended or bool(questions_of(seen)), call.deadline
     )
     if task.has_ended:
         return _with_card(answer_or_raise(services, task), task)
@@ -54,10 +54,6 @@ def _with_card(result: ToolResult, task: Task) -> ToolResult:
     return ToolResult(write(named), result.is_error)
 
 
-def _asks(task: Task) -> bool:
-    return bool(questions_of(task))
-
-
 def _task(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     services.polls.check(call.caller.principal, arguments["task_id"])
     return shown(services, call, services.operations.get(call.caller.principal, arguments["task_id"]))
@@ -65,31 +61,21 @@ def _task(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
 
 def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     """Answer one question. The token is checked before anything else is read."""
-    task_id, key = arguments["task_id"], arguments["question"]
+    task_id = arguments["task_id"]
     services.polls.check(call.caller.principal, task_id)
     if not _is_signed(services, call, arguments):
         return shown(services, call, services.operations.get(call.caller.principal, task_id), _NOT_FROM_HERE)
     response = {"action": arguments["action"], "content": arguments.get("content", {})}
-    may_call = services.permit(call.caller.scopes)
-
-    def check(task: Task) -> None:
-        may_call(task)
-        if key not in {one.key for one in questions_of(task)}:
-            raise NotOpen(task)
-
     try:
-        after = services.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
+        answered = answer_question(services, call, arguments, response, questions_of)
     except NotOpen as refused:
         return shown(services, call, refused.task, _NOT_OPEN)
-    again = {retry_key(key, one.number): one for one in questions_of(after)}
-    refused = next((one for retried, one in again.items() if retried == one.key), None)
-    if refused is not None:
-        return shown(services, call, after, f"The answer was not accepted: {refused.refusal}.")
-    action = AuditEntry(
-        AuditAction.ANSWERED, call.caller.principal, after.work.tool, after.task_id, arguments["action"]
-    )
+    task = answered.task
+    if answered.again is not None:
+        return shown(services, call, task, f"The answer was not accepted: {answered.again.refusal}.")
+    action = AuditEntry(AuditAction.ANSWERED, call.caller.principal, task.work.tool, task_id, arguments["action"])
     services.operations.recorder.audit(action)
-    return shown(services, call, after)
+    return shown(services, call, task)
 
 
 def _is_signed(services: Services, call: Call, arguments: JsonObject) -> bool:

@@ -7,7 +7,8 @@ from typing import Final
 
 from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams, Unsupported
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import cursor_of, object_in, optional_milliseconds_in, text_in
+from stepwire.protocol.messages import object_in, optional_milliseconds_in, text_in
+from stepwire.protocol.tokens import cursor_of
 from stepwire.server.call import Call
 from stepwire.server.services import Services
 from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed, position_of

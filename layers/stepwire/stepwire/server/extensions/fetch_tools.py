@@ -7,7 +7,7 @@ what to do next. A client that declares tasks sees none of them.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from types import MappingProxyType
+from functools import partial
 from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, OWN_TOOLS, RESULT_TOOL
@@ -15,8 +15,10 @@ from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status
 from stepwire.server.call import Call
-from stepwire.server.extension import Extension, NotOpen, OwnTool, Wait
+from stepwire.server.extension import Extension, OwnTool, Wait
 from stepwire.server.results import (
+    NotOpen,
+    answer_question,
     fetch_step,
     next_step,
     offered_names,
@@ -28,8 +30,8 @@ from stepwire.server.results import (
     who_answers,
 )
 from stepwire.server.services import Services
-from stepwire.tasks.inputs import Action, retry_key
-from stepwire.tasks.task import Cancelled, Task, ToolResult, tool_error
+from stepwire.tasks.inputs import Action
+from stepwire.tasks.task import Cancelled, ToolResult, tool_error
 
 _TASK_ID: Final[JsonObject] = {
     "type": "string",
@@ -58,42 +60,31 @@ def _result(services: Services, call: Call, arguments: JsonObject) -> Wait:
 
 
 def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
-    """Answer the question with this very key: a model answers what it has read, and not what is asked by now."""
-    key, task_id = arguments["question"], arguments["task_id"]
     response = {"action": arguments.get("action", Action.ACCEPT.value), "content": arguments.get("answer", {})}
-    may_call = services.permit(call.caller.scopes)
-
-    def check(task: Task) -> None:
-        may_call(task)
-        if key not in {one.key for one in questions_for_models(services, task)}:
-            raise NotOpen(task)
-
-    services.polls.check(call.caller.principal, task_id)
+    services.polls.check(call.caller.principal, arguments["task_id"])
     try:
-        after = services.dialogue.respond(call.caller.principal, task_id, {key: response}, check)
+        answered = answer_question(services, call, arguments, response, partial(questions_for_models, services))
     except NotOpen as refused:
-        return tool_error(_not_answered(services, call, refused.task))
-    again = next((one for one in after.input_requests if one.key == retry_key(key, one.number)), None)
-    if again is not None:
-        words = f"The answer was not accepted. The task {after.task_id} asks again, and the question has another key."
-        return tool_error(" ".join([words, *who_answers(services, call, after), next_step(services, call, after)]))
-    words = [
-        f"The answer was taken by the task {after.task_id}.",
-        *who_answers(services, call, after),
-        next_step(services, call, after),
-    ]
-    return task_result(" ".join(words), {**summary(services, after), **question_shown(services, call, after)})
-
-
-def _not_answered(services: Services, call: Call, task: Task) -> str:
-    if questions_for_models(services, task):
-        reason = "has no open question with this key."
-    elif task.input_requests:
-        reason = "waits for a person, not for you."
+        task, is_taken = refused.task, False
+        if questions_for_models(services, task):
+            reason = "has no open question with this key."
+        elif task.input_requests:
+            reason = "waits for a person, not for you."
+        else:
+            reason = "has no open question; it may have been answered already."
+        words = f"Nothing was answered: the task {task.task_id} {reason}"
     else:
-        reason = "has no open question; it may have been answered already."
-    words = f"Nothing was answered: the task {task.task_id} {reason}"
-    return " ".join([words, *who_answers(services, call, task), next_step(services, call, task)])
+        task, is_taken = answered.task, answered.again is None
+        if is_taken:
+            words = f"The answer was taken by the task {task.task_id}."
+        else:
+            words = (
+                f"The answer was not accepted. The task {task.task_id} asks again, and the question has another key."
+            )
+    words = " ".join([words, *who_answers(services, call, task), next_step(services, call, task)])
+    if not is_taken:
+        return tool_error(words)
+    return task_result(words, {**summary(services, task), **question_shown(services, call, task)})
 
 
 def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
@@ -174,14 +165,11 @@ _BY_NAME: Final = (
         _result,
     ),
 )
-_TOOLS: Final[Mapping[str, OwnTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
 
 
 def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
     names = offered_names(services, call)
-    if not names:
-        return {}
-    return {name: tool for name, tool in _TOOLS.items() if name in names}
+    return {tool.name: tool for tool in _BY_NAME if tool.name in names}
 
 
-FETCHING: Final = Extension(tool_names=OWN_TOOLS - CARD_TOOLS, tools=_tools)
+FETCH_TOOLS: Final = Extension(tool_names=OWN_TOOLS - CARD_TOOLS, tools=_tools)
