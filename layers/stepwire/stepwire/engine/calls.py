@@ -59,8 +59,8 @@ from stepwire.tasks.task import (
     Work,
     Working,
 )
+from stepwire.times import MILLISECOND
 
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _SLOW_START: Final = timedelta(seconds=1)  # long enough that the caller may have cancelled meanwhile
 # A key must outlive its task, whose ttl a confirmation or the retention of its result may extend.
 _KEY_RETENTION_MARGIN: Final = LONGEST_TTL + timedelta(days=1)
@@ -330,8 +330,8 @@ class Calls(Struct, frozen=True):
 
 def _granted_ttl(tool: Tool, asked_ms: int | None, longest: timedelta) -> timedelta:
     """T12: at least the tool's own ttl, which covers its longest run; at most the limit."""
-    asked = 0 if asked_ms is None else min(asked_ms, longest // _MILLISECOND)
-    return max(tool.ttl, asked * _MILLISECOND)
+    asked = 0 if asked_ms is None else min(asked_ms, longest // MILLISECOND)
+    return max(tool.ttl, asked * MILLISECOND)
 
 
 def confirmation_request(confirmation: Confirmation, arguments: JsonObject) -> InputRequest:

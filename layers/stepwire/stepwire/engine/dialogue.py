@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditAction
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import NOT_SUPPORTED, Upkeep
 from stepwire.json_text import Json, load_json, write
@@ -89,9 +89,7 @@ class Dialogue(Struct, frozen=True):
         """Ask questions again, by their keys. Both eras handle every wrong answer to a task's question here."""
         if not wrong:
             return task
-        self.recorder.audit(
-            AuditEntry(AuditAction.REFUSED, task.owner, task.work.tool, task.task_id, WrongAnswer.__name__)
-        )
+        self.recorder.note(AuditAction.REFUSED, task, WrongAnswer.__name__)
         refused = InputRefused({key: answer.reason for key, answer in wrong.items()})
         return self.recorder.record(task, refused) or task
 

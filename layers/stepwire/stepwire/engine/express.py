@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditAction
 from stepwire.engine.admission import limit_reached
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.ports import CallRate, SyncWorkflows
-from stepwire.engine.recorder import outcome_of
 from stepwire.engine.waiting import WaitLimiter
 from stepwire.errors import (
     AtQuota,
@@ -27,7 +27,7 @@ from stepwire.errors import (
 )
 from stepwire.tasks.events import WorkCompleted, WorkEnded, WorkStopped
 from stepwire.tasks.outcomes import Succeeded, result_location_of, with_presigned_links
-from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult, tool_error
+from stepwire.tasks.task import Completed, Failed, Task, TaskError, ToolResult, tool_error
 
 TIME_TO_END: Final = timedelta(seconds=2)
 """Time that must remain of a request when its wait ends: to release what it holds, and to answer."""
@@ -101,8 +101,9 @@ class ExpressCalls(Struct, frozen=True):
                 f"The workflow of {task.work.tool} could not be started: {refusal.reason}"
             ) from None
         status = Completed(tool_error(_STOPPED)) if isinstance(event, WorkStopped) else event.status
-        self._audit(task, status)
-        self.calls.recorder.note_shaping(task, event)
+        recorder = self.calls.recorder
+        recorder.note(AuditAction.CREATED, task)
+        recorder.note_end(replace(task, status=status), event, None, recorder.clock.now())
         if isinstance(status, Failed):
             return status.error
         assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
@@ -115,21 +116,13 @@ class ExpressCalls(Struct, frozen=True):
         except StartUnclear as error:
             if not isinstance(error, NoEndInTime):
                 self.calls.report(error)
-            return WorkCompleted(tool_error(self._unclear()))
+            return WorkCompleted(
+                tool_error(
+                    f"The workflow gave no answer within {self.patience.total_seconds():g} seconds. It may still run "
+                    "and take effect; it can neither be stopped nor asked. Check what it has done before you call the "
+                    "tool again."
+                )
+            )
         if isinstance(end, Succeeded) and end.output is None:
             return WorkCompleted(tool_error(_NO_OUTPUT))
         return self.calls.recorder.event_of_end(task, end)
-
-    def _unclear(self) -> str:
-        return (
-            f"The workflow gave no answer within {self.patience.total_seconds():g} seconds. It may still run and take "
-            "effect; it can neither be stopped nor asked. Check what it has done before you call the tool again."
-        )
-
-    def _audit(self, task: Task, status: Status) -> None:
-        recorder, work = self.calls.recorder, task.work
-        took = recorder.clock.now() - task.created_at
-        recorder.audit(AuditEntry(AuditAction.CREATED, task.owner, work.tool, task.task_id, "working"))
-        recorder.audit(
-            AuditEntry(AuditAction.ENDED, task.owner, work.tool, task.task_id, outcome_of(status), duration=took)
-        )

@@ -20,10 +20,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.audit import AuditAction, EndSource
 from stepwire.engine.admission import Admission
 from stepwire.engine.ports import Randomness
-from stepwire.engine.recorder import MOST_TRIES, Recorder, outcome_of
+from stepwire.engine.recorder import MOST_TRIES, Recorder, entry_of
 from stepwire.engine.runs import Runs
 from stepwire.errors import (
     InternalError,
@@ -205,21 +205,10 @@ class FollowUps(Struct, frozen=True):
         return FollowUp(begun, follow_up.is_new, has_begun=not begun.runs_pending(Pending.START))
 
     def _audit(self, task: Task, follow_up: Task, means: Means, source: EndSource | None, operator: str | None) -> None:
-        tool = task.work.tool
-        followed = AuditEntry(
-            AuditAction.FOLLOWED_UP,
-            task.owner,
-            tool,
-            task.task_id,
-            means.value,
-            source=source,
-            follow_up=follow_up.task_id,
-            operator=operator,
-        )
-        created = AuditEntry(AuditAction.CREATED, task.owner, tool, follow_up.task_id, outcome_of(follow_up.status))
+        followed = entry_of(AuditAction.FOLLOWED_UP, task, means.value)
         with suppress(Exception):
-            self.recorder.audit(followed)
-            self.recorder.audit(created)
+            self.recorder.audit(replace(followed, source=source, follow_up=follow_up.task_id, operator=operator))
+            self.recorder.note(AuditAction.CREATED, follow_up)
 
 
 def was_redriven(task: Task, state: ExecutionState) -> bool:

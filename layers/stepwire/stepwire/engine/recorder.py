@@ -4,6 +4,7 @@ A lost race is not an error: the task is loaded again and advanced from its new 
 """
 
 from contextlib import suppress
+from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from stepwire.tasks.events import Advanced, RunEnded, TaskEvent, WorkCompleted, 
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, ReadObject, Succeeded, event_of, event_of_object
-from stepwire.tasks.task import Completed, Execution, Status, Task
+from stepwire.tasks.task import Completed, Execution, Task
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
@@ -145,16 +146,23 @@ class Recorder(Struct, frozen=True):
         except SaveConflict:
             return None
 
-    def note(self, action: AuditAction, task: Task) -> None:
-        """Write what happened to a task to the audit trail, with its status."""
-        self.audit(AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
+    def note(self, action: AuditAction, task: Task, outcome: str | None = None) -> None:
+        """Write what happened to a task to the audit trail, with its status or with another outcome."""
+        self.audit(entry_of(action, task, outcome))
 
-    def note_shaping(self, task: Task, event: TaskEvent) -> None:
-        """Tell the operator that an output could not be shaped, once for each task."""
+    def note_end(self, task: Task, event: TaskEvent, source: EndSource | None, at: datetime) -> None:
+        """Write the end of a task to the audit trail, and that its output could not be shaped."""
+        self.audit(
+            replace(
+                entry_of(AuditAction.ENDED, task),
+                duration=at - task.created_at,
+                source=source,
+                winner=(task.winner.name or None) if task.winner else None,
+            )
+        )
         end = event.then if isinstance(event, RunEnded) else event
         if isinstance(end, WorkCompleted) and end.shaping_fault is not None:
-            fault = end.shaping_fault
-            self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
+            self.note(AuditAction.UNSHAPED, task, end.shaping_fault)
 
     def _saved(self, after: Advanced, event: TaskEvent, source: EndSource | None = None) -> Advanced:
         """Save a task and return it with what follows; of an ended one, free the slots and tell the audit trail."""
@@ -165,20 +173,7 @@ class Recorder(Struct, frozen=True):
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):
             self.store.slots.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
-        duration, winner = task.last_updated_at - task.created_at, task.winner
-        self.audit(
-            AuditEntry(
-                AuditAction.ENDED,
-                task.owner,
-                task.work.tool,
-                task.task_id,
-                outcome_of(task.status),
-                duration,
-                source,
-                winner=(winner.name or None) if winner else None,
-            )
-        )
-        self.note_shaping(task, event)
+        self.note_end(task, event, source, task.last_updated_at)
         return after
 
     def _visible(self, owner: Principal, task: Task | None) -> Task | None:
@@ -202,8 +197,9 @@ def _pause() -> float:
     return SystemRandom().uniform(0, _LONGEST_PAUSE)
 
 
-def outcome_of(status: Status) -> str:
-    """Return the outcome of a task for the audit trail; a tool error differs from a success."""
-    if isinstance(status, Completed) and status.result.is_error:
-        return "completed_with_error"
-    return type(status).__name__.lower()
+def entry_of(action: AuditAction, task: Task, outcome: str | None = None) -> AuditEntry:
+    """Return an entry of the audit trail, with the status of the task or with another outcome."""
+    if outcome is None:
+        is_error = isinstance(task.status, Completed) and task.status.result.is_error  # differs from a success
+        outcome = "completed_with_error" if is_error else type(task.status).__name__.lower()
+    return AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome)

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.audit import AuditAction, EndSource
 from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
@@ -129,7 +129,8 @@ class Runs(Struct, frozen=True):
 
     def record_end(self, task: Task, run: int, end: ExecutionEnd, source: EndSource) -> Task:
         """Record the end of the execution of a run, do what follows, and return the task."""
-        return self._recorded(task, run_ended(task, run, end, self.recorder.event_of_end(task, end)), source)
+        ended = run_ended(task, run, end, self.recorder.event_of_end(task, end))
+        return self._followed(task, self.recorder.advanced(task, ended, source))
 
     def perform(self, after: Advanced) -> Task:
         """Do what follows an event, and return the task.
@@ -138,13 +139,13 @@ class Runs(Struct, frozen=True):
             StopRefused, Exception: a run could not be stopped; the others are.
         """
         task, starts = after.task, list[int]()
+        if task.has_ended:
+            return self.stop_pending(task)
         for effect in after.effects:
             if effect.at is None:
                 starts.append(effect.run)
             else:
                 self.schedule(task, effect.at - self.recorder.clock.now(), effect.run)
-        if task.has_ended:
-            return self.stop_pending(task)
         return self.start(task, starts) if starts else task
 
     def finish(self, task: Task, run: int) -> None:
@@ -236,7 +237,8 @@ class Runs(Struct, frozen=True):
             run = task.runs[index]
             try:
                 if run.attempt.is_redriven:
-                    self.workflows.redrive(task.execution_of(index), _redrive_token(task, index))
+                    token = f"{task.task_id}-{index}-{run.attempt.execution}-{run.attempt.redrives}"
+                    self.workflows.redrive(task.execution_of(index), token)
                     continue
                 common = self.recorder.store.parts.terms_of(task).input if common is None else common
                 self.workflows.start(task.execution_of(index), run.input_text(common), trace_header)
@@ -269,7 +271,7 @@ class Runs(Struct, frozen=True):
         error = WorkFailed(TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}"))
         end = RunEnded(end_without_execution(task, index, RunState.REFUSED, error), error)
         after = self.recorder.advanced_if_unchanged(task, end)
-        return self.recorder.load(task.key) or task if after is None else self._followed(after)
+        return self.recorder.load(task.key) or task if after is None else self._followed(task, after)
 
     def _after_refused_redrive(self, task: Task, index: int) -> Task:
         """Find out why an execution is not redriven: because it runs again already, or because it cannot be."""
@@ -283,23 +285,14 @@ class Runs(Struct, frozen=True):
             case ended:
                 then = self.recorder.event_of_end(task, ended)
         end = end_without_execution(task, index, RunState.FAILED, then)
-        return self._recorded(task, RunNotRedriven(end, then), EndSource.CHECK)
+        return self._followed(task, self.recorder.advanced(task, RunNotRedriven(end, then), EndSource.CHECK))
 
-    def _recorded(self, task: Task, event: RunEnded | RunNotRedriven, source: EndSource) -> Task:
-        after = self.recorder.advanced(task, event, source)
-        return task if after is None else self._followed(after)
-
-    def _followed(self, after: Advanced) -> Task:
+    def _followed(self, task: Task, after: Advanced | None) -> Task:
+        """Do what follows the end of a run, and return the task; as it was, if it no longer exists."""
+        if after is None:
+            return task
         for effect in after.effects:
-            self._audit(after.task, effect.run)
+            outcome = f"attempt {after.task.runs[effect.run].attempt.number} of {after.task.retry.attempts}"
+            with suppress(Exception):
+                self.recorder.note(AuditAction.RETRIED, after.task, outcome)
         return self.perform(after)
-
-    def _audit(self, task: Task, run: int) -> None:
-        outcome = f"attempt {task.runs[run].attempt.number} of {task.retry.attempts}"
-        with suppress(Exception):
-            self.recorder.audit(AuditEntry(AuditAction.RETRIED, task.owner, task.work.tool, task.task_id, outcome))
-
-
-def _redrive_token(task: Task, index: int) -> str:
-    attempt = task.runs[index].attempt
-    return f"{task.task_id}-{index}-{attempt.execution}-{attempt.redrives}"

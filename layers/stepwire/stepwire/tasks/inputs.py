@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
 from stepwire.keyed import Keyed
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
+from stepwire.times import MILLISECOND
 
 KEY_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _RETRY_MARK: Final = "#"
@@ -36,7 +37,6 @@ MOST_CLIENT_TASKS: Final = 32
 LONGEST_INTERVAL: Final = timedelta(hours=1)
 _CLIENT_TASK_ID: Final = re.compile(r"[!-~]{1,128}")
 _DEFAULT_INTERVAL: Final = timedelta(seconds=1)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class InvalidQuestion(ValueError):
@@ -232,17 +232,11 @@ def retry_key(key: str, number: int) -> str:
 
 def modes_of(capabilities: JsonObject) -> frozenset[Mode]:
     """Return what a client can be asked, by the capabilities that it declares."""
-    own = (mode for mode in (Mode.SAMPLING, Mode.ROOTS) if is_object(capabilities.get(mode.value)))
-    return _elicitation_modes_of(capabilities.get("elicitation")) | frozenset(own)
-
-
-def _elicitation_modes_of(capability: Json) -> frozenset[Mode]:
-    """Return the modes of a client's capability `elicitation`; an empty capability means forms."""
-    if not isinstance(capability, dict):
-        return frozenset()
-    declared = cast(JsonObject, capability)
-    named = frozenset(mode for mode in ELICITATION_MODES if mode.value in declared)
-    return named or (frozenset({Mode.FORM}) if not declared else frozenset())
+    modes = frozenset(mode for mode in (Mode.SAMPLING, Mode.ROOTS) if is_object(capabilities.get(mode.value)))
+    elicitation = capabilities.get("elicitation")
+    if elicitation == {}:  # an empty capability means forms
+        return modes | {Mode.FORM}
+    return modes | frozenset(mode for mode in ELICITATION_MODES if mode.value in as_object(elicitation))
 
 
 def mode_of(asked: Asked) -> Mode:
@@ -284,27 +278,16 @@ def elicitation_of(value: Json) -> Elicitation:
     return FormElicitation(params["message"], write(params["requestedSchema"]))
 
 
-def sampling_of(value: Json) -> Sampling:
-    """Return a question to the client's model from the params of `sampling/createMessage`.
-
-    Without tools and contexts, for which a client needs further capabilities; each message has one content block,
-    because earlier types allow no list.
-
-    Raises:
-        InvalidQuestion: some client might refuse it.
-    """
+def _sampling_of(value: Json) -> Sampling:
+    # Without tools and contexts, for which a client needs further capabilities; each message has one content block,
+    # because earlier types allow no list.
     _check_size(value)
     _check(violations_of(SAMPLING_PARAMS, value))
     # JSON Schema takes 100.0 for an integer, and some clients do not.
     return Sampling(write({**value, "maxTokens": int(value["maxTokens"])}))
 
 
-def roots_of(value: Json) -> Roots:
-    """Return the question for the client's roots; the params of `roots/list` are empty.
-
-    Raises:
-        InvalidQuestion: there are some.
-    """
+def _roots_of(value: Json) -> Roots:
     if value != {}:
         raise InvalidQuestion("roots must be an empty object")
     return Roots()
@@ -334,18 +317,14 @@ def response_of(asked: Asked, value: Json) -> InputResponse:
             return InputResponse(None, _result(SAMPLED, value))
         case Roots():
             return InputResponse(None, _result(LISTED, value))
-        case _:
-            return _reaction(asked, value)
-
-
-def _reaction(elicitation: Elicitation, value: Json) -> InputResponse:
-    result = as_object(value)
-    action = next((one for one in Action if one.value == result.get("action")), None)
-    if action is None:
-        raise InvalidResponse('it must have an "action": "accept", "decline" or "cancel"')
-    if action is not Action.ACCEPT or isinstance(elicitation, UrlElicitation):
-        return InputResponse(action)
-    return InputResponse(action, _content(elicitation, result.get("content")))
+        case FormElicitation() | UrlElicitation():
+            result = as_object(value)
+            action = next((one for one in Action if one.value == result.get("action")), None)
+            if action is None:
+                raise InvalidResponse('it must have an "action": "accept", "decline" or "cancel"')
+            if action is not Action.ACCEPT or isinstance(asked, UrlElicitation):
+                return InputResponse(action)
+            return InputResponse(action, _content(asked, result.get("content")))
 
 
 def _content(elicitation: FormElicitation, value: Json) -> str:
@@ -440,7 +419,7 @@ def _interval_of(value: Json) -> timedelta:
     # NaN stands for a number that lost digits.
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 1:
         return _DEFAULT_INTERVAL
-    return int(min(value, LONGEST_INTERVAL // _MILLISECOND)) * _MILLISECOND
+    return int(min(value, LONGEST_INTERVAL // MILLISECOND)) * MILLISECOND
 
 
 # A client whose task is `input_required` wants to ask something itself, on `tasks/result`. We have nothing to answer
@@ -457,5 +436,5 @@ _MODES: Final[Mapping[type[Asked], Mode]] = MappingProxyType(
 )
 _METHODS: Final = MappingProxyType({Mode.SAMPLING: "sampling/createMessage", Mode.ROOTS: "roots/list"})
 _READERS: Final[Mapping[str, Callable[[Json], Asked]]] = MappingProxyType(
-    {"elicitation": elicitation_of, "sampling": sampling_of, "roots": roots_of}
+    {"elicitation": elicitation_of, "sampling": _sampling_of, "roots": _roots_of}
 )

@@ -51,7 +51,6 @@ from stepwire.tasks.inputs import (
     MOST_UNCLAIMED,
     AskingState,
     Callback,
-    ClientTask,
     InputRequest,
     UndeliveredAnswer,
     WorkflowInput,
@@ -67,13 +66,11 @@ from stepwire.tasks.runs import (
     begun_text,
     end_text,
     in_new_execution,
-    is_lost,
     left_running,
     lost_text,
     needed_now,
     next_attempt,
     retry_text,
-    starting,
     successes,
     with_run,
 )
@@ -115,8 +112,9 @@ def as_of(task: Task, at: datetime) -> Task:
     The message of a task whose next attempt has begun no longer says when it begins. A task that was not
     confirmed in time is completed, and its workflow never starts.
     """
-    if task.runs[0].attempt.begins_at is not None:
-        task = _with_begun_attempt(task, at)
+    attempt = task.runs[0].attempt  # only the attempt of a sole run is in messages
+    if attempt.begins_at is not None and attempt.begins_at <= at and not task.has_ended:
+        task = _with_message(task, begun_text(task.status.message, attempt, task.retry, at))
     if not isinstance(task.status, InputRequired):
         return task
     requests = task.status.requests
@@ -130,20 +128,9 @@ def as_of(task: Task, at: datetime) -> Task:
     return _with_requests(task, left)
 
 
-def _with_begun_attempt(task: Task, at: datetime) -> Task:
-    """Return the task without the time of its next attempt, if that has come. Only one of a sole run is in messages."""
-    attempt = task.runs[0].attempt
-    if attempt.begins_at is None or attempt.begins_at > at or task.has_ended:
-        return task
-    return _with_message(task, begun_text(task.status.message, attempt, task.retry, at))
-
-
-def _show_state(task: Task, event: StateEntered, at: datetime) -> Task:
+def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
     states = None if task.states is None else newest_states((*task.states, *event.passed))
-    return _tell_state(task if states == task.states else replace(task, states=states), event, at)
-
-
-def _tell_state(task: Task, event: StateEntered, _at: datetime) -> Task:
+    task = task if states == task.states else replace(task, states=states)
     # Progress that the workflow reports itself says more than the name of a state.
     if reports_progress(task):
         return task
@@ -262,28 +249,29 @@ def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
     end, run = event.end, task.runs[event.end.run]
     if not run.is_open or not run.attempt.is_of(end.execution, end.redrives):
         return task  # of an attempt that is over
-    seed = task.task_id if len(task.runs) == 1 else f"{task.task_id}.{LETTERS[end.run]}"
-    following = None if end.error is None else next_attempt(run.attempt, task.retry, end.error, seed, at)
-    if following is not None and (following.begins_at or at) < task.expires_at:
-        return _with_attempt(task, end, replace(following, after=end.shown), at)
+    if end.error is not None:
+        seed = task.task_id if len(task.runs) == 1 else f"{task.task_id}.{LETTERS[end.run]}"
+        following = next_attempt(run.attempt, task.retry, end.error, seed, at)
+        if following is not None and (following.begins_at or at) < task.expires_at:
+            return _with_attempt(task, end, replace(following, after=end.shown), at)
     return _after_run(task, event, at)
 
 
 def _after_run(task: Task, event: RunEnded | RunNotRedriven, at: datetime) -> Task | Advanced:
     """Return the task after the last attempt of a run: decided, or with the runs that start because of this end."""
-    end, won = event.end, successes(task.runs)
+    end, run, won = event.end, task.runs[event.end.run], successes(task.runs)
     if end.state is RunState.SUCCEEDED:
         won += 1
-        ended = replace(task.runs[end.run], state=end.state, place=won, pending=None)
+        ended = replace(run, state=end.state, place=won, pending=None)
     else:
-        ended = replace(task.runs[end.run], state=end.state, error=end.text[:LONGEST_ERROR], pending=None)
+        ended = replace(run, state=end.state, error=end.text[:LONGEST_ERROR], pending=None)
     runs = with_run(task.runs, end.run, ended)
-    if won >= task.quorum or is_lost(runs, task.quorum):
+    if won >= task.quorum or won + sum(one.is_open for one in runs) < task.quorum:  # decided, or too few are left
         after = replace(task, runs=runs)
         return _end(after, _deciding_end(after, event.then), at)
     starts = [] if end.state is RunState.SUCCEEDED else needed_now(runs, task.quorum, at)
     for other in starts:
-        runs = with_run(runs, other, starting(runs[other], at))
+        runs = with_run(runs, other, runs[other].beginning_at(at))
     after = _without_questions_of(replace(task, runs=runs), end.run)
     told = _with_message(after, end_text(runs, task.quorum, task.retry, end))
     return Advanced(told, tuple(_beginning(told, starts, at)))
@@ -371,17 +359,15 @@ def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task
         return task
     open_numbers = {one.number for one in task.input_requests}
     # Of a closed question, a task that has ended needs no cancellation.
-    others = [one for one in _others(task, noted) if one.number in open_numbers or not one.has_ended]
+    others = [
+        one for one in task.client_tasks if one.key != noted.key and (one.number in open_numbers or not one.has_ended)
+    ]
     return task if len(others) >= MOST_CLIENT_TASKS else replace(task, client_tasks=(*others, noted))
 
 
 def _close_client_task(task: Task, event: ClientTaskClosed, _at: datetime) -> Task:
-    others = _others(task, event.client_task)
-    return task if len(others) == len(task.client_tasks) else replace(task, client_tasks=tuple(others))
-
-
-def _others(task: Task, one: ClientTask) -> list[ClientTask]:
-    return [other for other in task.client_tasks if other.key != one.key]
+    left = tuple(one for one in task.client_tasks if one.key != event.client_task.key)
+    return task if left == task.client_tasks else replace(task, client_tasks=left)
 
 
 class State(Enum):

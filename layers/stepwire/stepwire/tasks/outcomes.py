@@ -15,7 +15,7 @@ documents, so a link does not prove that the caller may read the object.
 """
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, TypeAlias, TypeGuard
 
 from msgspec import Struct
@@ -36,7 +36,6 @@ from stepwire.tasks.task import (
     TaskError,
     Terms,
     ToolResult,
-    tool_error,
 )
 from stepwire.tasks.tool_results import Unshapable, is_reserved, is_tool_result, shaped
 
@@ -144,18 +143,11 @@ def event_of(
             return WorkFailed(_protocol_error(cause, causes))
         case ExecutionFailed(error, cause):
             name = _redacted(error, causes) or "an unnamed error"
-            return _tool_error(f"The workflow failed with {name}{_cause_suffix(cause, causes)}")
+            return _explained(f"The workflow failed with {name}{_cause_suffix(cause, causes)}")
         case TimedOut():
-            return _tool_error("The workflow did not finish within its time limit (States.Timeout) and was stopped.")
+            return _explained("The workflow did not finish within its time limit (States.Timeout) and was stopped.")
         case Aborted():
             return WorkStopped("The execution was stopped.")
-
-
-def object_unread(reason: str) -> WorkCompleted:
-    """Return the event for a success whose output is in S3 and cannot be read from there."""
-    message = f"The workflow succeeded, but the object that it left as its output cannot be returned: {reason}."
-    result = tool_error(message)
-    return WorkCompleted(result, message[:LONGEST_MESSAGE], reason[:LONGEST_MESSAGE])
 
 
 def run_ended(task: Task, run: int, end: ExecutionEnd, event: WorkEnded) -> RunEnded:
@@ -198,8 +190,13 @@ def redrives_of(end: ExecutionEnd) -> int:
     return end.redrives if isinstance(end, ExecutionFailed | TimedOut | Aborted) else _MOST_REDRIVES
 
 
-def _tool_error(text: str) -> WorkCompleted:
-    return WorkCompleted(tool_error(text), text[:LONGEST_MESSAGE])
+def _explained(
+    message: str, output: Sequence[JsonObject] = (), shaping_fault: str | None = None, *, is_error: bool = True
+) -> WorkCompleted:
+    """Return the end whose result is a message, before the blocks of the output if there are any."""
+    text = write({"content": [_text(message), *output], "isError": is_error})
+    fault = None if shaping_fault is None else shaping_fault[:LONGEST_MESSAGE]
+    return WorkCompleted(ToolResult(text, is_error), message[:LONGEST_MESSAGE], fault)
 
 
 def _answered(output: str, output_schema: str | None, shape: str | None) -> WorkCompleted:
@@ -232,9 +229,7 @@ def _unshaped(output: str, reason: str, output_schema: str | None) -> WorkComple
         "The workflow succeeded, but its output cannot be given the form that the tool's manifest says: "
         f"{reason}. The output follows as text."
     )
-    is_error = output_schema is not None
-    text = write({"content": [_text(message), _text(output)], "isError": is_error})
-    return WorkCompleted(ToolResult(text, is_error), message[:LONGEST_MESSAGE], reason[:LONGEST_MESSAGE])
+    return _explained(message, [_text(output)], reason, is_error=output_schema is not None)
 
 
 def _answered_with_text(output: str, reason: str, output_schema: str | None) -> WorkCompleted:
@@ -247,7 +242,7 @@ def _answered_with_text(output: str, reason: str, output_schema: str | None) -> 
         "The workflow succeeded, but its output cannot be the structured content that the tool promises: "
         f"{reason}. The output follows as text."
     )
-    return _broken_promise(message, result)
+    return _explained(message, result["content"])
 
 
 def _blocks_of(output: str) -> JsonObject | None:
@@ -265,15 +260,8 @@ def _checked_against_schema(result: JsonObject, output_schema: str) -> WorkCompl
     if not violations:
         return WorkCompleted(ToolResult(write(result), is_error=False))
     wrong = "; ".join(map(str, violations))
-    return _broken_promise(
-        f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}.", result
-    )
-
-
-def _broken_promise(message: str, result: JsonObject) -> WorkCompleted:
-    blocks = [_text(message), *result["content"]]
-    text = write({"content": blocks, "isError": True})
-    return WorkCompleted(ToolResult(text, is_error=True), message[:LONGEST_MESSAGE])
+    message = f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}."
+    return _explained(message, result["content"])
 
 
 def _text(text: str) -> JsonObject:
@@ -345,8 +333,9 @@ class ResultLocation(Struct, frozen=True):
     def object_key(self, uri: str) -> str | None:
         """Return the key that a link points to; None if it lies outside this location."""
         key = uri.removeprefix(f"s3://{self.bucket}/")
-        is_here = key != uri and key.startswith(self.prefix)
-        return key if is_here and _is_normal(key) else None
+        # S3 reads a key literally, and a client resolves dot segments: the key must be the same for both.
+        is_normal = all(part not in {"", ".", ".."} for part in key.split("/"))
+        return key if key != uri and key.startswith(self.prefix) and is_normal else None
 
 
 def result_location_of(task: Task) -> ResultLocation | None:
@@ -376,18 +365,6 @@ def _signed(block: JsonObject, place: ResultLocation, sign: Sign) -> JsonObject:
     return block if key is None else {**block, "uri": sign(place.bucket, key)}
 
 
-def _is_normal(key: str) -> bool:
-    """Tell whether a key is the same for S3, which reads it literally, and for a client that resolves dot segments."""
-    return all(part not in {"", ".", ".."} for part in key.split("/"))
-
-
-class StoredOutput(Struct, frozen=True):
-    """Where a workflow left its output."""
-
-    bucket: str
-    key: str
-
-
 class Shape(Struct, frozen=True):
     """A tool's shape (see `tool_results`), without what says where the output is."""
 
@@ -405,15 +382,11 @@ def event_of_object(task: Task, end: Succeeded, terms: Terms, read: ReadObject) 
     """
     shape = shape_of(terms.output_shape)
     try:
-        output = end.output if shape.object is None else _whole(task, end.output or "null", shape.object, read)
+        output = end.output if shape.object is None else _whole_output(task, end.output or "null", shape.object, read)
     except ObjectUnreadable as fault:
-        return object_unread(f"{fault}")
+        message = f"The workflow succeeded, but the object that it left as its output cannot be returned: {fault}."
+        return _explained(message, shaping_fault=f"{fault}")
     return event_of(Succeeded(output), terms.output_schema, task.work.causes, shape.rest)
-
-
-def _whole(task: Task, output: str, expression: str, read: ReadObject) -> str:
-    stored = stored_output(output, expression, result_location_of(task))
-    return output if stored is None else output_in(read(stored.bucket, stored.key, LARGEST_OBJECT))
 
 
 def shape_of(text: str | None) -> Shape:
@@ -425,16 +398,17 @@ def shape_of(text: str | None) -> Shape:
     return Shape(str(rules["object"]), write(rest) if rest else None)
 
 
-def stored_output(output: str, expression: str, place: ResultLocation | None) -> StoredOutput | None:
-    """Return where the output is that a workflow left in S3; None if it names no object, and is the output itself.
+def _whole_output(task: Task, output: str, expression: str, read: ReadObject) -> str:
+    """Return the output that a workflow left in S3; if it names no object, it is the output itself.
 
     Args:
+        task: the task.
         output: the execution's output, JSON text.
         expression: the tool's `output.object`: s3://bucket/key, or an object with `Bucket` and `Key`.
-        place: where the objects of the task must be.
+        read: reads the object.
 
     Raises:
-        ObjectUnreadable: it names none that this task may read.
+        ObjectUnreadable: it names none that this task may read, or no JSON that every reader understands alike.
     """
     try:
         named = expression_of(expression).value_in(parse(output), Budget())
@@ -443,24 +417,15 @@ def stored_output(output: str, expression: str, place: ResultLocation | None) ->
     except EvaluationFault as fault:
         raise ObjectUnreadable(f"at output.object: {fault}") from None
     if named is None:
-        return None
-    uri = _uri_of(named)
+        return output
+    uri, place = _uri_of(named), result_location_of(task)
     if uri is None:
         raise ObjectUnreadable("output.object is neither s3://bucket/key nor an object with Bucket and Key")
     key = None if place is None else place.object_key(uri)
     if place is None or key is None:
         raise ObjectUnreadable("it is not in the tool's result_bucket, below the task's result_prefix")
-    return StoredOutput(place.bucket, key)
-
-
-def output_in(content: bytes) -> str:
-    """Return the output in an object.
-
-    Raises:
-        ObjectUnreadable: it is no JSON, or JSON that readers might understand differently.
-    """
     try:
-        text = content.decode()
+        text = read(place.bucket, key, LARGEST_OBJECT).decode()
         parse(text)
     except UnicodeDecodeError:
         raise ObjectUnreadable("it is not JSON in UTF-8") from None

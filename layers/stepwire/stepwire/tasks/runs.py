@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.tasks.ids import LETTERS
+from stepwire.times import MILLISECOND
 
 MOST_RUNS: Final = len(LETTERS)
 MOST_ATTEMPTS: Final = 10
@@ -31,7 +32,6 @@ _NEVER_BY_WILDCARD: Final = frozenset({"States.DataLimitExceeded", "States.Runti
 """Errors that repeat themselves, and the deliberate answer of a workflow: retried only where a policy names them."""
 _NEXT_AT: Final = ", next at "
 _LONGEST_NAME: Final = 80  # characters of an error's name in a message
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _SKEW: Final = timedelta(seconds=1)
 """By how much the clocks of two function instances may differ: a run may have started so much too early."""
 _LONGEST_SAVE: Final = timedelta(seconds=60)
@@ -144,14 +144,13 @@ class Run(Struct, frozen=True, omit_defaults=True):
         """Tell whether it runs, or will start."""
         return self.state is RunState.OPEN
 
-    @property
-    def waits_for_start(self) -> bool:
-        """Tell whether it has a start of its own, which no process may have made yet."""
-        return self.is_open and self.attempt.number == 1 and self.attempt.begins_at is not None
-
     def is_due(self, at: datetime) -> bool:
         """Tell whether its execution must be there."""
         return self.is_open and not self.attempt.time_left(at)
+
+    def beginning_at(self, at: datetime) -> "Run":
+        """Return this run, with a time of its own at which it starts."""
+        return replace(self, attempt=replace(self.attempt, begins_at=at))
 
     def input_text(self, common: str) -> str:
         """Return its input as JSON text, from the input that all runs have in common."""
@@ -212,15 +211,11 @@ def delay_before(policy: Retry, number: int, seed: str) -> timedelta:
     """
     # Bounded in floats: a power of the factor may be larger than any timedelta.
     seconds = min(policy.delay.total_seconds() * policy.backoff ** (number - 2), policy.longest_delay.total_seconds())
-    part = _part_of(f"{seed}.{number}") if policy.has_jitter else 1.0
-    return timedelta(seconds=seconds * part) // _MILLISECOND * _MILLISECOND
+    if policy.has_jitter:
+        import hashlib  # noqa: PLC0415 - few tasks are retried
 
-
-def _part_of(text: str) -> float:
-    """Return a number from 0 to 1 that looks random and depends on the text alone."""
-    import hashlib  # noqa: PLC0415 - few tasks are retried
-
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / (1 << 48)
+        seconds *= int.from_bytes(hashlib.blake2b(f"{seed}.{number}".encode(), digest_size=6).digest()) / (1 << 48)
+    return timedelta(seconds=seconds) // MILLISECOND * MILLISECOND
 
 
 def next_attempt(attempt: Attempt, policy: Retry, error: str, seed: str, at: datetime) -> Attempt | None:
@@ -240,11 +235,6 @@ def in_new_execution(attempt: Attempt) -> Attempt:
 def successes(runs: Sequence[Run]) -> int:
     """Return how many runs have succeeded."""
     return sum(run.state is RunState.SUCCEEDED for run in runs)
-
-
-def is_lost(runs: Sequence[Run], quorum: int) -> bool:
-    """Tell whether too few runs are left for the quorum."""
-    return successes(runs) + sum(run.is_open for run in runs) < quorum
 
 
 def left_running(runs: Sequence[Run], ended_at: datetime) -> list[int]:
@@ -275,28 +265,26 @@ def with_run(runs: tuple[Run, ...], index: int, changed: Run) -> tuple[Run, ...]
 
 def needed_now(runs: Sequence[Run], quorum: int, at: datetime) -> list[int]:
     """Return the indices of the runs that start now, after a failure: nobody uses their head start any more."""
-    waiting = [index for index, run in enumerate(runs) if run.waits_for_start and not run.is_due(at)]
+    waiting = [
+        index for index, run in enumerate(runs) if run.is_open and run.attempt.number == 1 and run.attempt.time_left(at)
+    ]
     running = sum(run.is_open for run in runs) - len(waiting)
     in_order = sorted(waiting, key=lambda index: runs[index].attempt.time_left(at))
     return in_order[: max(0, quorum - successes(runs) - running)]
 
 
-def starting(run: Run, at: datetime) -> Run:
-    """Return a run that starts at a time of its own."""
-    return replace(run, attempt=replace(run.attempt, begins_at=at))
-
-
 def begun(runs: Sequence[Run], at: datetime) -> tuple[Run, ...]:
     """Return the runs of a task that begins now: those with a delay have the times of their starts."""
-    return tuple(starting(run, at + run.delay) if run.delay else run for run in runs)
+    return tuple(run.beginning_at(at + run.delay) if run.delay else run for run in runs)
 
 
 def retry_text(attempt: Attempt, policy: Retry, at: datetime) -> str:
     """Say which attempt runs, or when it begins."""
-    if not attempt.time_left(at):
+    begins_at = attempt.begins_at
+    if begins_at is None or begins_at <= at:
         return f"{_which(attempt, policy)}."
-    assert attempt.begins_at is not None  # noqa: S101 - there is time left until then
-    return f"{_which(attempt, policy)}{_NEXT_AT}{_time_text(attempt.begins_at, at)}."
+    time = f"{begins_at:%H:%M:%S} UTC" if begins_at.date() == at.date() else f"{begins_at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{_which(attempt, policy)}{_NEXT_AT}{time}."
 
 
 def begun_text(message: str | None, attempt: Attempt, policy: Retry, at: datetime) -> str | None:
@@ -308,10 +296,6 @@ def begun_text(message: str | None, attempt: Attempt, policy: Retry, at: datetim
 def _which(attempt: Attempt, policy: Retry) -> str:
     error = attempt.after[:_LONGEST_NAME] or "an unnamed error"
     return f"Attempt {attempt.number} of {policy.attempts} after {error}"
-
-
-def _time_text(moment: datetime, at: datetime) -> str:
-    return f"{moment:%H:%M:%S} UTC" if moment.date() == at.date() else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def end_text(runs: Sequence[Run], quorum: int, policy: Retry, end: RunEnd) -> str:

@@ -320,14 +320,10 @@ class Task(Struct, frozen=True, omit_defaults=True):
         number = f"r{run.attempt.execution}" if run.attempt.execution > 1 else ""
         suffix = f"-{letter}{number}" if letter or number else ""
         arn, qualifier = unqualified(run.state_machine_arn)
-        name = execution_name_of(self.named_after, self.work.execution_prefix, suffix)
+        # A task that goes on with the execution of another one has that one's name.
+        named_after = (self.follows.execution_of if self.follows else None) or self.task_id
+        name = execution_name_of(TaskKey(self.owner, named_after), self.work.execution_prefix, suffix)
         return Execution(arn, name, qualifier, run.role)
-
-    @property
-    def named_after(self) -> TaskKey:
-        """The key in the names of its executions: its own, unless it goes on with another task's execution."""
-        other = self.follows.execution_of if self.follows else None
-        return self.key if other is None else TaskKey(self.owner, other)
 
     def due_runs(self, at: datetime) -> tuple[int, ...]:
         """Return the indices of the runs whose executions must be there by this time."""
