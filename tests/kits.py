@@ -29,6 +29,7 @@ from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import ExecutionEnd
+from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
@@ -65,11 +66,16 @@ def state_machine_arn(name: str) -> str:
     return f"arn:aws:states:eu-central-1:123456789012:stateMachine:{name}"
 
 
+def plan_of(arn: str, role: str = "") -> Plan:
+    """Return the plan of a tool with one state machine."""
+    return Plan((Run(arn, role=role),))
+
+
 OPTIONAL: Final = Tool(
     name="optional",
     title="Optional",
     description="Runs with a task or without.",
-    state_machine_arn=state_machine_arn("Optional"),
+    plan=plan_of(state_machine_arn("Optional")),
     input_schema=write(INPUT_SCHEMA),
     output_schema=None,
     task_support=TaskSupport.OPTIONAL,

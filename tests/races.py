@@ -32,14 +32,14 @@ def racing(
 ) -> Tool:
     """Return a tool whose state machines race; `delays` are those of its first arms, in seconds."""
     plan = Plan(arms(count, delays), quorum, count if has_slot_each else 1)
-    return replace(OPTIONAL, name="racing", state_machine_arn=plan.runs[0].state_machine_arn, retry=retry, race=plan)
+    return replace(OPTIONAL, name="racing", plan=plan, retry=retry)
 
 
 def with_constants(tool: Tool) -> Tool:
     """Return the tool with a constant for each run, its own name."""
     named = tuple(replace(run, constants=write({"provider": run.name})) for run in tool.plan.runs)
     plan = replace(tool.plan, runs=named)
-    return replace(tool, race=plan, additions=Additions(of_arms=("provider",)))
+    return replace(tool, plan=plan, additions=Additions(of_arms=("provider",)))
 
 
 def execution_of(task: Task, letter: str) -> Execution:

@@ -17,7 +17,7 @@ from stepwire.json_text import write
 from tests.command import operated
 from tests.command.aws import CREDENTIALS, aws_at
 from tests.command.terminal import CTRL_C, Session, at_a_terminal
-from tests.kits import OPTIONAL, state_machine_arn
+from tests.kits import OPTIONAL, plan_of, state_machine_arn
 from tests.refusals.endpoint import SOON, served
 
 ROOT: Final = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ def _tool(name: str, machine: str, description: str) -> Tool:
         OPTIONAL,
         name=name,
         description=description,
-        state_machine_arn=state_machine_arn(machine),
+        plan=plan_of(state_machine_arn(machine)),
         input_schema=write(_INPUT),
         poll_interval=SOON,
     )

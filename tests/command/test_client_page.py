@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.json_text import write
-from tests.kits import OPTIONAL, state_machine_arn
+from tests.kits import OPTIONAL, plan_of, state_machine_arn
 from tests.refusals.endpoint import SOON, served
 
 ROOT = Path(__file__).parents[2]
@@ -21,9 +21,7 @@ SERVED = "http://127.0.0.1:3000/mcp"
 """Where the pages say that `make run` serves."""
 ANYTHING = write({"type": "object"})
 TOOLS = tuple(
-    replace(
-        OPTIONAL, name=name, state_machine_arn=state_machine_arn(machine), input_schema=ANYTHING, poll_interval=SOON
-    )
+    replace(OPTIONAL, name=name, plan=plan_of(state_machine_arn(machine)), input_schema=ANYTHING, poll_interval=SOON)
     for name, machine in (("approve_refund", "asking"), ("profile_dataset", "instant"))
 )
 

@@ -41,7 +41,7 @@ from stepwire.tasks.task import (
     ToolResult,
 )
 from tests.fakes import START_OF_TIME
-from tests.kits import ALICE, OPTIONAL, SAMPLING, World, state_machine_arn
+from tests.kits import ALICE, OPTIONAL, SAMPLING, World, plan_of, state_machine_arn
 from tests.strategies import tasks
 from tests.tables import size_of
 
@@ -117,7 +117,7 @@ def _largest_task() -> Task:
     tool = replace(
         OPTIONAL,
         name="n" * LONGEST_NAME,
-        state_machine_arn=state_machine_arn("m" * LONGEST_STATE_MACHINE_NAME),
+        plan=plan_of(state_machine_arn("m" * LONGEST_STATE_MACHINE_NAME)),
         input_schema="{}",
         output_schema=write(schema),
         poll_interval=timedelta(hours=1),

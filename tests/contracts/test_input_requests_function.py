@@ -15,7 +15,7 @@ from stepwire.tasks.inputs import Callback
 from stepwire.tasks.outcomes import ExecutionFailed, Running
 from stepwire.tasks.task import Task
 from tests.fakes import FixedClock
-from tests.kits import OPTIONAL, World
+from tests.kits import OPTIONAL, World, plan_of
 from tests.local.simulated import Account, waiting_for_a_token
 from tests.recorded import recorded
 from tests.tables import new_table
@@ -38,7 +38,7 @@ def waiting() -> tuple[Task, dict[str, Any]]:
     account = Account()
     queue = account.queue()
     machine = account.machine(waiting_for_a_token(queue))
-    new = World(clock=FixedClock(SystemClock().now())).call(replace(OPTIONAL, state_machine_arn=machine))
+    new = World(clock=FixedClock(SystemClock().now())).call(replace(OPTIONAL, plan=plan_of(machine)))
     new = replace(new, version=0)
     StepFunctionsWorkflows(step_functions_client).start(new.execution, "{}")
     (message,) = account.messages(queue)

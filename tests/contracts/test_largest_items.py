@@ -21,7 +21,7 @@ from stepwire.protocol.messages import LONGEST_ID
 from stepwire.tasks.events import ClientTaskNoted
 from stepwire.tasks.inputs import LARGEST_CONTENT, LONGEST_INTERVAL, MOST_CLIENT_TASKS, MOST_QUESTIONS, ClientTask
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
-from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
+from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, plan_of, state_machine_arn
 from tests.tables import size_of
 
 LARGEST_ITEM: Final = 400 * 1024
@@ -35,7 +35,7 @@ def called(world: World) -> Task:
     tool = replace(
         OPTIONAL,
         name="n" * 128,
-        state_machine_arn=state_machine_arn("m" * 80),
+        plan=plan_of(state_machine_arn("m" * 80)),
         output_schema=write(schema),
         poll_interval=timedelta(hours=1),
     )

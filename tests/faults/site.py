@@ -53,7 +53,16 @@ from stepwire_local.iam.clients import aws_client
 from tests.buckets import delete_objects_in, new_bucket
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, without_retry_delays
-from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, catalog_of, signed_url, state_machine_arn
+from tests.kits import (
+    CONFIRMED,
+    EXECUTION_PREFIX,
+    OPTIONAL,
+    RESUMING,
+    catalog_of,
+    plan_of,
+    signed_url,
+    state_machine_arn,
+)
 from tests.races import racing
 from tests.simulated import dynamodb
 from tests.simulated.step_functions import OneStateThatWaits, StepFunctions
@@ -204,7 +213,7 @@ class Site:
         leaving = replace(LEAVING, result_bucket=self.account.reports)
         own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, leaving)
         races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
-        tools = [*(replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in own), *races]
+        tools = [*(replace(tool, plan=plan_of(self.machine), ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)
         self.process = Process(self, self.limits)
 

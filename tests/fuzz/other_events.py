@@ -22,7 +22,7 @@ from stepwire.server.services import Patience
 from stepwire.tasks.outcomes import Succeeded
 from tests.fuzz.bounds import bounded
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
-from tests.kits import FORM, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, URL, World, catalog_of, state_machine_arn
+from tests.kits import FORM, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, URL, World, catalog_of, plan_of, state_machine_arn
 from tests.recorded import FOLDER, recorded
 from tests.server.answers import Json
 from tests.server.anything import TASK_ID
@@ -33,7 +33,7 @@ OWNER: Final = Principal("758ede2a8b140aab9517a5e2031621eb")
 TOOL: Final = replace(
     OPTIONAL,
     name="wait_and_echo",
-    state_machine_arn=state_machine_arn("WaitAndEcho"),
+    plan=plan_of(state_machine_arn("WaitAndEcho")),
     output_schema=write(OUTPUT_SCHEMA),
 )
 TOKEN: Final = recorded("input_requested")["task_token"]

@@ -27,7 +27,18 @@ from stepwire.server.services import Services
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows
-from tests.kits import ALICE, CONFIRMED, ELICITING, FORBIDDEN, OPTIONAL, REQUIRED, World, catalog_of, state_machine_arn
+from tests.kits import (
+    ALICE,
+    CONFIRMED,
+    ELICITING,
+    FORBIDDEN,
+    OPTIONAL,
+    REQUIRED,
+    World,
+    catalog_of,
+    plan_of,
+    state_machine_arn,
+)
 
 SCOPE: Final = "call"
 SOON: Final = timedelta(milliseconds=50)
@@ -40,7 +51,7 @@ _WITH_HEADER: Final = {"type": "object", "properties": {"text": {"type": "string
 
 
 def _named(name: str, **changes: Any) -> Any:
-    return replace(OPTIONAL, name=name, state_machine_arn=state_machine_arn(name), poll_interval=SOON, **changes)
+    return replace(OPTIONAL, name=name, plan=plan_of(state_machine_arn(name)), poll_interval=SOON, **changes)
 
 
 TOOLS: Final = (
@@ -55,7 +66,7 @@ TOOLS: Final = (
     _named("busy"),
     _named("costly", scopes=("refunds",)),
     _named("with_header", input_schema=write(_WITH_HEADER)),
-    replace(CONFIRMED, state_machine_arn=state_machine_arn("instant"), poll_interval=SOON),
+    replace(CONFIRMED, plan=plan_of(state_machine_arn("instant")), poll_interval=SOON),
     REQUIRED,
     FORBIDDEN,
     ELICITING,

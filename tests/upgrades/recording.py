@@ -44,6 +44,7 @@ from tests.kits import (
     URL,
     World,
     catalog_of,
+    plan_of,
     state_machine_arn,
 )
 from tests.races import arms
@@ -73,7 +74,7 @@ SEVERAL_PAGES: Final = 51  # tasks
 TOOL: Final = replace(
     OPTIONAL,
     name="wait_and_echo",
-    state_machine_arn=state_machine_arn("WaitAndEcho"),
+    plan=plan_of(state_machine_arn("WaitAndEcho")),
     output_schema=write(OUTPUT_SCHEMA),
     shows_state=True,
     result_bucket="my-reports",
@@ -89,13 +90,14 @@ SHAPED: Final = replace(
 ELSEWHERE: Final = replace(
     TOOL,
     name="elsewhere",
-    state_machine_arn="arn:aws:states:us-west-2:222222222222:stateMachine:WaitAndEcho",
-    role="arn:aws:iam::222222222222:role/stepwire",
+    plan=plan_of(
+        "arn:aws:states:us-west-2:222222222222:stateMachine:WaitAndEcho", "arn:aws:iam::222222222222:role/stepwire"
+    ),
 )
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
-RACING: Final = replace(TOOL, name="racing", race=Plan(arms(3, (0, 0, 60))))
-WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", race=Plan(arms(3), slots=3))
+RACING: Final = replace(TOOL, name="racing", plan=Plan(arms(3, (0, 0, 60))))
+WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", plan=Plan(arms(3), slots=3))
 CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, WITH_SLOTS)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from stepwire.aws.workflow_events import question_of
 from stepwire.tasks.inputs import Callback, FormElicitation
 from tests.fakes import START_OF_TIME
-from tests.kits import OPTIONAL, World, state_machine_arn
+from tests.kits import OPTIONAL, World, plan_of, state_machine_arn
 from tests.recorded import recorded
 
-WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", state_machine_arn=state_machine_arn("WaitAndEcho"))
+WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", plan=plan_of(state_machine_arn("WaitAndEcho")))
 
 
 def test_the_sample_event_has_the_execution_the_question_and_the_timeout() -> None:

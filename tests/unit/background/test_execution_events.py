@@ -20,10 +20,10 @@ from stepwire.tasks.outcomes import (
 )
 from stepwire.tasks.task import Cancelled, Completed, Execution, ResultInExecution, Task, ToolResult, Working
 from tests.fakes import LARGE
-from tests.kits import OPTIONAL, OUTPUT, World, state_machine_arn
+from tests.kits import OPTIONAL, OUTPUT, World, plan_of, state_machine_arn
 from tests.recorded import recorded
 
-WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", state_machine_arn=state_machine_arn("WaitAndEcho"))
+WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", plan=plan_of(state_machine_arn("WaitAndEcho")))
 OUTPUT_OF_THE_EVENT = '{"message":"grüße","waited_seconds":2}'
 ENDS = ["execution_succeeded", "execution_failed", "execution_timed_out", "execution_aborted"]
 
@@ -63,7 +63,7 @@ def test_a_status_change_contains_the_executions_state(name: str, state: Executi
     found = change(name)
 
     assert found.state == state
-    assert found.execution.state_machine_arn == WAIT_AND_ECHO.state_machine_arn
+    assert found.execution.state_machine_arn == WAIT_AND_ECHO.plan.runs[0].state_machine_arn
 
 
 def test_a_success_completes_its_task_with_the_output(world: World, task: Task) -> None:
@@ -147,7 +147,8 @@ def test_an_end_that_a_reader_has_recorded_is_ignored(world: World, task: Task) 
 
 def test_an_execution_with_a_foreign_name_is_ignored(world: World, task: Task) -> None:
     foreign = replace(
-        change("execution_succeeded"), execution=Execution(WAIT_AND_ECHO.state_machine_arn, "nightly-import")
+        change("execution_succeeded"),
+        execution=Execution(WAIT_AND_ECHO.plan.runs[0].state_machine_arn, "nightly-import"),
     )
     world.store.calls.clear()
 

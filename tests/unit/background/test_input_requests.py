@@ -166,7 +166,7 @@ class TestNobodyCanAnswer:
         task = world.call()
         world.workflows.waiting.add("token")
         executions = {
-            "somebody else's name": Execution(OPTIONAL.state_machine_arn, "nightly-import"),
+            "somebody else's name": Execution(OPTIONAL.plan.runs[0].state_machine_arn, "nightly-import"),
             "another state machine": replace(task.execution, state_machine_arn=state_machine_arn("Other")),
             "no ARN": Execution("", "nonsense"),
         }

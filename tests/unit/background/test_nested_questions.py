@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from stepwire.background.input_requests import MOST_GENERATIONS, Question
 from stepwire.errors import ForeignQuestion
 from stepwire.tasks.task import Execution
-from tests.kits import FORM, OPTIONAL, World, state_machine_arn
+from tests.kits import FORM, OPTIONAL, World, plan_of, state_machine_arn
 from tests.unit.background.test_input_requests import NOT_SUPPORTED, failure_of_the_only_state
 
 
@@ -78,7 +78,9 @@ class TestANestedQuestion:
 def test_a_question_from_another_account_or_region_fails_its_state() -> None:
     """Its answer could not be delivered; the function's error is the state's."""
     world = World()
-    task = world.call(replace(OPTIONAL, role="arn:aws:iam::222222222222:role/stepwire"))
+    task = world.call(
+        replace(OPTIONAL, plan=plan_of(state_machine_arn("Optional"), "arn:aws:iam::222222222222:role/stepwire"))
+    )
 
     with pytest.raises(ForeignQuestion):
         world.ask(task.task_id)

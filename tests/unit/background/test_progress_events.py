@@ -12,10 +12,10 @@ from stepwire.background.execution_events import ExecutionProgress
 from stepwire.json_text import LARGEST_INTEGER
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Execution, Progress, Working
-from tests.kits import ALICE, OPTIONAL, OUTPUT, World, state_machine_arn
+from tests.kits import ALICE, OPTIONAL, OUTPUT, World, plan_of, state_machine_arn
 from tests.recorded import recorded
 
-WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", state_machine_arn=state_machine_arn("WaitAndEcho"))
+WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", plan=plan_of(state_machine_arn("WaitAndEcho")))
 ANOTHER = "arn:aws:states:eu-central-1:123456789012:execution:Another:a-name"
 
 
@@ -202,7 +202,7 @@ def test_progress_leaves_questions_open() -> None:
     "execution",
     [
         Execution("", "nonsense"),
-        Execution(WAIT_AND_ECHO.state_machine_arn, "nightly-import"),
+        Execution(WAIT_AND_ECHO.plan.runs[0].state_machine_arn, "nightly-import"),
         Execution(state_machine_arn("Other"), World().call(WAIT_AND_ECHO).execution.name),
     ],
     ids=["no ARN", "somebody else's name", "another state machine"],

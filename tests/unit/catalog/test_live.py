@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from stepwire.catalog.tools import FORMAT, REREAD_AFTER, CompiledTool, LiveCatalog, Published, catalog_text
 from stepwire.errors import CatalogError, StoreBusy, UnknownTool
 from tests.fakes import FixedClock
-from tests.kits import OPTIONAL, catalog_of, state_machine_arn
+from tests.kits import OPTIONAL, catalog_of, plan_of, state_machine_arn
 
 
 def shard(*names: str) -> str:
-    tool = replace(OPTIONAL, state_machine_arn=state_machine_arn("Registered"))
+    tool = replace(OPTIONAL, plan=plan_of(state_machine_arn("Registered")))
     return catalog_text(CompiledTool(replace(tool, name=name), "a parameter") for name in names)
 
 
@@ -52,14 +52,14 @@ def test_registered_tools_are_sorted_among_those_of_the_release() -> None:
     live = Live(Source(Published("1", (shard("a", "z"), shard("zz")))))
 
     assert live.names() == ["a", "optional", "z", "zz"]
-    assert live.catalog.find("zz").state_machine_arn == state_machine_arn("Registered")
+    assert live.catalog.find("zz").plan == plan_of(state_machine_arn("Registered"))
     assert set(live.catalog.tools) == set(live.names())
 
 
 def test_a_tool_of_the_release_hides_a_registered_one_of_its_name() -> None:
     live = Live(Source(Published("1", (shard("optional"),))))
 
-    assert live.catalog.find("optional").state_machine_arn == OPTIONAL.state_machine_arn
+    assert live.catalog.find("optional").plan == OPTIONAL.plan
 
 
 def test_the_catalog_is_read_when_tools_are_needed_and_once_in_30_seconds() -> None:

@@ -12,7 +12,7 @@ from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
 from stepwire.json_text import parse
 from tests.adopted import write_manifests
-from tests.kits import state_machine_arn
+from tests.kits import plan_of, state_machine_arn
 from tests.unit.catalog.manifest_files import SMALLEST, STATE_MACHINES, compiled, faults, put, with_line
 
 # -------------------------------------------------------------------------------------------------------- what is taken
@@ -23,7 +23,7 @@ def test_the_smallest_manifest_gets_all_defaults(folder: Path) -> None:
 
     tool = compiled(folder)
 
-    assert tool.state_machine_arn == state_machine_arn("Greet")
+    assert tool.plan == plan_of(state_machine_arn("Greet"))
     assert tool.task_support.value == "optional"
     assert (tool.ttl.days, tool.poll_interval.total_seconds()) == (7, 2)
     assert (tool.title, tool.output_schema, tool.annotations, tool.client_capabilities) == (None, None, None, {})
@@ -54,7 +54,7 @@ def test_a_complete_manifest_is_compiled(folder: Path) -> None:
     tool = compiled(folder)
 
     assert (tool.name, tool.title, tool.description) == ("A.tool_of-128", "A tool", "Does all.")
-    assert tool.state_machine_arn == state_machine_arn("Elsewhere")
+    assert tool.plan == plan_of(state_machine_arn("Elsewhere"))
     assert tool.input_schema == '{"type":"object","properties":{"b":{},"a":{"default":null}}}'
     assert tool.output_schema == '{"type":["object","null"],"enum":[null]}'
     assert tool.task_support.value == "required"

@@ -18,7 +18,7 @@ from stepwire.catalog.published import (
 from stepwire.catalog.registration import CONSENT, LARGEST_DEFINITION, Compiler, Kind
 from stepwire.catalog.tools import TaskSupport, read_catalog
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
-from tests.kits import state_machine_arn
+from tests.kits import plan_of, state_machine_arn
 from tests.unit.catalog.registrations import DEFINITION, PREFIX, Machines, compiled, reason, registered
 
 
@@ -27,7 +27,7 @@ def test_a_registered_tool_is_served_with_the_arn_of_its_state_machine() -> None
 
     (tool,) = read_catalog(found.shards()[0], {}).in_order
 
-    assert (tool.name, tool.state_machine_arn) == ("settle", state_machine_arn("Settle"))
+    assert (tool.name, tool.plan) == ("settle", plan_of(state_machine_arn("Settle")))
     assert found.refusals == ()
 
 
@@ -37,7 +37,7 @@ def test_a_version_or_alias_needs_the_consent_on_its_state_machine() -> None:
 
     found = compiled(registered(state_machine=alias), machines=machines)
 
-    assert found.tools["settle"].tool.state_machine_arn == alias
+    assert found.tools["settle"].tool.plan == plan_of(alias)
     assert machines.described == [alias]
 
 
@@ -333,7 +333,7 @@ def test_a_state_machine_of_another_account_and_region_is_served_under_a_role_th
     found = compiled(registered(state_machine=FOREIGN, role=ROLE), machines=foreign(), roles=(allowed,))
 
     (tool,) = read_catalog(found.shards()[0], {}).in_order
-    assert (tool.state_machine_arn, tool.role) == (FOREIGN, ROLE)
+    assert tool.plan == plan_of(FOREIGN, ROLE)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ class TestCall:
 
         task = world.call()
 
-        assert world.workflows.starts == [Start(Execution(OPTIONAL.state_machine_arn, task.execution.name), INPUT)]
+        assert world.workflows.starts == [
+            Start(Execution(OPTIONAL.plan.runs[0].state_machine_arn, task.execution.name), INPUT)
+        ]
 
     def test_writes_the_task_before_it_starts_the_work(self) -> None:
         """X8: a task is durable before anything depends on it."""

@@ -44,6 +44,7 @@ from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults, resolved
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
 from stepwire.tasks.outcomes import PRINCIPAL, TASK_ID
+from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import LONGEST_TTL, Causes
 
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
@@ -303,15 +304,12 @@ class Manifest(Fields):
 
     def tool(self) -> Tool:
         """Return the tool, with its state machines as they are named here."""
-        retry = self.retry and self.retry.policy()
-        race = self.race and self.race.plan(self.state_machine, self.role)
+        alone = Run(self.state_machine or "", role=self.role or "")
         return Tool(
             name=self.name,
             title=self.title,
             description=self.description,
-            # A race is also known by its first arm, wherever one machine stands for a tool.
-            state_machine_arn=race.runs[0].state_machine_arn if race else self.state_machine or "",
-            role="" if race else self.role or "",
+            plan=self.race.plan(alone) if self.race else Plan((alone,)),
             input_schema=write(self.input_schema),
             output_schema=None if self.output_schema is None else write(self.output_schema),
             task_support=self.task_support,
@@ -331,8 +329,7 @@ class Manifest(Fields):
             idempotency=self.idempotency and self.idempotency.for_tasks_of(self.ttl),
             additions=self._additions(),
             output_shape=None if self.output is None else write(self.output.compiled()),
-            retry=retry,
-            race=race,
+            retry=self.retry and self.retry.policy(),
             card=self.card,
         )
 

@@ -268,18 +268,13 @@ class RaceFields(Fields):
             raise ValueError(f"at arms: the constants of all arms together are larger than {LARGEST_CONSTANTS} bytes")
         return self
 
-    def plan(self, state_machine: str | None, role: str | None) -> Plan:
-        """Return the runs of the tool.
-
-        Args:
-            state_machine: the machine of arms that name none.
-            role: its role.
-        """
+    def plan(self, tools_own: Run) -> Plan:
+        """Return the runs of the tool, whose own state machine is that of arms that name none."""
         runs = tuple(
             Run(
-                arm.state_machine or state_machine or "",
+                arm.state_machine or tools_own.state_machine_arn,
                 arm.name,
-                (arm.role if arm.state_machine else role) or "",
+                arm.role or "" if arm.state_machine else tools_own.role,
                 write(arm.constants) if arm.constants else "",
                 arm.delay,
             )

@@ -26,7 +26,7 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation, Mode
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
-from stepwire.tasks.runs import Plan, Retry, Run
+from stepwire.tasks.runs import Plan, Retry
 from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
 
@@ -146,8 +146,9 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     name: str
     title: str | None
     description: str
-    state_machine_arn: str
-    """Of a race, its first arm's. In a compiled catalog also a name, which `read_catalog` replaces by the ARN."""
+    plan: Plan
+    """The runs of each of its tasks. In a compiled catalog also names of state machines, which `read_catalog` replaces
+    by ARNs."""
     input_schema: str
     """JSON text, with the keys in the manifest's order."""
     output_schema: str | None
@@ -183,19 +184,10 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """JSON text of how its output becomes the result; None: as it is."""
     is_express: bool = False
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
-    role: str = ""
-    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     retry: Retry | None = None
-    """Which failures of its workflow, or of an arm of its race, are retried; None: none."""
-    race: Plan | None = None
-    """The state machines that race for the result of each call; None: there is one."""
+    """Which failures of its runs are retried; None: none."""
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The runs of each of its tasks."""
-        return self.race or Plan((Run(self.state_machine_arn, role=self.role),))
 
     @property
     def has_card(self) -> bool:
@@ -214,11 +206,8 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
 
     def with_machines(self, arn_of: Callable[[str], str]) -> "Tool":
         """Return the tool with the ARNs of its state machines in place of their names."""
-        race = self.race and replace(
-            self.race,
-            runs=tuple(replace(run, state_machine_arn=arn_of(run.state_machine_arn)) for run in self.race.runs),
-        )
-        return replace(self, state_machine_arn=arn_of(self.state_machine_arn), race=race)
+        runs = tuple(replace(run, state_machine_arn=arn_of(run.state_machine_arn)) for run in self.plan.runs)
+        return replace(self, plan=replace(self.plan, runs=runs))
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
