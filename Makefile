@@ -10,7 +10,7 @@ PORT ?= 3000
 # The first is the endpoint's; the others are stacks that register tools.
 TEMPLATE ?= template.yaml $(wildcard examples/template.yaml)
 TEMPLATES := template.yaml $(wildcard examples/template.yaml) tests/adopter/template.yaml tests/conformance/template.yaml \
-	tests/local/stack/template.yaml
+	packages/local/tests/stack/template.yaml
 CONFIG ?= dev
 # Without this make's flags: they would affect the makefiles that `sam build` runs.
 SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam

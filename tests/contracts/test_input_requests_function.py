@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from packages.local.tests.simulated import Account, waiting_for_a_token
 from stepwire.aws.background_functions import InputRequestsHandler
 from stepwire.aws.clients import dynamodb_client, step_functions_client
 from stepwire.aws.invocations import SystemClock
@@ -16,7 +17,6 @@ from stepwire.tasks.outcomes import ExecutionFailed, Running
 from stepwire.tasks.task import Task
 from tests.fakes import FixedClock
 from tests.kits import OPTIONAL, World, plan_of
-from tests.local.simulated import Account, waiting_for_a_token
 from tests.recorded import recorded
 from tests.tables import new_table
 from tests.waiting import until

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from packages.local.tests.simulated import Account, waiting_for_a_token
 from stepwire.aws.clients import step_functions_client
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.engine.ports import Workflows
@@ -17,7 +18,6 @@ from stepwire.tasks.task import Execution
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import START_OF_TIME, FixedClock
 from tests.kits import ALICE, state_machine_arn
-from tests.local.simulated import Account, waiting_for_a_token
 from tests.model.handlers import Boundary
 from tests.simulated.step_functions import OneStateThatWaits
 from tests.waiting import until

@@ -11,11 +11,11 @@ from typing import Final
 
 import pytest
 
+from packages.local.tests.issuer import AUDIENCE, TestIssuer
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.endpoint import Endpoint, in_an_account
 from tests.deployed.not_served import GAPS, LEFT_OUT
 from tests.deployed.stack import NAME, Stack, build, compile_what_is_registered, deploy, for_the_emulator, look_at
-from tests.local.issuer import AUDIENCE, TestIssuer
 
 BUILT: Final = ROOT / ".aws-sam/e2e"
 ADOPTER_BUILT: Final = ROOT / ".aws-sam/e2e-adopter"

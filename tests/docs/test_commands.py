@@ -35,7 +35,7 @@ UNTESTABLE: Final = {
     (
         "docs/issuers/README.md",
         "stepwire",
-    ): "asks a server by its name; tests/command/test_sign_in.py runs it on the loopback",
+    ): "asks a server by its name; packages/command/tests/test_sign_in.py runs it on the loopback",
     ("docs/deploying.md", "unzip"): _RELEASE,
     ("docs/deploying.md", "aws"): _RELEASE,
     ("docs/deploying.md", ".venv/bin/stepwire"): _RELEASE,
@@ -59,7 +59,10 @@ UNTESTABLE: Final = {
     ): "needs an AWS account; tests/docs/test_removing.py holds its names against the template",
     ("docs/removing.md", "sam"): "needs an AWS account",
     ("docs/sign_in.md", "aws"): "needs a user pool, and an AWS CLI newer than the pinned botocore",
-    ("docs/wrapping.md", "stepwire"): "needs an AWS account; tests/wrap/test_command_line.py runs it locally",
+    (
+        "docs/wrapping.md",
+        "stepwire",
+    ): "needs an AWS account; packages/command/tests/wrap/test_command_line.py runs it locally",
     ("docs/sam_local.md", "sam"): "needs Docker; tests/integration/test_sam_local.py drives the SAM CLI's own code",
 }
 _TARGETS: Final = frozenset(

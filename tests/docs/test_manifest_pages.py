@@ -14,7 +14,7 @@ from tests.docs.manifest_pages import DURATION, PAGE, SCHEMA, page, schema
 from tests.docs.pages import ROOT
 from tests.docs.pages import page as document
 
-_WRONG: Final = ROOT / "tests/command/example"  # shows what `stepwire doctor` finds
+_WRONG: Final = ROOT / "packages/command/tests/example"  # shows what `stepwire doctor` finds
 _FOUND: Final = [*ROOT.glob("functions/*/tools/*.yaml"), *ROOT.glob("tests/**/tools/*.yaml")]
 MANIFESTS: Final = sorted(path for path in _FOUND if _WRONG not in path.parents)
 SMALLEST: Final[JsonObject] = {

@@ -27,7 +27,7 @@ SECRET: Final = "whsec_" + base64.b64encode(b"s" * 32).decode()
 HERE: Final = "tests/docs/test_snippets.py"
 _MANIFESTS: Final = "tests/docs/test_contents.py"
 _ADOPTING: Final = "tests/docs/test_adopting.py"
-_CLI: Final = "tests/command/test_cli_page.py"
+_CLI: Final = "packages/command/tests/test_cli_page.py"
 # The test that runs or reads the snippets of a page in a language.
 RUN_BY: Final = {
     ("README.md", "yaml"): _MANIFESTS,
@@ -40,8 +40,8 @@ RUN_BY: Final = {
     ("docs/completion_events.md", "json"): "tests/template/test_completion_events.py",
     ("docs/completion_events.md", "yaml"): "tests/template/test_completion_events.py",
     ("docs/events.md", "json"): HERE,
-    ("docs/issuers/README.md", "text"): "tests/command/test_issuer_pages.py",
-    ("docs/python_client.md", "python"): "tests/command/test_client_page.py",
+    ("docs/issuers/README.md", "text"): "packages/command/tests/test_issuer_pages.py",
+    ("docs/python_client.md", "python"): "packages/client/tests/test_client_page.py",
     ("docs/running_locally.md", "yaml"): "tests/docs/test_running_locally.py",
     ("docs/running_locally.md", "json"): "tests/docs/test_running_locally.py",
     ("docs/running_locally.md", "python"): "tests/docs/test_running_locally.py",

@@ -19,6 +19,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
+from packages.local.tests.issuer import DISCOVERY, TestIssuer
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.browser import in_the_browser
@@ -27,7 +28,6 @@ from stepwire_client import TaskClient, connect
 from stepwire_local import LocalStack
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import ADOPTER
-from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio

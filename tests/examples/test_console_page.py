@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from packages.local.tests.console.machines import sixty
 from stepwire_local import LocalStack
 from stepwire_local.console import Console, Watchers
 from tests.browser.chromium import needs_chromium, seen_by_chromium
-from tests.local.console.machines import sixty
 
 pytestmark = [pytest.mark.long, needs_chromium]
 

@@ -1,6 +1,6 @@
 """The policies of the examples' template allow exactly the AWS calls of its functions and workflows.
 
-The local stack denies calls that are not allowed, in every test (tests/conftest.py). Here each workflow uses all of its
+The local stack denies calls that are not allowed, in every test (conftest.py). Here each workflow uses all of its
 permissions.
 """
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from packages.command.tests.wrap.account import Time
 from stepwire.engine.follow_ups import Means
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
@@ -16,7 +17,6 @@ from stepwire_local import at_once
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
-from tests.wrap.account import Time
 
 TOOL = "wait_and_echo"
 OUTPUT = {"message": "hello", "waited_seconds": 0}

@@ -12,6 +12,7 @@ import botocore.session
 import pytest
 from botocore import xform_name
 
+from packages.command.tests.wrap.account import Time
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.operating import Where
 from stepwire_cli.account.pacing import Pacer
@@ -21,7 +22,6 @@ from stepwire_local import at_once
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.waiting import until
-from tests.wrap.account import Time
 
 SECRET = "The chair wobbles."
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": SECRET}

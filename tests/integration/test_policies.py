@@ -1,6 +1,6 @@
 """The policies of the root template allow exactly the AWS calls of its functions and workflows.
 
-The local stack denies calls that are not allowed, in every test (tests/conftest.py). These tests make the code use each
+The local stack denies calls that are not allowed, in every test (conftest.py). These tests make the code use each
 permission once, so that unused permissions are found too: action by action and resource by resource.
 """
 

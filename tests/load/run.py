@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Final
 
+from packages.local.tests.issuer import TestIssuer
 from tests.load.clients import Caller, Endpoint, Kind, Legacy, Modern, Request
 from tests.load.site import Account, Call, Cost, Site, site
 from tests.load.verdict import Evidence
-from tests.local.issuer import TestIssuer
 
 MIX: Final = (
     Kind.POLLED,

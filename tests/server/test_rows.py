@@ -21,7 +21,7 @@ _COMMENT: Final = re.compile(
 
 WITHOUT_A_TEST: Final = {
     "A9": "binds a server of the modern era alone",
-    "M3": "binds the local stack: tests/local",
+    "M3": "binds the local stack: packages/local/tests",
     "S4": "no version without `output.object` was released (decision 54)",
     "S13": "no version without shards was released (decision 54)",
     "F7": "no scope includes another: each is compared as it is (docs/sign_in.md)",

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from packages.local.tests.issuer import KID, TestIssuer, own_key
 from stepwire.aws.gateway import SignIn
 from stepwire_local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer, SignedIn, authorizer_context, sign_in
-from tests.local.issuer import KID, TestIssuer, own_key
 from tests.sign_in.conftest import Sites
 from tests.sign_in.site import SCOPE, WITH_SECRET
 

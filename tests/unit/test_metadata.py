@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from packages.local.tests.issuer import DISCOVERY, TestIssuer
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from stepwire_local.lambdas.loading import load_handler
-from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.recorded import recorded
 
 FOLDER = Path(__file__).parents[2] / "functions/metadata"

@@ -16,7 +16,7 @@ PARTS = (
     "requirements/install.py",
     "template.yaml",
 )
-NOT_SOURCES = shutil.ignore_patterns("__pycache__", "catalog.json", ".*")
+NOT_SOURCES = shutil.ignore_patterns("__pycache__", "catalog.json", "tests", ".*")
 
 
 def repository():

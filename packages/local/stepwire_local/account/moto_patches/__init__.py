@@ -2,8 +2,8 @@
 
 A patch is a function whose docstring says what it does (`Patch:`) and why (`Defect:`). It gets `replace(owner, name,
 value)`; closing the account undoes the replacement. `PATCHES` lists the patches by name.
-`tests/local/account/test_patches_of_*.py` runs each proof twice: it must pass with the patch and fail without it.
-After an upgrade of moto, a proof that passes without its patch shows that the patch can go.
+`packages/local/tests/account/test_patches_of_*.py` runs each proof twice: it must pass with the patch and fail without
+it. After an upgrade of moto, a proof that passes without its patch shows that the patch can go.
 """
 
 from collections.abc import Callable, Collection, Generator

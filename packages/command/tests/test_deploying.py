@@ -1,0 +1,388 @@
+"""`stepwire deploy`, `upgrade`, `status` and `destroy`, against an account that can be interrupted at every call."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from packages.command.tests.fake_cloudformation import ACCOUNT, REGION, URL, FakeAccount
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.deployment.commands import Deployment, deploy, status
+from stepwire_cli.deployment.release import Cost, Release
+from stepwire_cli.deployment.removing import Removal, destroy
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.screen import Screen
+
+TEMPLATE: Final = """
+Parameters:
+  Authorizer: {Type: String, Description: How callers sign in.}
+  Alarms: {Type: String, Default: essential, Description: Which alarms there are.}
+  ArtifactBucket: {Type: String, Description: x}
+  ArtifactPrefix: {Type: String, Default: stepwire/, Description: x}
+Resources:
+  Api: {Type: 'AWS::ApiGatewayV2::Api'}
+  TasksTable: {Type: 'AWS::DynamoDB::Table', DeletionPolicy: Retain}
+  LargeResults: {Type: 'AWS::S3::Bucket', DeletionPolicy: Retain}
+Outputs:
+  Version: {Value: '1.2.0'}
+"""
+RELEASE: Final = Release(
+    "1.2.0", TEMPLATE, {"Api-1.zip": b"1", "Layer-2.zip": b"2"}, Cost(1.87, {"Alarms=all": 2.1}), "1.0.0"
+)
+NEW: Final = Deployment("stepwire", {"Authorizer": "iam"}, agree=lambda _question: True, sleep=lambda _seconds: None)
+REMOVAL: Final = Removal("stepwire", agree=lambda _question: True, sleep=lambda _seconds: None)
+BUCKET: Final = f"stepwire-artifacts-{ACCOUNT}-{REGION}"
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, or the end of the process."""
+
+
+def calls_of(account: FakeAccount) -> Calls:
+    return Calls(account.client, Pacer(lambda: 0.0, lambda _seconds: None), REGION)
+
+
+def deployed(account: FakeAccount, options: Deployment = NEW, release: Release = RELEASE) -> int:
+    return deploy(options, release, calls_of(account), Screen(as_json=False))
+
+
+def upgrade(**more: Any) -> Deployment:
+    return replace(NEW, parameters={}, is_upgrade=True, **more)
+
+
+def no(_question: str) -> bool:
+    return False
+
+
+def nothing(_account: FakeAccount) -> None:
+    """Begin with an empty account."""
+
+
+def upgraded(account: FakeAccount) -> int:
+    return deployed(account, upgrade())
+
+
+class TestANewEndpoint:
+    def test_is_made_and_says_how_it_is_reached(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+
+        code = deployed(account)
+
+        out = capsys.readouterr().out
+        stack = account.stack("stepwire")
+        assert code == Exit.DONE
+        assert stack is not None
+        assert stack.parameters == {"Authorizer": "iam", "ArtifactBucket": BUCKET, "ArtifactPrefix": "stepwire/"}
+        assert URL in out
+        assert set(account.buckets[BUCKET]) >= {"stepwire/Api-1.zip", "stepwire/Layer-2.zip"}
+
+    def test_is_shown_before_it_is_made(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account, seen = FakeAccount(), list[str]()
+
+        def agree(question: str) -> bool:
+            seen.append(capsys.readouterr().out + question)
+            return False
+
+        code = deployed(account, replace(NEW, parameters={"Authorizer": "none", "Alarms": "all"}, agree=agree))
+
+        (shown,) = seen
+        assert "created\t3 resources" in shown
+        assert "The internet reaches Api: everybody who learns its URL may call it." in shown
+        assert "$3.97 a month" in shown
+        assert shown.endswith("Create stepwire?")
+        assert code == Exit.FAILED
+        assert account.change_sets == {}
+        assert "execute_change_set" not in account.calls
+
+    def test_that_nobody_agreed_to_leaves_no_stack(self) -> None:
+        account = FakeAccount()
+
+        deployed(account, replace(NEW, agree=no))
+
+        assert "delete_stack" in account.calls
+
+    def test_that_cannot_be_made_names_the_first_failure(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount(failures=[("Api", "You have too many of them."), ("TasksTable", "Cancelled.")])
+
+        code = deployed(account)
+
+        said = capsys.readouterr().err
+        assert code == Exit.FAILED
+        assert "It began with Api (AWS::Some::Thing): You have too many of them." in said
+        assert "`stepwire destroy stepwire`" in said
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before AWS hears of it", "after AWS has done it"])
+@pytest.mark.parametrize(
+    ("begin", "command"),
+    [
+        (nothing, deployed),
+        (FakeAccount.standing, upgraded),
+    ],
+    ids=["deploy", "upgrade"],
+)
+def test_a_deployment_that_ends_at_any_call_is_finished_by_the_same_command(
+    begin: Callable[[FakeAccount], object], command: Callable[[FakeAccount], int], is_done: bool
+) -> None:
+    """CloudFormation ends by itself what it has begun; until then, the command says so."""
+    whole = FakeAccount()
+    begin(whole)
+    command(whole)
+
+    for last in range(1, len(whole.calls) + 1):
+        account = FakeAccount()
+        begin(account)
+
+        def interrupt(number: int, is_after: bool, last: int = last) -> None:
+            if number == last and is_after == is_done:
+                raise Interrupted
+
+        account.interrupt = interrupt
+        with pytest.raises(Interrupted):
+            command(account)
+        account.interrupt = lambda _number, _is_done: None
+        try:
+            code = command(account)
+        except AccountError as busy:
+            assert "--watch" in str(busy)  # noqa: PT017 - only where the change was on its way
+            code = command(account)
+
+        stack = account.stack("stepwire")
+        assert stack is not None, last
+        assert (code, stack.template) == (Exit.DONE, TEMPLATE), last
+
+
+@pytest.mark.parametrize("with_data", [False, True])
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_removal_that_ends_at_any_call_is_finished_by_the_same_command(with_data: bool, is_done: bool) -> None:
+    options = replace(REMOVAL, with_data=with_data)
+
+    def begun() -> FakeAccount:
+        account = FakeAccount()
+        deployed(account)
+        account.calls.clear()
+        return account
+
+    def removed(account: FakeAccount) -> int:
+        return destroy(options, calls_of(account), Screen(as_json=False))
+
+    whole = begun()
+    removed(whole)
+    for last in range(1, len(whole.calls) + 1):
+        account = begun()
+
+        def interrupt(number: int, is_after: bool, last: int = last) -> None:
+            if number == last and is_after == is_done:
+                raise Interrupted
+
+        account.interrupt = interrupt
+        with pytest.raises(Interrupted):
+            removed(account)
+        account.interrupt = lambda _number, _is_done: None
+        try:
+            code = removed(account)
+        except AccountError as busy:
+            assert "--watch" in str(busy)  # noqa: PT017 - only where the deletion was on its way
+            code = removed(account)
+
+        assert code == Exit.DONE, last
+        assert account.stack("stepwire") is None, last
+        assert set(account.deleted) == ({"held-TasksTable", "held-LargeResults"} if with_data else set()), last
+
+
+class TestAnUpgrade:
+    def test_keeps_the_parameters_that_nobody_names(self) -> None:
+        account = FakeAccount()
+        account.standing(parameters={"Alarms": "all"})
+
+        code = deployed(account, upgrade())
+
+        stack = account.stack("stepwire")
+        assert code == Exit.DONE
+        assert stack is not None
+        assert (stack.parameters["Authorizer"], stack.parameters["Alarms"]) == ("iam", "all")
+        assert "Removed" not in stack.parameters
+
+    def test_that_changes_nothing_makes_no_change_set(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+        deployed(account)
+        account.calls.clear()
+
+        code = deployed(account, upgrade())
+
+        assert code == Exit.DONE
+        assert "create_change_set" not in account.calls
+        assert "already" in capsys.readouterr().err
+
+    def test_lists_what_it_replaces_and_deletes(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount(
+            changes=[
+                {"Action": "Modify", "LogicalResourceId": "Api", "ResourceType": "AWS::A::Api", "Replacement": "True"},
+                {
+                    "Action": "Modify",
+                    "LogicalResourceId": "B",
+                    "ResourceType": "AWS::A::B",
+                    "Replacement": "Conditional",
+                },
+                {"Action": "Modify", "LogicalResourceId": "C", "ResourceType": "AWS::A::C", "Replacement": "False"},
+                {"Action": "Remove", "LogicalResourceId": "D", "ResourceType": "AWS::A::D", "PolicyAction": "Delete"},
+                {"Action": "Remove", "LogicalResourceId": "E", "ResourceType": "AWS::A::E", "PolicyAction": "Retain"},
+            ]
+        )
+        account.standing()
+        questions = list[str]()
+
+        def disagree(question: str) -> bool:
+            questions.append(question)
+            return False
+
+        deployed(account, upgrade(agree=disagree))
+
+        assert capsys.readouterr().out.splitlines()[2:7] == [
+            "replaced\tApi\tA::Api",
+            "changed, perhaps replaced\tB\tA::B",
+            "deleted\tD\tA::D",
+            "left behind\tE\tA::E",
+            "changed\tC\tA::C",
+        ]
+        assert questions == ["Change stepwire, and replace 1 of its resources?"]
+
+    @pytest.mark.parametrize(
+        ("before", "options", "words"),
+        [
+            ("0.9.0", upgrade(), "upgrade to 1.0.0 first"),
+            ("1.3.0", upgrade(), "--back"),
+            ("1.3.0", upgrade(goes_back=True), None),
+            ("1.1.9", upgrade(), None),
+        ],
+    )
+    def test_goes_from_the_versions_that_it_may_follow(
+        self, before: str, options: Deployment, words: str | None
+    ) -> None:
+        account = FakeAccount()
+        account.standing().template = f"Outputs: {{Version: {{Value: '{before}'}}}}"
+
+        if words is None:
+            assert deployed(account, options) == Exit.DONE
+        else:
+            with pytest.raises(AccountError, match=words):
+                deployed(account, options)
+
+    def test_of_a_stack_that_fails_says_that_the_old_one_serves(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount(failures=[("Api", "No.")])
+        account.standing()
+
+        code = deployed(account, upgrade())
+
+        assert code == Exit.FAILED
+        assert "The stack is as it was before, and serves." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("UPDATE_IN_PROGRESS", "--watch"),
+        ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "--watch"),
+        ("SOME_NEW_STATE_IN_PROGRESS", "--watch"),
+        ("ROLLBACK_COMPLETE", "stepwire destroy stepwire"),
+        ("DELETE_FAILED", "stepwire destroy stepwire"),
+        ("UPDATE_ROLLBACK_FAILED", "continue-update-rollback --stack-name stepwire"),
+    ],
+)
+def test_a_stack_that_cannot_be_changed_now_says_what_to_do_first(state: str, words: str) -> None:
+    account = FakeAccount()
+    account.standing().status = state
+
+    with pytest.raises(AccountError, match=words):
+        deployed(account)
+
+    assert account.calls == ["describe_stacks"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "Authorizer=cognito"),
+        ({"Authorizer": "iam", "alarms": "all"}, "Did you mean Alarms"),
+        ({"Authorizer": "iam", "ArtifactBucket": "x"}, "--bucket NAME"),
+    ],
+)
+def test_parameters_are_checked_before_anything_is_made(parameters: dict[str, str], words: str) -> None:
+    account = FakeAccount()
+
+    with pytest.raises(CommandError, match=words):
+        deployed(account, replace(NEW, parameters=parameters))
+
+    assert set(account.calls) <= {"describe_stacks"}
+
+
+def test_a_bucket_of_another_account_is_not_used() -> None:
+    account = FakeAccount(others_buckets=frozenset({BUCKET}))
+
+    with pytest.raises(AccountError, match="another account"):
+        deployed(account)
+
+    assert "put_object" not in account.calls
+
+
+class TestTheStatus:
+    def test_of_a_stack_that_stands_has_its_url(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+        deployed(account)
+        capsys.readouterr()
+
+        code = status("stepwire", calls_of(account), Screen(as_json=False), lambda _seconds: None, watches=False)
+
+        out = capsys.readouterr().out
+        assert code == Exit.DONE
+        assert "version    1.2.0" in out
+        assert URL in out
+
+    def test_of_a_change_follows_it_to_its_end(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+        stack = account.standing()
+        account.begin(stack, "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
+
+        code = status("stepwire", calls_of(account), Screen(as_json=False), lambda _seconds: None, watches=True)
+
+        assert code == Exit.DONE
+        assert URL in capsys.readouterr().out
+
+    def test_of_a_creation_that_failed_names_the_cause(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount(failures=[("Api", "Too many.")])
+        deployed(account)
+        capsys.readouterr()
+
+        code = status("stepwire", calls_of(account), Screen(as_json=False), lambda _seconds: None, watches=False)
+
+        assert code == Exit.FAILED
+        assert "failed     Api (AWS::Some::Thing): Too many." in capsys.readouterr().out
+
+
+def test_what_outlives_a_stack_is_named_and_can_be_deleted_later(capsys: pytest.CaptureFixture[str]) -> None:
+    account = FakeAccount()
+    deployed(account)
+
+    destroy(REMOVAL, calls_of(account), Screen(as_json=False))
+    left = capsys.readouterr().out
+    code = destroy(replace(REMOVAL, with_data=True), calls_of(account), Screen(as_json=False))
+
+    assert "left: held-TasksTable (the tasks)" in left
+    assert code == Exit.DONE
+    assert set(account.deleted) == {"held-TasksTable", "held-LargeResults"}
+
+
+def test_a_stack_of_something_else_is_neither_changed_nor_deleted() -> None:
+    account = FakeAccount()
+    stack = account.standing(is_endpoint=False, kept={"Orders": ("AWS::DynamoDB::Table", "orders")})
+
+    with pytest.raises(AccountError, match="something else"):
+        deployed(account)
+    for state in ("CREATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "DELETE_COMPLETE"):
+        stack.status = state
+        with pytest.raises(AccountError, match="something else"):
+            destroy(replace(REMOVAL, with_data=True), calls_of(account), Screen(as_json=False))
+    assert account.deleted == []

@@ -1,0 +1,180 @@
+"""What somebody meets on the first day with the command: the lines typed first, and what they are told."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packages.client.tests.hostile import hostile
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire_cli.__main__ import in_front
+from stepwire_cli.app import run
+from stepwire_cli.exits import Exit
+from tests.refusals.endpoint import served, serving
+
+
+@pytest.fixture(autouse=True)
+def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("STEPWIRE_TOKEN", "STEPWIRE_URL", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("STEPWIRE_HOME", str(tmp_path))
+
+
+def test_the_version_needs_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(in_front(["--version"]))
+
+    assert code == Exit.DONE
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "arranged"),
+    [
+        ("tools https://h/mcp", "--url https://h/mcp tools"),
+        ("call http://h/mcp t a=1", "--url http://h/mcp call t a=1"),
+        ("--json tasks show http://h/mcp ID", "--url http://h/mcp --json tasks show ID"),
+        ("call t https://h/mcp", "call t https://h/mcp"),
+        ("call t url=https://h/", "call t url=https://h/"),
+        ("sign-in check https://h/mcp", "sign-in check https://h/mcp"),
+        ("tools --url https://one/ https://two/", "--url https://two/ --url https://one/ tools"),
+    ],
+)
+def test_the_url_may_stand_behind_the_command(words: str, arranged: str) -> None:
+    assert in_front(words.split()) == arranged.split()
+
+
+def test_a_server_without_a_list_of_tasks_says_why_and_nobody_is_sent_there(capsys: pytest.CaptureFixture[str]) -> None:
+    def unlisted(opened: dict[str, Any]) -> None:
+        opened["capabilities"]["tasks"].pop("list")
+
+    with hostile(initialize=unlisted) as url:
+        listed = run(["--url", url, "tasks", "list"])
+        why = capsys.readouterr().err
+        unknown = run(["--url", url, "tasks", "show", "lost"])
+
+    assert (listed, unknown) == (Exit.UNREACHABLE, Exit.UNKNOWN)
+    assert "without sign-in, it cannot tell whose they are. A task's id is enough." in why
+    assert "tasks list" not in capsys.readouterr().err
+
+
+def test_a_missing_argument_is_a_wrong_argument_and_nothing_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    with served() as there:
+        code = run(["--url", there.url, "call", "instant", "count=1"])
+
+        assert there.endpoint.workflows.starts == []
+    assert (code, capsys.readouterr().err) == (Exit.USAGE, "error: instant also needs text: write text=VALUE.\n")
+
+
+def test_an_argument_that_a_default_fills_in_is_not_missing() -> None:
+    def filled(listed: dict[str, Any]) -> None:
+        for tool in listed["tools"]:
+            tool["inputSchema"] = {"required": ["text"], "properties": {"text": {"default": "hi"}}, "type": "object"}
+
+    with hostile(tools_list=filled) as url:
+        assert run(["--url", url, "call", "instant"]) == Exit.FAILED  # the endpoint itself has no such default
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "written"),
+    [
+        ("string", "swift", """closed:='["swift"]'"""),
+        ("integer", "3", "closed:='[3]'"),
+        ("integer", "it's", """closed:='["it'"'"'s"]'"""),
+    ],
+)
+def test_a_list_says_how_it_is_written(item: str, text: str, written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def listing(listed: dict[str, Any]) -> None:
+        for tool in listed["tools"]:
+            one = {"type": "array", "items": {"type": item}}
+            tool["inputSchema"] = {"type": "object", "properties": {"closed": one}}
+
+    with hostile(tools_list=listing) as url:
+        code = run(["--url", url, "call", "instant", f"closed={text}"])
+
+    assert code == Exit.USAGE
+    assert f"is no array. Write {written}." in capsys.readouterr().err
+
+
+def test_a_server_without_tools_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with served(()) as there:
+        code = run(["--url", there.url, "tools"])
+
+    assert (code, capsys.readouterr()) == (Exit.DONE, ("", "The server has no tools.\n"))
+
+
+def test_a_failed_tool_says_its_sentence_once(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "The workflow failed with Boom: because"
+
+    def fails(task: dict[str, Any]) -> None:
+        task["statusMessage"] = words
+        if "result" in task:
+            task["result"] = {"resultType": "complete", "isError": True, "content": [{"type": "text", "text": words}]}
+
+    with hostile(tasks_get=fails) as url:
+        begun = run(["--url", url, "call", "asking", "text=hi", "--detach"])
+        task_id = capsys.readouterr().out.strip()
+        run(["--url", url, "tasks", "answer", task_id, "--decline"])
+        capsys.readouterr()
+        code = run(["--url", url, "tasks", "watch", task_id])
+
+    assert (begun, code) == (Exit.DONE, Exit.FAILED)
+    assert capsys.readouterr().err == f"error: {words}\n"
+
+
+def test_a_refused_answer_says_how_to_answer_again(capsys: pytest.CaptureFixture[str]) -> None:
+    with served() as there:
+        run(["--url", there.url, "call", "asking", "text=hi", "--detach"])
+        task_id = capsys.readouterr().out.strip()
+
+        code = run(["--url", there.url, "tasks", "answer", task_id, "amount=2000"])
+
+    said = capsys.readouterr().err
+    assert code == Exit.USAGE
+    assert said.endswith(f"  stepwire --url {there.url} tasks answer {task_id}\n")
+    assert "runs on" not in said
+
+
+def test_a_shell_completes_tools() -> None:
+    with served() as there:
+        asked = {"_STEPWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "stepwire call inst", "COMP_CWORD": "2"}
+        command = [str(Path(sys.executable).with_name("stepwire"))]
+        ran = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **asked, "STEPWIRE_URL": there.url},
+        )
+
+    assert (ran.stdout.split(), ran.stderr) == (["instant"], "")
+
+
+@pytest.mark.parametrize("words", ["", "tasks", "sign-in", "call", "tasks answer", "redrive", "restart"])
+def test_help_cuts_nothing(words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    run([*words.split(), "--help"])
+
+    shown = capsys.readouterr().out
+    assert not [line for line in shown.splitlines() if line.endswith("...") and not line.startswith("Usage:")]
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "Exit codes:" in shown or words
+
+
+def test_an_issuer_that_registers_no_clients_is_told_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+    def handle(request: HttpRequest) -> HttpResponse:
+        is_call = b"jsonrpc" in request.body
+        return HttpResponse(401 if is_call else 404, "{}", {"content-type": "application/json"})
+
+    with serving(handle) as url:
+        code = run(["--url", url, "--auth", "oauth", "tools"])
+
+    assert code == Exit.SIGN_IN
+    said = capsys.readouterr().err
+    assert "The issuer registers no client by itself" in said
+    assert "Give --client-id ID, and --callback-port PORT" in said
+    assert "--auth oauth" not in said

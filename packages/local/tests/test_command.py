@@ -1,0 +1,273 @@
+"""The command line: its output and its exit codes."""
+
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from packages.local.tests.conftest import TEMPLATE
+from stepwire_local import LocalStack
+from stepwire_local.__main__ import main, not_served, services_welcome
+from tests.adopted import ADOPTER
+from tests.sign_in.mcp_2 import seen_by_mcp_2
+from tests.waiting import HANG_GUARD, until
+
+ROOT = Path(__file__).parents[3]
+Json = dict[str, Any]
+COMMAND = [sys.executable, "-m", "stepwire_local"]
+
+
+@pytest.fixture
+def untouched_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undo what the command changes in its process: signal handlers and the handlers of the root logger."""
+    monkeypatch.setattr(logging.root, "handlers", list[logging.Handler]())
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def failed_here(*arguments: str) -> str:
+    """Run the command in this process; return its standard error after checking its exit code."""
+    with redirect_stdout(shown := StringIO()), redirect_stderr(errors := StringIO()):
+        assert main(arguments) == 2
+    assert shown.getvalue() == ""
+    return errors.getvalue()
+
+
+def refused(*arguments: str) -> str:
+    """Parse invalid arguments in this process; return the error text."""
+    with redirect_stderr(shown := StringIO()), pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    return shown.getvalue()
+
+
+@dataclass
+class Served:
+    """The running command, and its output after it has stopped."""
+
+    process: subprocess.Popen[str]
+    url: str
+    logs: Path
+    first: str
+    lines: list[str] = field(default_factory=list[str])
+    errors: str = ""
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Stop it with a signal; return its exit code."""
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.process.send_signal(number)
+        self.lines = [self.first, *self.process.stdout.read().splitlines()]
+        self.errors = self.process.stderr.read()
+        return self.process.wait()
+
+    def records(self) -> list[Json]:
+        """Return the records in the functions' log."""
+        (path,) = self.logs.iterdir()
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@contextmanager
+def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Generator[Served]:
+    command = [*COMMAND, "--template", str(template), "--port", "0", "--logs", str(logs), *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables}
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
+        assert found, process.communicate()
+        try:
+            yield Served(process, found[0], logs, first.rstrip("\n"))
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signals) -> None:
+    with serving(tmp_path / "logs", TEMPLATE, "--parameter", "Greeting=moin", "--expire-after", "5") as served:
+        answer = httpx.post(served.url, json={}, timeout=HANG_GUARD).json()
+        code = served.stop(number)
+
+    rest = "\n".join(served.lines)
+    assert answer["environment"]["GREETING"] == "moin"
+    assert (code, served.errors) == (0, "")
+    assert f"claude mcp add --transport http stepwire {served.url}" in rest
+    assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
+    assert "Setting: AWS::SNS::Topic is not served" in rest
+
+
+@pytest.mark.long
+def test_with_an_issuer_it_requires_sign_in_and_says_how(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    plan: Json = {"way": "id", "client_id": "local", "callback": "http://localhost:8080/callback", "calls": []}
+
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--port", port, "--issuer", "cognito") as served:
+        without = httpx.post(served.url, json={}, timeout=HANG_GUARD)
+        seen = anyio.run(seen_by_mcp_2, served.url, plan)
+        code = served.stop()
+
+    assert without.status_code == 401
+    assert ("error" in seen, "tools" in seen) == (False, True)
+    assert (code, served.errors) == (0, "")
+    shown = "\n".join(served.lines)
+    assert "Sign-in at the test issuer http://127.0.0.1:" in shown
+    assert "--client-id local --callback-port 8080" in shown
+
+
+def test_an_issuer_needs_a_known_port_and_a_known_shape() -> None:
+    assert "name a port" in failed_here("--template", str(TEMPLATE), "--port", "0", "--issuer", "okta")
+    assert "invalid choice" in refused("--issuer", "none")
+
+
+def call(url: str, method: str, **params: Any) -> Json:
+    session = {"mcp-protocol-version": "2025-11-25", "accept": "application/json, text/event-stream"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return httpx.post(url, json=body, headers={**session, "user-agent": "test/1"}, timeout=HANG_GUARD).json()
+
+
+def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(ADOPTER)) as served:
+        arguments = {"message": "hello", "seconds": 0}
+        task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
+            "taskId"
+        ]
+        until(lambda: call(served.url, "tasks/get", taskId=task_id)["result"]["status"] == "completed")
+        call(served.url, "tools/call", name="nobody")
+        code = served.stop()
+
+    shown = "\n".join(served.lines)
+    assert (code, served.errors) == (0, "")
+    assert "_aws" not in shown
+    assert sum(line.startswith("  ") and ": " in line for line in served.lines if "mcpServers" not in line) == 3
+    assert re.search(rf"2025-11-25 test/1 +tools/call +wait_and_echo +{task_id} 200 working +\d+ ms", shown)
+    assert re.search(rf"task {task_id} wait_and_echo working$", shown, re.MULTILINE)
+    assert re.search(rf"task {task_id} wait_and_echo completed$", shown, re.MULTILINE)
+    assert re.search(r"nobody .* 200 +\d+ ms  -32602 Unknown tool 'nobody'", shown)
+    assert any(record.get("record", {}).get("audit") == "created" for record in served.records())
+
+
+@pytest.mark.long
+def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path: Path) -> None:
+    adopter = tmp_path / "adopter.yaml"
+    states = {"StartAt": "Echo", "States": {"Echo": {"Type": "Pass", "End": True}}}
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {"Definition": states, "Tags": {"stepwire:endpoint": "stepwire"}},
+    }
+
+    def write(description: str) -> None:
+        manifest = f'name: greet\n{description}\nstate_machine: "${{Machine}}"\ninput_schema: {{type: object}}\n'
+        tool = {"Name": "/stepwire/stepwire/tools/greet", "Type": "String", "Value": {"Fn::Sub": manifest}}
+        resources = {"Machine": machine, "Tool": {"Type": "AWS::SSM::Parameter", "Properties": tool}}
+        body = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
+        adopter.write_text(json.dumps(body), encoding="utf-8")
+
+    def described() -> list[str]:
+        return [tool["description"] for tool in call(served.url, "tools/list")["result"]["tools"][:1]]
+
+    def shown(words: str) -> None:
+        assert served.process.stdout is not None
+        for line in served.process.stdout:
+            if words in line:
+                return
+        raise AssertionError(f"the screen never said {words!r}")
+
+    write("description: Greets.")
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(adopter)) as served:
+        first = described()
+        write("descriptoin: Greets.")
+        shown(f"{adopter}: taken over: Tool")
+        shown("/stepwire/stepwire/tools/greet is refused, and the last good one serves: ")
+        adopter.write_text("Resources: [", encoding="utf-8")
+        shown(f"{adopter}: not taken over, the last good one serves: ")
+        again = described()
+        code = served.stop()
+
+    assert first == again == ["Greets."]
+    assert code == 0
+
+
+def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_demand() -> None:
+    stack = LocalStack(TEMPLATE)
+    stack.not_served = ("a: so", "b: its schedule never fires", "c: so", "d: X is not served", "e: so")
+
+    few, everything = not_served(stack, few=True), not_served(stack, few=False)
+
+    assert few[0] == "Not served, or not as in AWS (3 of 5; make run ARGS=--verbose lists all):"
+    assert few[1:] == ["  d: X is not served", "  b: its schedule never fires", "  a: so", ""]
+    assert everything == ["Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served), ""]
+
+
+@pytest.mark.long
+def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
+    with serving(tmp_path / "logs", TEMPLATE, LOG="json") as served:
+        httpx.post(served.url, json={"method": "ping"}, timeout=HANG_GUARD)
+        served.stop()
+
+    serves, request = map(json.loads, served.lines)
+    assert (serves["event"], serves["url"]) == ("serving", served.url)
+    assert "Setting: AWS::SNS::Topic is not served" in serves["not_served"]
+    assert (request["event"], request["method"], request["status"]) == ("request", "ping", 200)
+
+
+def test_an_unknown_log_format_is_one_line(monkeypatch: pytest.MonkeyPatch, untouched_process: None) -> None:
+    monkeypatch.setenv("LOG", "xml")
+
+    assert failed_here() == "error: LOG=xml is not a log format: choose one of text, json.\n"
+
+
+def test_a_missing_template_is_one_line_and_exit_code_2(untouched_process: None) -> None:
+    error = failed_here("--template", "gone.yaml", "--port", "0")
+
+    assert "error: gone.yaml does not exist" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_wrong_parameter_is_one_line(tmp_path: Path, untouched_process: None) -> None:
+    error = failed_here(
+        "--template", str(TEMPLATE), "--port", "0", "--parameter", "Authorizer=maybe", "--logs", str(tmp_path)
+    )
+
+    assert "must be one of jwt, iam, none" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_parameter_without_a_value_is_refused() -> None:
+    assert "is not KEY=VALUE" in refused("--parameter", "Greeting")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [("0.0.0.0", "is every address of this machine"), ("somewhere", "is not an IPv4 address")],
+)
+def test_services_listen_on_one_named_address(address: str, words: str) -> None:
+    assert words in refused("--services", "--host", address)
+
+
+@pytest.mark.parametrize(("address", "warns"), [("127.0.0.1", False), ("172.17.0.1", True)])
+def test_services_that_other_machines_can_reach_show_a_warning(address: str, warns: bool) -> None:
+    stack = LocalStack(TEMPLATE, services_at=address)
+
+    text = services_welcome(stack, Namespace(host=IPv4Address(address), env_vars=Path("env.json")))
+
+    assert (f"WARNING: every client that reaches {address}" in text) is warns
