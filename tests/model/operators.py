@@ -1,6 +1,6 @@
 """The moves of an operator, who redrives and restarts the work of tasks that have ended."""
 
-from stepwire.engine.follow_ups import FollowUp
+from stepwire.engine.follow_ups import FollowUp, Means
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.model.ends import rules_of
@@ -42,7 +42,7 @@ class OperatorMoves(Run):
         self.reference.commands.append(command)
 
         def follow() -> FollowUp:
-            return follow_ups.redrive(key) if means == "redrive" else follow_ups.restart(key)
+            return follow_ups.command(Means(means), key)
 
         def ended(outcome: Outcome) -> None:
             if isinstance(outcome, Done):

@@ -6,6 +6,7 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.engine.follow_ups import Means
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import META_RACE, Pending
@@ -106,7 +107,7 @@ def test_an_operator_cannot_continue_a_race(world: World, means: str) -> None:
     starts = len(world.workflows.starts)
 
     with pytest.raises(NotFollowedUp, match="raced, and the others were stopped: its caller calls the tool again"):
-        getattr(world.engine.follow_ups, means)(task.key)
+        world.engine.follow_ups.command(Means(means), task.key)
 
     assert world.stored(task) == task
     assert len(world.workflows.starts) == starts

@@ -27,6 +27,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Additions, Context
+from stepwire.engine.follow_ups import Means
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
@@ -234,7 +235,7 @@ def redriven_by_its_operator(world: World) -> Scene:
     task_id = _begun(world)
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
-    return Scene(world.engine.follow_ups.redrive(task.key).task.task_id)
+    return Scene(world.engine.follow_ups.command(Means.REDRIVE, task.key).task.task_id)
 
 
 def restarted_by_its_operator(world: World) -> Scene:
@@ -242,7 +243,7 @@ def restarted_by_its_operator(world: World) -> Scene:
     task_id = _begun(world)
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
-    world.engine.follow_ups.restart(task.key)
+    world.engine.follow_ups.command(Means.RESTART, task.key)
     return Scene(task_id)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.engine.follow_ups import FollowUp
+from stepwire.engine.follow_ups import FollowUp, Means
 from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, WorkflowsUnavailable
 from stepwire.rendering import link_meta, status_message
 from stepwire.tasks.outcomes import (
@@ -43,7 +43,7 @@ def failed(world: World, tool: Any = OPTIONAL) -> Task:
 
 def command(world: World, task: Task, means: str) -> FollowUp:
     """Give an operator's command for a task."""
-    return getattr(world.engine.follow_ups, means)(task.key, OPERATOR)
+    return world.engine.follow_ups.command(Means(means), task.key, OPERATOR)
 
 
 def redrive_elsewhere(world: World, task: Task) -> ExecutionStatusChange:
@@ -125,7 +125,7 @@ def test_of_a_redrive_and_a_restart_at_the_same_moment_one_is_accepted(means: st
 
     slower = replace(follow_ups, randomness=other_is_faster)
     with pytest.raises(NotFollowedUp, match="goes on already"):
-        getattr(slower, means)(task.key, OPERATOR)
+        slower.command(Means(means), task.key, OPERATOR)
 
     assert [one.task_id for one in others(world, task)] == [others_made[0].task.task_id]
 
@@ -156,7 +156,7 @@ def test_a_follow_up_that_is_being_written_goes_on_already(means: str) -> None:
         refused.append(str(raised.value))
 
     recorder = replace(follow_ups.recorder, store=Creating(world.store, command_meanwhile))
-    made = getattr(replace(follow_ups, recorder=recorder), means)(task.key, OPERATOR)
+    made = replace(follow_ups, recorder=recorder).command(Means(means), task.key, OPERATOR)
 
     assert [made.task.task_id in words for words in refused] == [True]
     assert len(others(world, task)) == 1
@@ -173,7 +173,7 @@ def test_a_follow_up_that_was_never_written_does_not_keep_the_other_command_out(
 
     recorder = replace(follow_ups.recorder, store=Creating(world.store, die))
     with pytest.raises(ProcessLookupError):
-        getattr(replace(follow_ups, recorder=recorder), means)(task.key, OPERATOR)
+        replace(follow_ups, recorder=recorder).command(Means(means), task.key, OPERATOR)
     world.clock.advance(minutes=1)
 
     assert command(world, task, OTHER[means]).is_new

@@ -111,9 +111,9 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
     task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
     if task_id is None or not isinstance(owner, str) or command.get("means") not in {one.value for one in Means}:
         return {"refused": _MALFORMED}
-    means = engine.follow_ups.redrive if command["means"] == Means.REDRIVE.value else engine.follow_ups.restart
     try:
-        made = means(TaskKey(Principal(owner), task_id), command.get("operator"))
+        key = TaskKey(Principal(owner), task_id)
+        made = engine.follow_ups.command(Means(command["means"]), key, command.get("operator"))
     except NotFollowedUp as refusal:
         return {"refused": refusal.reason}
     except WorkflowsUnavailable as fault:

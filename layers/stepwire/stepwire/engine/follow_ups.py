@@ -35,7 +35,7 @@ from stepwire.errors import (
 )
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
-from stepwire.tasks.runs import Attempt, Pending, Run, RunState
+from stepwire.tasks.runs import Attempt, Pending, RunState
 from stepwire.tasks.task import LONGEST_TTL, Follows, Origin, Task, Terms, Working
 
 _WRITTEN_WITHIN: Final = timedelta(minutes=1)
@@ -69,39 +69,29 @@ class FollowUps(Struct, frozen=True):
     randomness: Randomness
     admission: Admission
 
-    def redrive(self, key: TaskKey, operator: str | None = None) -> FollowUp:
-        """Redrive the execution of an ended task as a new task. Idempotent: repeated, it returns the same task.
+    def command(self, means: Means, key: TaskKey, operator: str | None = None) -> FollowUp:
+        """Continue an ended task as a new task. Idempotent: repeated, it returns the same task.
 
         Args:
+            means: how to continue it.
             key: the task that has ended.
             operator: who does it, for the audit trail.
 
         Raises:
-            NotFollowedUp: it cannot be redriven; nothing was changed.
+            NotFollowedUp: it cannot be continued so; nothing was changed.
             WorkflowsUnavailable: Step Functions does not answer; nothing was changed.
         """
         task = self._ended(key)
-        existing = self._existing(task, Means.REDRIVE)
+        existing = self._existing(task, means)
         if existing is not None:
             return self._begun(existing)
-        self._check_idle(task, Means.REDRIVE)
-        redrives = _redrives_to_be(task, self.runs.workflows.describe(task.execution))
-        return self._begun(self._made(task, Means.REDRIVE, redrives, operator=operator))
-
-    def restart(self, key: TaskKey, operator: str | None = None) -> FollowUp:
-        """Start the work of an ended task again, as a new task. Idempotent: repeated, it returns the same task.
-
-        Raises:
-            NotFollowedUp: it cannot be restarted; nothing was changed.
-            WorkflowsUnavailable: Step Functions does not answer; nothing was changed.
-        """
-        task = self._ended(key)
-        existing = self._existing(task, Means.RESTART)
-        if existing is not None:
-            return self._begun(existing)
-        self._check_idle(task, Means.RESTART)
-        _check_has_run(task, self.runs.workflows.describe(task.execution))
-        return self._begun(self._made(task, Means.RESTART, operator=operator))
+        self._check_idle(task, means)
+        state, redrives = self.runs.workflows.describe(task.execution), None
+        if means is Means.REDRIVE:
+            redrives = _redrives_to_be(task, state)
+        else:
+            _check_has_run(task, state)
+        return self._begun(self._made(task, means, redrives, operator=operator))
 
     def after_redrive(self, task: Task, redrives: int) -> Task | None:
         """Return the task that goes on with an execution which was redriven without a command.
@@ -150,13 +140,13 @@ class FollowUps(Struct, frozen=True):
         self,
         task: Task,
         means: Means,
-        redrives: int = 0,
+        redrives: int | None,
         source: EndSource | None = None,
         operator: str | None = None,
     ) -> FollowUp:
         terms = self._terms_of(task)
         known = self._chosen_id(task, means, is_command=source is None)
-        new = redriven(task, terms, known, redrives) if means is Means.REDRIVE else restarted(task, terms, known)
+        new = _new_task(task, terms, known, redrives)
         if new.expires_at <= self.recorder.clock.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
@@ -190,8 +180,14 @@ class FollowUps(Struct, frozen=True):
             if known is not None:
                 return known
             chosen = new_task_id(self.recorder.clock.now(), self.randomness(RANDOM_BYTES))
+            if means is Means.REDRIVE:
+                # Its execution is the follow-up's now: nobody stops it any more because of this task.
+                runs = tuple(replace(run, pending=None) for run in current.runs)
+                naming = replace(current, follow_ups=replace(current.follow_ups, redrive=chosen), runs=runs)
+            else:
+                naming = replace(current, follow_ups=replace(current.follow_ups, restart=chosen))
             with suppress(SaveConflict):
-                self.recorder.store.save(with_follow_up(current, means, chosen))
+                self.recorder.store.save(naming)
                 return chosen
             current = self._ended(task.key)
             if is_command:  # an execution that was redriven elsewhere goes on, whatever else does
@@ -260,55 +256,23 @@ def _check_has_run(task: Task, state: ExecutionState) -> None:
 
 def follow_up_of(task: Task, means: Means) -> TaskId | None:
     """Return the id of the task that follows this one; None if there is none."""
-    match means:
-        case Means.REDRIVE:
-            return task.follow_ups.redrive
-        case Means.RESTART:
-            return task.follow_ups.restart
+    return task.follow_ups.redrive if means is Means.REDRIVE else task.follow_ups.restart
 
 
-def with_follow_up(task: Task, means: Means, follow_up: TaskId) -> Task:
-    """Return an ended task that names the task which follows it."""
-    match means:
-        case Means.REDRIVE:
-            # Its execution is the follow-up's now: nobody stops it any more because of this task.
-            runs = tuple(replace(run, pending=None) for run in task.runs)
-            return replace(task, follow_ups=replace(task.follow_ups, redrive=follow_up), runs=runs)
-        case Means.RESTART:
-            return replace(task, follow_ups=replace(task.follow_ups, restart=follow_up))
-
-
-def redriven(task: Task, terms: Terms, follow_up: TaskId, redrives: int) -> Task:
-    """Return the task that goes on with the execution of an ended task.
+def _new_task(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None) -> Task:
+    """Return the task that continues an ended task.
 
     Args:
         task: the task that has ended.
         terms: its terms.
         follow_up: the id of the new task.
-        redrives: how often the execution has been redriven then, this time included.
+        redrives: how often its execution has been redriven then, this time included; None: the work begins anew, in an
+            execution of the new task and with all attempts that its tool allows.
     """
-    before = task.runs[0].attempt
-    run = _anew(task.runs[0], replace(before, redrives=redrives, begins_at=None, after=""))
-    first = task.follows.execution_of if task.follows else None
-    new = _new_task(task, terms, follow_up, run)
-    follows = Follows(task.task_id, _first_of(task), first or task.task_id)
-    return replace(new, follows=follows)
-
-
-def restarted(task: Task, terms: Terms, follow_up: TaskId) -> Task:
-    """Return the task that does the work of an ended task again, with all attempts that its tool allows."""
-    return _new_task(task, terms, follow_up, _anew(task.runs[0], Attempt()))
-
-
-def _anew(run: Run, attempt: Attempt) -> Run:
-    return replace(run, attempt=attempt, state=RunState.OPEN, place=0, error="", pending=None)
-
-
-def _first_of(task: Task) -> TaskId:
-    return task.follows.first if task.follows else task.task_id
-
-
-def _new_task(task: Task, terms: Terms, follow_up: TaskId, run: Run) -> Task:
+    attempt, execution_of = Attempt(), None
+    if redrives is not None:
+        attempt = replace(task.runs[0].attempt, redrives=redrives, begins_at=None, after="")
+        execution_of = (task.follows.execution_of if task.follows else None) or task.task_id
     begun = created_at_of(follow_up)
     return Task(
         owner=task.owner,
@@ -322,10 +286,10 @@ def _new_task(task: Task, terms: Terms, follow_up: TaskId, run: Run) -> Task:
         poll_interval=task.poll_interval,
         longest_poll_interval=task.longest_poll_interval,
         checked_at=begun,
-        runs=(run,),
+        runs=(replace(task.runs[0], attempt=attempt, state=RunState.OPEN, place=0, error="", pending=None),),
         retry=task.retry,
         # The client may be asked as before; nobody waits for the response of a request.
         origin=Origin(task.origin.modes),
         keep_result=task.keep_result,
-        follows=Follows(task.task_id, _first_of(task)),
+        follows=Follows(task.task_id, task.follows.first if task.follows else task.task_id, execution_of),
     )

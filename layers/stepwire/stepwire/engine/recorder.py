@@ -68,7 +68,7 @@ class Recorder(Struct, frozen=True):
             UnknownTask: the caller has no such task.
         """
         wellformed = task_id_of(task_id)
-        task = self.load(TaskKey(owner, wellformed)) if wellformed else None
+        task = self._visible(owner, self.store.load(TaskKey(owner, wellformed))) if wellformed else None
         if task is None:
             raise UnknownTask
         return task
@@ -105,8 +105,10 @@ class Recorder(Struct, frozen=True):
         current: Task | None = task
         for attempt in range(MOST_TRIES):
             if attempt > 1:  # no pause after the first conflict: two writers rarely meet again
+                from secrets import SystemRandom  # noqa: PLC0415 - few requests retry
+
                 # The kernel's randomness: copies of one snapshot would draw the same pauses from `random`.
-                self.clock.sleep(_pause())
+                self.clock.sleep(SystemRandom().uniform(0, _LONGEST_PAUSE))
             if current is None:
                 return None
             after = advance(current, event, self.clock.now())
@@ -188,13 +190,6 @@ def _is_of(stored: Task, sent: Task) -> bool:
     """Tell whether a stored task is the one that was sent; if another writer sent as much, effects are idempotent."""
     is_next = stored.version == sent.version + 1 and stored.last_updated_at == sent.last_updated_at
     return is_next and stored.runs == sent.runs and type(stored.status) is type(sent.status)
-
-
-def _pause() -> float:
-    """Return a random pause before a retry, in seconds."""
-    from secrets import SystemRandom  # noqa: PLC0415 - few requests retry
-
-    return SystemRandom().uniform(0, _LONGEST_PAUSE)
 
 
 def entry_of(action: AuditAction, task: Task, outcome: str | None = None) -> AuditEntry:
