@@ -149,6 +149,11 @@ def as_object(value: Json) -> JsonObject:
     return cast(JsonObject, value) if isinstance(value, dict) else {}
 
 
+def as_list(value: Json) -> list[Json]:
+    """Return the value if it is a JSON array, else an empty list."""
+    return cast(list[Json], value) if isinstance(value, list) else []
+
+
 def _is_small(text: bytes | str) -> bool:
     """Tell whether the standard library reads the text as the strict reader does."""
     try:

@@ -41,8 +41,9 @@ from stepwire.catalog.tools import (
 )
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.http import check_annotations
-from stepwire.schemas.defaults import default_faults, resolved
+from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
+from stepwire.schemas.work import resolved
 from stepwire.tasks.outcomes import PRINCIPAL, TASK_ID
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import LONGEST_TTL, Causes

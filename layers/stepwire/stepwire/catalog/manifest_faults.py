@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from stepwire.json_text import Json, as_object
+from stepwire.json_text import Json, as_list, as_object
+from stepwire.schemas.work import parts_of
 from stepwire.visible_text import first_invisible
 
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
@@ -27,11 +28,6 @@ _OTHER_TYPES: Final = {
     "str": "string",
     "text": "string",
 }
-# Keywords whose values are schemas, have schemas by name, or are lists of schemas. Nothing else is looked into: a
-# property may be called `type`, and an example may say what it likes.
-_SCHEMAS: Final = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
-_BY_NAME: Final = ("properties", "patternProperties", "dependentSchemas", "$defs")
-_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _KINDS: Final[Mapping[Any, str]] = {
     bool: "true or false",
     int: "a number",
@@ -61,25 +57,11 @@ def wrong_types(schema: Json, pointer: str = "") -> Iterator[str]:
     """Yield a fault for each unknown `type` in a schema, which a validator would not name."""
     members = as_object(schema)
     written = members.get("type")
-    for word in _as_list(written) or [written]:
+    for word in as_list(written) or [written]:
         if isinstance(word, str) and word not in _TYPES:
             yield f"at {pointer}/type: {word!r} is no type of JSON Schema; {_type_for(word)}"
-    for path, part in _parts(members):
+    for path, part in parts_of(members):
         yield from wrong_types(part, f"{pointer}/{path}")
-
-
-def _parts(members: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    for keyword, value in members.items():
-        if keyword in _SCHEMAS:
-            yield keyword, value
-        elif keyword in _BY_NAME:
-            yield from ((f"{keyword}/{name}", one) for name, one in as_object(value).items())
-        elif keyword in _LISTS:
-            yield from ((f"{keyword}/{number}", one) for number, one in enumerate(_as_list(value)))
-
-
-def _as_list(value: Json) -> list[Json]:
-    return cast(list[Json], value) if isinstance(value, list) else []
 
 
 def _type_for(word: str) -> str:
@@ -111,7 +93,7 @@ def invisible_words(schema: Json, pointer: str = "") -> Iterator[str]:
         if isinstance(members.get(name), str):
             faults = invisible_faults(members[name], keep="\n\r\t")
             yield from (f"at {pointer}/{name}: {fault}" for fault in faults)
-    for path, part in _parts(members):
+    for path, part in parts_of(members):
         yield from invisible_words(part, f"{pointer}/{path}")
 
 

@@ -40,7 +40,7 @@ from stepwire.errors import (
 )
 from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.principal import Claims, Principal
-from stepwire.schemas.defaults import TooManyDefaults
+from stepwire.schemas.defaults import TooManyDefaults, without_nulls
 from stepwire.schemas.validation import Violation, violations_of
 from stepwire.tasks.ids import ID_LENGTH, RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
@@ -364,7 +364,7 @@ def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller
     taken = sorted(tool.additions.reserved & sent.keys())
     if taken:
         return CheckedArguments(sent, tuple(Violation(f"/{name}", _IS_OURS) for name in taken))
-    given = given_in(tool.input_schema, sent) if ":null" in text else sent
+    given = without_nulls(tool.input_schema, sent) if ":null" in text else sent
     try:
         complete = given if tool.defaults is None else tool.defaults.filled(given, LARGEST_INPUT)
     except TooManyDefaults:
@@ -378,13 +378,6 @@ def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller
         if len(write(complete).encode()) > room:
             return _refused(sent, f"the arguments with their defaults are larger than {room} bytes of JSON")
     return CheckedArguments(complete)
-
-
-def given_in(schema: str, sent: JsonObject) -> JsonObject:
-    """Return the arguments without the nulls that stand for what is left out."""
-    from stepwire.schemas.nulls import without_nulls  # noqa: PLC0415 - few clients send any
-
-    return without_nulls(schema, sent)
 
 
 def room_for_arguments(tool: Tool, caller: Caller) -> int:

@@ -1,22 +1,29 @@
-"""Fill the `default`s of a JSON Schema into the arguments of a call, at any depth.
+"""What a call leaves out: fill in the `default`s of its JSON Schema, and take a null for nothing, at any depth.
 
-The rules: a default is inserted as it is written, where its object is there and lacks the member. Defaults are found in
-`properties`, `items`, `prefixItems` and `allOf`, and behind `$ref`s into the schema itself. Those in other keywords
-(`anyOf`, `if`, ...) only describe. Work and growth are bounded, whatever the arguments are.
+The rules: a default is inserted as it is written, where its object is there and lacks the member. A null is left out
+where the property may be missing and takes no null, because clients that fill in every property of a schema write one
+for each; any other null is a value like others. Both are found in `properties`, `items`, `prefixItems` and `allOf`, and
+behind `$ref`s into the schema itself. Other keywords (`anyOf`, `if`, ...) have no defaults: they only describe. Work
+and growth are bounded, whatever the arguments are: with too many parts, defaults are refused, and nulls stay for the
+schema to refuse.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, cast
-from urllib.parse import unquote
 
 from msgspec import Struct, field
 
-from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_list, as_object, load_json, write
 from stepwire.schemas.validation import SchemaError, Violation, violation_of_parts
+from stepwire.schemas.work import parts_of, resolved
 
-MOST_VISITS: Final = 50_000  # places of objects and lists that are looked at; some 60 ms
+MOST_VISITS: Final = 50_000  # places of objects and lists, or their schemas, that are looked at; some 60 ms
 _WORD: Final = '"default"'
 _MISSING: Final = object()
+_FILLED: Final = frozenset({"properties", "$defs", "allOf", "prefixItems", "items"})
+_DEEPEST: Final = 10  # alternatives within alternatives
+_CHOICES: Final = ("anyOf", "oneOf")
 
 
 class _Default(Struct, frozen=True):
@@ -70,7 +77,7 @@ class Defaults:
                 place.defaults.setdefault(name, _Default(default, size))
             place.members.setdefault(name, []).extend(self._places_in(member))
         place.items.extend(self._places_in(schema.get("items")))
-        for position, item in enumerate(_as_list(schema.get("prefixItems"))):
+        for position, item in enumerate(as_list(schema.get("prefixItems"))):
             place.first_items.setdefault(position, []).extend(self._places_in(item))
 
     def _places_in(self, schema: Json) -> "list[_Place]":
@@ -130,16 +137,10 @@ def default_faults(schema: JsonObject) -> Iterator[str]:
 
 def _described(schema: JsonObject, pointer: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield each schema of a part of the value that may have a default, with its pointer."""
-    parts = {f"properties/{_escaped(name)}": one for name, one in as_object(schema.get("properties")).items()}
-    parts |= {f"$defs/{_escaped(name)}": one for name, one in as_object(schema.get("$defs")).items()}
-    for keyword in ("allOf", "prefixItems"):
-        parts |= {f"{keyword}/{number}": one for number, one in enumerate(_as_list(schema.get(keyword)))}
-    if isinstance(schema.get("items"), dict):
-        parts["items"] = schema["items"]
-    for step, part in parts.items():
-        place = f"{pointer}/{step}"
-        yield place, as_object(part)
-        yield from _described(as_object(part), place)
+    for step, part in parts_of(schema):
+        if step.partition("/")[0] in _FILLED:
+            yield f"{pointer}/{step}", as_object(part)
+            yield from _described(as_object(part), f"{pointer}/{step}")
 
 
 def joined(root: JsonObject, schema: JsonObject) -> Iterator[JsonObject]:
@@ -151,28 +152,94 @@ def joined(root: JsonObject, schema: JsonObject) -> Iterator[JsonObject]:
             continue
         seen.add(id(one))
         yield one
-        waiting += [as_object(part) for part in _as_list(one.get("allOf"))]
+        waiting += [as_object(part) for part in as_list(one.get("allOf"))]
         if isinstance(one.get("$ref"), str):
             waiting.append(resolved(root, one["$ref"]))
 
 
-def resolved(root: JsonObject, reference: str) -> JsonObject:
-    """Return what a reference into the schema leads to; empty for any other reference."""
-    if reference != "#" and not reference.startswith("#/"):
-        return {}
-    found: Json = root
-    for step in reference.split("/")[1:]:
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and name.isdecimal() and int(name) < len(cast(list[Json], found)):
-            found = cast(list[Json], found)[int(name)]
-        else:
-            found = as_object(found).get(name)
-    return as_object(found)
+class _TooMuchWork(Exception):
+    """The arguments have too many parts."""
 
 
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
+def without_nulls(schema: str, arguments: JsonObject) -> JsonObject:
+    """Return the arguments without the nulls that stand for what is left out.
+
+    Args:
+        schema: JSON text.
+        arguments: of a call; they stay as they are.
+    """
+    root = _parsed(schema)
+    try:
+        return as_object(_Nulls(root).left_out(arguments, [root]))
+    except _TooMuchWork:
+        return arguments
 
 
-def _as_list(value: Json) -> list[Json]:
-    return cast(list[Json], value) if isinstance(value, list) else []
+@lru_cache(maxsize=64)
+def _parsed(schema: str) -> JsonObject:
+    return as_object(load_json(schema))
+
+
+class _Nulls(Struct):
+    root: JsonObject
+    visits: int = MOST_VISITS
+    _joined: dict[int, Sequence[JsonObject]] = field(default_factory=dict[int, Sequence[JsonObject]])
+
+    def left_out(self, value: Json, schemas: Iterable[JsonObject]) -> Json:
+        """Return a value without such nulls, by the schemas of its place."""
+        place = self._place(schemas)
+        if isinstance(value, dict):
+            return self._object(cast(JsonObject, value), place)
+        if isinstance(value, list):
+            return [self.left_out(item, _items(place, number)) for number, item in enumerate(as_list(value))]
+        return value
+
+    def _object(self, value: JsonObject, place: Sequence[JsonObject]) -> JsonObject:
+        required = {name for one in place for name in one.get("required", ())}
+        kept: JsonObject = {}
+        for name, member in value.items():
+            described = [
+                as_object(one["properties"][name]) for one in place if name in as_object(one.get("properties"))
+            ]
+            parts = self._place(described)
+            may_miss = name not in required or any("default" in one for one in parts)
+            if member is None and may_miss and self._refuses_null(parts):
+                continue
+            kept[name] = self.left_out(member, described) if isinstance(member, dict | list) else member
+        return kept
+
+    def _place(self, schemas: Iterable[JsonObject]) -> Sequence[JsonObject]:
+        """Return all schemas that describe a place."""
+        found = list[JsonObject]()
+        for one in schemas:
+            if id(one) not in self._joined:
+                self._joined[id(one)] = tuple(joined(self.root, one))
+            found += self._joined[id(one)]
+        self.visits -= 1 + len(found)
+        if self.visits < 0:
+            raise _TooMuchWork
+        return found
+
+    def _refuses_null(self, place: Iterable[JsonObject], depth: int = 0) -> bool:
+        return depth < _DEEPEST and any(self._is_not_null(one, depth) for one in place)
+
+    def _is_not_null(self, schema: JsonObject, depth: int) -> bool:
+        if "type" in schema and "null" not in schema["type"]:  # one name, or a list of them
+            return True
+        if "enum" in schema and None not in schema["enum"]:
+            return True
+        if schema.get("const", None) is not None:
+            return True
+        choices = ([as_object(one) for one in schema[name]] for name in _CHOICES if name in schema)
+        return any(all(self._refuses_null(self._place([one]), depth + 1) for one in choice) for choice in choices)
+
+
+def _items(place: Sequence[JsonObject], number: int) -> list[JsonObject]:
+    """Return the schemas of an item of a list."""
+    found = list[JsonObject]()
+    for one in place:
+        first = one.get("prefixItems", ())
+        described = first[number] if number < len(first) else one.get("items")
+        if isinstance(described, dict):
+            found.append(as_object(cast(Json, described)))
+    return found

@@ -17,7 +17,17 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json
-from stepwire.schemas.work import ENDLESS, Cost, SchemaWork, Size, circular_reference, pattern_count, size_of
+from stepwire.schemas.work import (
+    ENDLESS,
+    Cost,
+    SchemaWork,
+    Size,
+    circular_reference,
+    escaped,
+    pattern_count,
+    size_of,
+    with_parts,
+)
 from stepwire.visible_text import visible
 
 if TYPE_CHECKING:
@@ -41,14 +51,6 @@ _PATTERN_HINT: Final = (
 )
 _ROOT: Final = "stepwire:schema"
 _CHOICES: Final = ("anyOf", "oneOf")
-_WITH_A_SCHEMA: Final = frozenset(
-    {
-        *("items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames"),
-        *("not", "if", "then", "else"),
-    }
-)
-_WITH_SCHEMAS: Final = frozenset({"allOf", "prefixItems"})
-_WITH_SCHEMAS_BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 
 
 class SchemaError(ValueError):
@@ -227,9 +229,8 @@ def _validator(schema: JsonObject) -> "jsonschema_rs.Draft202012Validator":
 
 
 def _violation(error: "jsonschema_rs.ValidationError") -> Violation:
-    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
     message = "matches none of the schema's alternatives" if _is_hidden(error) else error.message[:LONGEST_EXPLANATION]
-    return Violation(visible("".join(f"/{step}" for step in steps)), visible(message))
+    return Violation(visible("".join(f"/{escaped(str(step))}" for step in error.instance_path)), visible(message))
 
 
 def _is_hidden(error: "jsonschema_rs.ValidationError") -> bool:
@@ -245,16 +246,8 @@ def _without_choices(schema: Json) -> Json:
     if not isinstance(schema, dict):
         return schema
     members = as_object(schema)
-    plain = {name: _rewritten(name, member) for name, member in members.items() if name not in _CHOICES}
+    plain = with_parts({name: one for name, one in members.items() if name not in _CHOICES}, _without_choices)
     choices = [{name: members[name]} for name in _CHOICES if name in members]
     if choices:
         plain["allOf"] = [*plain.get("allOf", ()), *({"not": {"not": one}} for one in choices)]
     return plain
-
-
-def _rewritten(keyword: str, member: Json) -> Json:
-    if keyword in _WITH_A_SCHEMA:
-        return _without_choices(member)
-    if keyword in _WITH_SCHEMAS_BY_NAME:
-        return {name: _without_choices(one) for name, one in as_object(member).items()}
-    return [_without_choices(one) for one in member] if keyword in _WITH_SCHEMAS else member

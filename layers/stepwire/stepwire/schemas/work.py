@@ -6,12 +6,13 @@ never be far too low: the constants below were measured (`python -m benchmarks.w
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from msgspec import Struct, field
 
-from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_list, as_object, write
 
 # Nanoseconds.
 _SCHEMA: Final = 20.0
@@ -27,6 +28,15 @@ _UNEVALUATED: Final = 4.0  # factor: the validator evaluates the sibling keyword
 _DEEPEST: Final = 200  # levels of a value
 _ENDLESS: Final = 1e12
 
+# Where a schema has schemas: as the value, in a list, by name.
+_WITH_ONE: Final = frozenset(
+    {
+        *("items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames"),
+        *("not", "if", "then", "else"),
+    }
+)
+_WITH_A_LIST: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_WITH_NAMES: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 _INSIDE_LISTS: Final = ("allOf", "anyOf", "oneOf")
 _INSIDE: Final = ("not", "if", "then", "else")
 _ONE_OF_THE_PARTS: Final = ("items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties")
@@ -108,7 +118,7 @@ class SchemaWork(Struct, frozen=True):
         cost = weigher.weight(self.schema).most
         for reference in weigher.recursive:
             target = weigher.target(reference)
-            cost = cost.plus(weigher.weight(target).most).plus(Cost(_UNIQUE * _DEEPEST * _is_unique(as_object(target))))
+            cost = cost.plus(weigher.weight(target).most).plus(Cost(_UNIQUE * _DEEPEST * _is_unique(target)))
         return cost
 
     def explaining(self, levels: int) -> Cost:
@@ -152,17 +162,13 @@ class _Weigher(Struct):
         self._weights[id(schema)] = weight
         return weight
 
-    def target(self, reference: str) -> Json:
+    def target(self, reference: str) -> JsonObject:
         """Return the target of a reference within the schema; the whole schema where there is none."""
-        found: Any = self.root
-        if not reference.startswith("#/"):
-            name = reference.rpartition("#")[2]
-            anchored = (one for one in _objects(self.root) if name and name in map(one.get, _ANCHORS))
-            return next(anchored, found)
-        for step in reference[2:].split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            found = as_object(found).get(name) if isinstance(found, dict) else dict(_numbered(found)).get(name)
-        return found
+        if reference.startswith("#/"):
+            return resolved(self.root, reference)
+        name = reference.rpartition("#")[2]
+        anchored = (one for one in _objects(self.root) if name and name in map(one.get, _ANCHORS))
+        return next(anchored, self.root)
 
     def _referred(self, reference: str) -> _Weight:
         if reference in self.recursive or reference in self._in_progress:
@@ -174,7 +180,7 @@ class _Weigher(Struct):
 
     def _parts(self, schema: JsonObject) -> Cost:
         one = [schema[name] for name in _ONE_OF_THE_PARTS if name in schema]
-        one += [*as_object(schema.get("properties")).values(), *_listed(schema.get("prefixItems"))]
+        one += [*as_object(schema.get("properties")).values(), *as_list(schema.get("prefixItems"))]
         each = [schema[name] for name in _EACH_OF_THE_PARTS if name in schema]
         each += as_object(schema.get("patternProperties")).values()
         cost = Cost()
@@ -188,7 +194,7 @@ class _Weigher(Struct):
 def _own(schema: JsonObject) -> Cost:
     """Return the cost of the keywords that contain no schemas."""
     patterns = as_object(schema.get("patternProperties"))
-    part = _SCHEMA + _CONST * ("const" in schema) + _OPTION * _options(_listed(schema.get("enum")))
+    part = _SCHEMA + _CONST * ("const" in schema) + _OPTION * _options(as_list(schema.get("enum")))
     part += _DEPENDENT * (
         len(as_object(schema.get("dependentRequired"))) + len(as_object(schema.get("dependentSchemas")))
     )
@@ -242,7 +248,7 @@ def pattern_count(schema: JsonObject) -> int:
 def _objects(part: Json) -> Iterator[JsonObject]:
     if isinstance(part, dict):
         yield as_object(part)
-    for inner in as_object(part).values() if isinstance(part, dict) else _listed(part):
+    for inner in as_object(part).values() if isinstance(part, dict) else as_list(part):
         yield from _objects(inner)
 
 
@@ -270,7 +276,7 @@ def states_of(pattern: str) -> int:
 def _inside(schema: JsonObject) -> Iterator[Json]:
     yield from (schema[name] for name in _INSIDE if name in schema)
     for name in _INSIDE_LISTS:
-        yield from _listed(schema.get(name))
+        yield from as_list(schema.get(name))
     yield from as_object(schema.get("dependentSchemas")).values()
 
 
@@ -278,9 +284,47 @@ def _references(schema: JsonObject) -> Iterator[str]:
     return (str(schema[name]) for name in _REFERENCES if name in schema)
 
 
-def _numbered(value: Json) -> Iterator[tuple[str, Json]]:
-    return ((str(number), one) for number, one in enumerate(_listed(value)))
+def parts_of(schema: JsonObject) -> Iterator[tuple[str, Json]]:
+    """Yield each schema within a schema, with the steps of a JSON Pointer that lead to it.
+
+    Nothing else is looked into: a property may be called `type`, and an example may say what it likes.
+    """
+    for keyword, value in schema.items():
+        if keyword in _WITH_ONE:
+            yield keyword, value
+        elif keyword in _WITH_NAMES:
+            yield from ((f"{keyword}/{escaped(name)}", one) for name, one in as_object(value).items())
+        elif keyword in _WITH_A_LIST:
+            yield from ((f"{keyword}/{number}", one) for number, one in enumerate(as_list(value)))
 
 
-def _listed(value: Json) -> list[Json]:
-    return cast(list[Json], value) if isinstance(value, list) else []
+def with_parts(schema: JsonObject, change: Callable[[Json], Json]) -> JsonObject:
+    """Return a schema with each schema within it changed."""
+    changed = dict(schema)
+    for keyword, value in schema.items():
+        if keyword in _WITH_ONE:
+            changed[keyword] = change(value)
+        elif keyword in _WITH_NAMES:
+            changed[keyword] = {name: change(one) for name, one in as_object(value).items()}
+        elif keyword in _WITH_A_LIST:
+            changed[keyword] = [change(one) for one in as_list(value)]
+    return changed
+
+
+def resolved(root: JsonObject, reference: str) -> JsonObject:
+    """Return what a reference into the schema leads to; empty for any other reference."""
+    if reference != "#" and not reference.startswith("#/"):
+        return {}
+    found: Json = root
+    for step in reference.split("/")[1:]:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdecimal() and int(name) < len(as_list(found)):
+            found = as_list(found)[int(name)]
+        else:
+            found = as_object(found).get(name)
+    return as_object(found)
+
+
+def escaped(name: str) -> str:
+    """Return a name as a step of a JSON Pointer."""
+    return name.replace("~", "~0").replace("/", "~1")

@@ -12,10 +12,11 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.catalog.tools import Tool
-from stepwire.engine.calls import Begun, ToolCall, checked_arguments, given_in, idempotency_key_of
+from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, text_in, trace_header_of
+from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply
 from stepwire.server.composition import own_tool, way_of
@@ -114,7 +115,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
     """Run a tool of Stepwire's own. Bad arguments and unknown tasks are results that a model can act on."""
     sent, asking = call.arguments, era.asking(services, call, tool.name)
-    arguments = given_in(tool.input_schema_text, sent) if None in sent.values() else sent
+    arguments = without_nulls(tool.input_schema_text, sent) if None in sent.values() else sent
     faults = violations_of(tool.input_schema_text, arguments)
     if faults:
         return written(call, tool_error(rejection(tool.name, faults)))
