@@ -119,7 +119,7 @@ def test_runs_that_become_due_before_an_end_is_saved_are_to_be_stopped() -> None
 def test_the_result_says_what_became_of_each_run() -> None:
     task = ended(a_race(4, 0, 0, 0, 3600), end("a"), end("b", RunState.SUCCEEDED))
 
-    assert result_meta(task.runs, task.quorum, NOW) == {
+    assert result_meta(task.runs, task.winner, NOW) == {
         META_RACE: {
             "winner": "slow",
             "arms": [

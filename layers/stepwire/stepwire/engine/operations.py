@@ -28,7 +28,7 @@ from stepwire.errors import (
     WorkflowNotStopped,
     WorkflowsThrottled,
 )
-from stepwire.json_text import JsonObject, as_object, write
+from stepwire.json_text import as_object, write
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import TaskId, task_id_of
@@ -209,7 +209,11 @@ class Operations(Struct, frozen=True):
         match task.status:
             case Completed(result):
                 whole = with_presigned_links(self._whole(task, result), result_location_of(task), self.sign)
-                return _with_meta(whole, result_meta(task.runs, task.quorum, task.last_updated_at))
+                added = result_meta(task.runs, task.winner, task.last_updated_at)
+                if not added:
+                    return whole
+                value = whole.value()
+                return replace(whole, text=write({**value, "_meta": {**as_object(value.get("_meta")), **added}}))
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
@@ -246,10 +250,3 @@ class Operations(Struct, frozen=True):
                 return self.workflows.describe(task.execution)
             self.recorder.clock.sleep(pause)
         return self.workflows.describe(task.execution)
-
-
-def _with_meta(result: ToolResult, added: JsonObject) -> ToolResult:
-    if not added:
-        return result
-    value = result.value()
-    return replace(result, text=write({**value, "_meta": {**as_object(value.get("_meta")), **added}}))

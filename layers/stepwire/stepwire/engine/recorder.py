@@ -154,14 +154,9 @@ class Recorder(Struct, frozen=True):
 
     def note_end(self, task: Task, event: TaskEvent, source: EndSource | None, at: datetime) -> None:
         """Write the end of a task to the audit trail, and that its output could not be shaped."""
-        self.audit(
-            replace(
-                entry_of(AuditAction.ENDED, task),
-                duration=at - task.created_at,
-                source=source,
-                winner=(task.winner.name or None) if task.winner else None,
-            )
-        )
+        entry, winner = entry_of(AuditAction.ENDED, task), task.winner
+        name = (winner.name or None) if winner else None
+        self.audit(replace(entry, duration=at - task.created_at, source=source, winner=name))
         end = event.then if isinstance(event, RunEnded) else event
         if isinstance(end, WorkCompleted) and end.shaping_fault is not None:
             self.note(AuditAction.UNSHAPED, task, end.shaping_fault)

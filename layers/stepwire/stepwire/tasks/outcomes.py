@@ -202,7 +202,12 @@ def _explained(
 def _answered(output: str, output_schema: str | None, shape: str | None) -> WorkCompleted:
     try:
         value = parse(output)
-        result = _result_of(value, shape)
+        if is_tool_result(value):
+            result: JsonObject = _tool_result(value)
+        elif shape is not None:
+            result = shaped(value, shape)
+        else:
+            result = {"content": [_text(write(value))], "structuredContent": value, "isError": False}
     except JsonTextError as error:
         if shape is not None and _blocks_of(output) is None:
             return _unshaped(output, f"{error}", output_schema)
@@ -212,15 +217,13 @@ def _answered(output: str, output_schema: str | None, shape: str | None) -> Work
     is_error = result.get("isError") is True
     if output_schema is None or is_error:
         return WorkCompleted(ToolResult(write(result), is_error), _first_text(result) if is_error else None)
-    return _checked_against_schema(result, output_schema)
-
-
-def _result_of(value: Json, shape: str | None) -> JsonObject:
-    if is_tool_result(value):
-        return _tool_result(value)
-    if shape is not None:
-        return shaped(value, shape)
-    return {"content": [_text(write(value))], "structuredContent": value, "isError": False}
+    # M36: structured content that violates the advertised schema must not be sent as structured content.
+    violations = violations_of(output_schema, result.get("structuredContent"))
+    if not violations:
+        return WorkCompleted(ToolResult(write(result), is_error=False))
+    wrong = "; ".join(map(str, violations))
+    message = f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}."
+    return _explained(message, result["content"])
 
 
 def _unshaped(output: str, reason: str, output_schema: str | None) -> WorkCompleted:
@@ -252,16 +255,6 @@ def _blocks_of(output: str) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return {"content": value["content"], "isError": value.get("isError", False)} if is_tool_result(value) else None
-
-
-def _checked_against_schema(result: JsonObject, output_schema: str) -> WorkCompleted:
-    # M36: structured content that violates the advertised schema must not be sent as structured content.
-    violations = violations_of(output_schema, result.get("structuredContent"))
-    if not violations:
-        return WorkCompleted(ToolResult(write(result), is_error=False))
-    wrong = "; ".join(map(str, violations))
-    message = f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}."
-    return _explained(message, result["content"])
 
 
 def _text(text: str) -> JsonObject:

@@ -253,11 +253,6 @@ def may_have_started(run: Run, ended_at: datetime, at: datetime) -> bool:
     return run.state is RunState.REFUSED or run.is_due(min(at, ended_at + _LONGEST_SAVE) + _SKEW)
 
 
-def winner_of(runs: Sequence[Run], quorum: int) -> Run | None:
-    """Return the run whose success completed the quorum."""
-    return next((run for run in runs if run.place == quorum), None)
-
-
 def with_run(runs: tuple[Run, ...], index: int, changed: Run) -> tuple[Run, ...]:
     """Return the runs with one of them changed."""
     return (*runs[:index], changed, *runs[index + 1 :])
@@ -320,11 +315,10 @@ def lost_text(runs: Sequence[Run], quorum: int) -> str:
     return "\n".join((head, *(f"- {run.name}: {_fate(run)}" for run in runs)))
 
 
-def result_meta(runs: Sequence[Run], quorum: int, ended_at: datetime) -> JsonObject:
+def result_meta(runs: Sequence[Run], winner: Run | None, ended_at: datetime) -> JsonObject:
     """Return the member of `_meta` in which the result of several runs says what became of them; empty for one run."""
     if len(runs) == 1:
         return {}
-    winner = winner_of(runs, quorum)
     won = {} if winner is None else {"winner": winner.name}
     return {META_RACE: {**won, "arms": [{"name": run.name, "outcome": _outcome(run, ended_at)} for run in runs]}}
 

@@ -16,7 +16,7 @@ from stepwire.keyed import Keyed
 from stepwire.principal import Principal
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
-from stepwire.tasks.runs import ONCE, Pending, Retry, Run, winner_of
+from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -347,7 +347,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
     @property
     def winner(self) -> Run | None:
         """The run whose success completed the quorum."""
-        return winner_of(self.runs, self.quorum)
+        return next((run for run in self.runs if run.place == self.quorum), None)
 
     @property
     def is_retried(self) -> bool:
