@@ -8,7 +8,7 @@ import pytest
 
 from stepwire.protocol.inbound import LARGEST_BODY, MOST_BRACKETS
 from stepwire.tasks.task import LARGEST_INPUT
-from tests.kits import BOB, World
+from tests.kits import World
 from tests.server.answers import Json
 from tests.server.clients import PLAIN_HEADERS, LegacyClient, ModernClient, RawSender, nothing_happened
 from tests.wire_oracle import LEGACY, MODERN
@@ -245,29 +245,6 @@ def test_an_error_about_arguments_does_not_quote_all_of_them(modern: ModernClien
     assert answer.result["isError"] is True
     assert len(answer.text) < 10_000
     assert nothing_happened(world)
-
-
-# X21, X28, T13, T17, T24, G
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-@pytest.mark.parametrize("method", ["get", "result", "cancel", "update"])
-def test_no_caller_learns_whether_another_callers_task_exists(world: World, era: str, method: str) -> None:
-    if method == {"legacy": "update", "modern": "result"}[era]:
-        method = "get"
-    mine, foreign = client_of(world, era), LegacyClient(world, owner=BOB).start()
-    expired = LegacyClient(world).start()
-    world.clock.advance(hours=1)
-    foreign_too_but_alive = LegacyClient(world, owner=BOB).start()
-    unknown = "0" * 36
-
-    answers, calls = zip(
-        *(asked(world, mine, method, task_id) for task_id in (unknown, foreign, foreign_too_but_alive, expired)),
-        strict=True,
-    )
-
-    assert answers[0].code == -32602
-    assert {answer.response.body for answer in answers} == {answers[0].response.body}
-    assert {answer.status for answer in answers} == {200 if era == "legacy" else 400}
-    assert calls == (["load"],) * 4
 
 
 # X21, T13, T17

@@ -302,21 +302,6 @@ def test_the_end_is_shown_with_its_result_or_error(client: Client, world: World)
     assert "it broke" in str(failed.get("result") or failed["error"])
 
 
-# U9
-@pytest.mark.parametrize("tool", sorted(APP_ONLY))
-def test_a_foreign_task_is_as_unknown_as_none(era: str, world: World, tool: str) -> None:
-    task_id = begun(client_of(era, world))
-    stranger = client_of(era, world, owner=BOB)
-    more: Json = {"question": "approval", "token": "x", "action": "accept"} if tool == "card_answer" else {}
-
-    answers = [stranger.call(tool, {"task_id": one, **more}).result for one in (task_id, "0" * 36, "?")]
-
-    for result in answers:
-        assert result["isError"] is True
-        assert "structuredContent" not in result
-        assert result["content"] == answers[0]["content"]
-
-
 def test_an_answer_needs_the_scopes_of_the_tool(client: Client, world: World) -> None:
     task_id = begun(client)
     world.ask(task_id)

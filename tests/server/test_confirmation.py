@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from stepwire.principal import Principal
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World, catalog_of
@@ -153,37 +154,21 @@ def test_after_an_answer_that_makes_the_input_too_large_the_question_is_asked_ag
 
 
 # M45: a requestState is valid for one task; presenting it again, after a lost response, returns that task
-def test_a_request_state_that_is_presented_again_starts_nothing_new(asking: ModernClient, world: World) -> None:
+@pytest.mark.parametrize("status", ["working", "completed"])
+def test_a_request_state_that_is_presented_again_starts_nothing_new(
+    asking: ModernClient, world: World, status: str
+) -> None:
     first = asking.call("confirmed")
     task_id = again(asking, first, CONFIRMING).id_in()
+    if status == "completed":
+        world.succeed(task_id, OUTPUT)
     world.clock.advance(milliseconds=1)
 
     replayed = again(asking, first, CONFIRMING)
 
-    assert replayed.id_in() == task_id
+    assert (replayed.id_in(), replayed.result["status"]) == (task_id, status)
     assert len(world.workflows.starts) == 1
-
-
-def test_a_request_state_that_is_presented_after_the_end_takes_no_slot(asking: ModernClient, world: World) -> None:
-    first = asking.call("confirmed")
-    world.succeed(again(asking, first, CONFIRMING).id_in(), OUTPUT)
-    world.clock.advance(milliseconds=1)
-
-    again(asking, first, CONFIRMING)
-
-    assert world.store.usage[ALICE].active == frozenset()
-
-
-# M45
-def test_a_used_request_state_returns_its_task_after_the_end(asking: ModernClient, world: World) -> None:
-    first = asking.call("confirmed")
-    task_id = again(asking, first, CONFIRMING).id_in()
-    world.succeed(task_id, OUTPUT)
-
-    replayed = again(asking, first, CONFIRMING)
-
-    assert (replayed.id_in(), replayed.result["status"]) == (task_id, "completed")
-    assert len(world.workflows.starts) == 1
+    assert world.store.usage[ALICE].active == (frozenset() if status == "completed" else {task_id})
 
 
 # M45
@@ -237,23 +222,23 @@ def test_a_request_state_that_is_not_a_string_is_refused(asking: ModernClient, w
 
 
 # M45, M48
-def test_a_request_state_is_valid_for_its_caller_only(asking: ModernClient, world: World) -> None:
-    first = asking.call("confirmed")
-
-    answer = again(ModernClient(world, BOB, capabilities=asking.capabilities), first, CONFIRMING)
-
-    assert (answer.status, answer.code) == (400, -32602)
-    assert nothing_happened(world)
-
-
-# M45
-@pytest.mark.parametrize("arguments", [{"text": "goodbye"}, {"text": "hello", "count": 1}])
-def test_a_request_state_is_valid_for_the_same_arguments_only(
-    asking: ModernClient, world: World, arguments: Json
+@pytest.mark.parametrize(
+    ("owner", "tool", "arguments"),
+    [
+        (BOB, "confirmed", {"text": "hello"}),
+        (ALICE, "confirmed", {"text": "goodbye"}),
+        (ALICE, "confirmed", {"text": "hello", "count": 1}),
+        (ALICE, "optional", {"text": "hello"}),
+        (ALICE, "eliciting", {"text": "hello"}),
+    ],
+)
+def test_a_request_state_is_valid_for_the_same_call_only(
+    asking: ModernClient, world: World, owner: Principal, tool: str, arguments: Json
 ) -> None:
-    first = asking.call("confirmed")
+    state = asking.call("confirmed", {"text": "hello"}).result["requestState"]
+    more: Json = {"requestState": state, "inputResponses": {"confirm": CONFIRMING}}
 
-    answer = again(asking, first, CONFIRMING, arguments=arguments)
+    answer = ModernClient(world, owner, capabilities=asking.capabilities).call(tool, arguments, more=more)
 
     assert (answer.status, answer.code) == (400, -32602)
     assert "another call" in answer.error["message"]
@@ -268,17 +253,6 @@ def test_arguments_in_another_order_are_the_same_arguments(asking: ModernClient,
 
     assert answer.result["resultType"] == "task"
     assert inputs_of(world) == [{**CONFIRMED_INPUT, "count": 1}]
-
-
-# M45
-@pytest.mark.parametrize("tool", ["optional", "eliciting"])
-def test_a_request_state_is_valid_for_its_tool_only(asking: ModernClient, world: World, tool: str) -> None:
-    state = asking.call("confirmed").result["requestState"]
-
-    answer = asking.call(tool, more={"requestState": state, "inputResponses": {"confirm": CONFIRMING}})
-
-    assert (answer.status, answer.code) == (400, -32602)
-    assert nothing_happened(world)
 
 
 # M45: the tool was changed meanwhile, and no longer needs a confirmation

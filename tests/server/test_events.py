@@ -284,15 +284,6 @@ def test_bad_input_gets_an_error(client: Client, bad: tuple[Json, int]) -> None:
     assert client.ask("events/poll", params).error["code"] == code
 
 
-def test_a_task_of_another_caller_is_as_unknown_as_one_that_never_was(world: World) -> None:
-    theirs = world.call(owner=BOB)
-
-    foreign = poll(ModernClient(world), arguments={"taskId": theirs.task_id}).error
-    unknown = poll(ModernClient(world), arguments={"taskId": FOREIGN}).error
-
-    assert foreign == unknown
-
-
 @pytest.mark.parametrize("changed", [[2, -1], [2, 10**15], [3, -1], [3, 10**15], [3, "1"], [0, "e2"]])
 def test_a_changed_cursor_is_refused(modern: ModernClient, changed: list[Any]) -> None:
     parts: Any = unwrap(poll(modern).result["cursor"])

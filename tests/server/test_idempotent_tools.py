@@ -209,23 +209,6 @@ def test_a_key_of_a_client_never_equals_a_key_of_a_tool() -> None:
     assert given.digest != made.digest
 
 
-def test_an_equal_call_creates_the_task_if_the_first_process_died_before_it_did(world: World) -> None:
-    client = client_of(world, "modern")
-
-    def die() -> None:
-        raise SystemExit
-
-    world.store.before_create = die
-    with pytest.raises(SystemExit):
-        begun(client)
-    world.clock.advance(seconds=1)
-
-    second, third = begun(client, note="other words"), begun(client)
-
-    assert (is_marked(second), is_marked(third)) == (False, True)
-    assert id_of(second) == id_of(third)
-
-
 def test_equal_legacy_calls_with_confirmation_share_one_task_until_the_user_declines(world: World) -> None:
     client = client_of(world, "legacy")
     first, second = begun(client, "settle_confirmed"), begun(client, "settle_confirmed")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stepwire.engine.dialogue import LARGEST_UNDELIVERED
-from tests.kits import BOB, World
+from tests.kits import World
 from tests.server.clients import (
     LegacyClient,
     ModernClient,
@@ -118,19 +118,6 @@ def test_an_answer_for_which_no_state_waits_is_acknowledged(asking: ModernClient
     assert own(answer.result) == {}
     assert answers_of(world) == {}
     assert shown(asking, task_id)["status"] == "working"
-
-
-# X28, M48
-def test_a_caller_cannot_answer_for_another(asking: ModernClient, world: World) -> None:
-    task_id = asking.start()
-    world.ask(task_id)
-    stranger = ModernClient(world, BOB, capabilities=asking.capabilities)
-
-    refused = stranger.update(task_id, {"approval": ACCEPT})
-
-    assert (refused.status, refused.code) == (400, -32602)
-    assert shown(asking, task_id)["status"] == "input_required"
-    assert answers_of(world) == {}
 
 
 # X15: an answer that was acknowledged is not lost

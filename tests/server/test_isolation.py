@@ -18,7 +18,7 @@ from stepwire.tasks.task import Task
 from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, ARGUMENTS, BOB, OPTIONAL, SECRET, World
 from tests.server.answers import Answer
-from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, CARD_CAPABILITY, LegacyClient, ModernClient
 from tests.server.flows import ACCEPT
 from tests.server.two_callers import (
     ACTS,
@@ -66,6 +66,26 @@ def list_after(world: World, task_id: str) -> Answer:
     return legacy_of(world, ALICE).ask("tasks/list", {"cursor": cursor_of(task_id)})
 
 
+def asked_for_events(world: World, method: str, task_id: str) -> Answer:
+    delivery = {"mode": "webhook", "url": "https://hooks.example/", "secret": "whsec_" + "cw" * 16 + "cw=="}
+    params = {"name": "task.finished", "arguments": {"taskId": task_id}, "delivery": delivery}
+    return modern_of(world, ALICE).ask(method, params)
+
+
+def without_tasks(world: World) -> ModernClient:
+    """Return a client whose model reads its tasks by tools, and whose host shows cards."""
+    return ModernClient(world, ALICE, CARD_CAPABILITY)
+
+
+CARD_ANSWER: Final = {"question": "approval", "token": "x", "action": "accept"}
+OWN_TOOLS: Final[dict[str, dict[str, object]]] = {
+    "task_result": {"wait_seconds": 0},
+    "task_answer": {"question": "approval", "answer": {"amount": 7}},
+    "task_cancel": {},
+    "card_task": {},
+    "card_answer": CARD_ANSWER,
+    "card_cancel": {},
+}
 # ------------------------------------------------------------------------------ unknown, expired and foreign are alike
 
 Asked = Callable[[World, str], Answer]
@@ -90,6 +110,12 @@ LOOKED_UP: Final[dict[str, Asked]] = {
         "tools/call", {"name": "optional", "arguments": ARGUMENTS, "task": {}}, headers={"idempotency-key": "k"}
     ),
     "an idempotency key, modern": lambda world, _: keyed_call(world, ALICE),
+    "events/poll": lambda world, one: asked_for_events(world, "events/poll", one),
+    "events/subscribe": lambda world, one: asked_for_events(world, "events/subscribe", one),
+    **{
+        tool: lambda world, one, tool=tool: without_tasks(world).call(tool, {"task_id": one, **OWN_TOOLS[tool]})
+        for tool in OWN_TOOLS
+    },
     "a request that was cancelled": lambda world, _: legacy_of(world, ALICE).notify(
         "notifications/cancelled", {"requestId": 1}
     ),
@@ -112,7 +138,7 @@ def world_with(owner: Principal | None, ttl: timedelta) -> tuple[World, str]:
     return world, task_id
 
 
-# X27, T24: the same bytes, after the same AWS calls
+# M48, T13, T17, T24, U9, X21, X27, X28, G: the same bytes, after the same AWS calls
 @pytest.mark.parametrize("asked", LOOKED_UP.values(), ids=list(LOOKED_UP))
 def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
     seen = {

@@ -8,7 +8,7 @@ from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.faults.boundary import ProcessDied
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World
-from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import FORM_CAPABILITY, LegacyClient, ModernClient
 
 Client = LegacyClient | ModernClient
 LIMIT_REACHED = -31002
@@ -304,13 +304,6 @@ def test_equal_whole_numbers_in_different_notations_make_equal_calls(modern: Mod
     assert len(world.workflows.starts) == 1
 
 
-@eras
-def test_equal_keys_of_two_callers_are_different(era: str, world: World) -> None:
-    mine, other = keyed(client_of(world, era), {"text": "x"}), keyed(client_of(world, era, "bob"), {"text": "x"})
-
-    assert mine != other
-
-
 @pytest.mark.parametrize("key", ["", "a b", "é", "x" * 256])
 def test_an_invalid_key_is_refused(key: str, world: World) -> None:
     assert keyed(LegacyClient(world), {"text": "x"}, key=key, in_meta=True) == "-32602"
@@ -324,16 +317,3 @@ def test_a_repeated_call_at_the_limit_still_gets_its_task() -> None:
     first, again = keyed(client, {"text": "x"}), keyed(client, {"text": "x"})
 
     assert first == again
-
-
-def test_a_repeated_call_that_was_confirmed_does_not_ask_again(world: World) -> None:
-    client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY})
-    params = {"name": CONFIRMED.name, "arguments": {"text": "x"}}
-    asked = client.ask("tools/call", params, headers=KEYED).result
-    answers = {"inputResponses": {"confirm": {"action": "accept"}}, "requestState": asked["requestState"]}
-    task_id = client.ask("tools/call", {**params, **answers}, headers=KEYED).result["taskId"]
-
-    again = client.ask("tools/call", params, headers=KEYED).result
-
-    assert again["taskId"] == task_id
-    assert len(world.workflows.starts) == 1

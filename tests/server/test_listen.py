@@ -7,7 +7,7 @@ import pytest
 from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Answer, Json
-from tests.server.clients import FORM_CAPABILITY, SERVER_INFO, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import FORM_CAPABILITY, SERVER_INFO, TASKS_CAPABILITY, ModernClient
 from tests.server.messages import of
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -195,11 +195,3 @@ def test_a_subscription_stores_nothing(modern: ModernClient, world: World) -> No
 
     assert first == second
     assert world.store.tasks == before
-
-
-# A3, L3: the other era has no such method
-@pytest.mark.parametrize("method", ["subscriptions/listen", "tasks/update"])
-def test_the_legacy_era_does_not_have_the_method(world: World, method: str) -> None:
-    answer = LegacyClient(world).ask(method, {"notifications": {}})
-
-    assert answer.code == -32601

@@ -3,15 +3,23 @@
 import pytest
 
 from stepwire import __version__
-from tests.kits import World
-from tests.server.clients import SERVER_INFO, TASKS_EXTENSION, ModernClient
+from tests.kits import BAD_ARGUMENTS, World
+from tests.server.answers import Json
+from tests.server.clients import (
+    META_CAPABILITIES,
+    SERVER_INFO,
+    TASKS_CAPABILITY,
+    TASKS_EXTENSION,
+    ModernClient,
+    nothing_happened,
+)
 from tests.wire_oracle.apps import UI_EXTENSION
 from tests.wire_oracle.events import EVENTS_EXTENSION
 
 METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel")
 
 
-# M30, M54, L16
+# A4, M30, M54, L16, X1
 def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: ModernClient) -> None:
     result = modern.ask("server/discover").result
 
@@ -79,11 +87,18 @@ def test_results_that_are_the_same_for_all_callers_need_no_read_of_the_store(
     assert (world.store.calls, world.workflows.described) == ([], [])
 
 
-# M41
-def test_no_log_message_is_sent_even_if_the_client_asks_for_it(modern: ModernClient) -> None:
-    answer = modern.ask("tools/list", meta={"io.modelcontextprotocol/logLevel": "debug"})
-
-    assert answer.body.keys() == {"jsonrpc", "id", "result"}
+# M23, M24, M29, M41
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"}},
+        {META_CAPABILITIES: {"extensions": {"com.example/other": {}, TASKS_EXTENSION: {}}, "com.example": 1}},
+        {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "baggage": "user=alice"},
+        {"io.modelcontextprotocol/logLevel": "debug"},
+    ],
+)
+def test_what_the_server_does_not_use_changes_nothing(modern: ModernClient, meta: Json) -> None:
+    assert modern.ask("tools/list", meta=meta).body == modern.ask("tools/list").body
 
 
 # M42, X22
@@ -96,32 +111,23 @@ def test_a_progress_token_is_accepted_and_ignored(modern: ModernClient) -> None:
     assert "progressToken" not in answer.result["_meta"]
 
 
-# M29
-def test_trace_context_does_not_change_a_response(modern: ModernClient) -> None:
-    meta = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "baggage": "user=alice"}
+# A6, M19, M22, M24, X2, X3, G, H
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        {},
+        {"tasks": {"requests": {"tools": {"call": {}}}, "list": {}, "cancel": {}}},
+        *({"extensions": one} for one in (None, [], "all", {}, {TASKS_EXTENSION.upper(): {}})),
+    ],
+)
+def test_a_tool_that_is_always_a_task_needs_a_client_that_declares_them(world: World, capabilities: Json) -> None:
+    ModernClient(world).call("forbidden", BAD_ARGUMENTS)  # what it declares counts for this request alone
 
-    answer = modern.ask("tools/list", meta=meta)
-
-    assert answer.status == 200
-
-
-# M24
-def test_an_unknown_extension_changes_nothing(world: World) -> None:
-    client = ModernClient(world, capabilities={"extensions": {"com.example/other": {}}, "com.example": 1})
-
-    answer = client.ask("tools/list")
-
-    assert answer.status == 200
-
-
-# M24, X2
-@pytest.mark.parametrize("extensions", [None, [], "all", {}, {TASKS_EXTENSION.upper(): {}}])
-def test_tasks_are_off_unless_their_extension_is_declared(world: World, extensions: object) -> None:
-    client = ModernClient(world, capabilities={"extensions": extensions})
-
-    answer = client.call("required")
+    answer = ModernClient(world, capabilities=capabilities).call("required")
 
     assert (answer.status, answer.code) == (400, -32021)
+    assert answer.error["data"] == {"requiredCapabilities": TASKS_CAPABILITY}
+    assert nothing_happened(world)
 
 
 # M27

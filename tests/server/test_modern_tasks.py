@@ -9,17 +9,13 @@ import pytest
 from stepwire.errors import StartUnclear, StoreBusy
 from stepwire.json_text import write
 from tests.fakes import LARGE, START_OF_TIME
-from tests.kits import BOB, OUTPUT, World
+from tests.kits import OUTPUT, World
 from tests.server.answers import Json
 from tests.server.clients import (
     FORM_CAPABILITY,
-    META_CAPABILITIES,
     RELATED_TASK,
-    SERVER_INFO,
-    TASKS_CAPABILITY,
     LegacyClient,
     ModernClient,
-    nothing_happened,
 )
 
 PROTOCOL_ERROR: Json = {"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}}
@@ -59,15 +55,6 @@ def test_a_declaration_of_tasks_in_an_earlier_request_does_not_count(modern: Mod
     assert answer.result["resultType"] == "input_required"
 
 
-# X3, M19, H, G
-def test_a_tool_that_is_always_a_task_needs_a_client_that_declares_them(world: World) -> None:
-    answer = ModernClient(world, capabilities={}).call("required")
-
-    assert (answer.status, answer.code) == (400, -32021)
-    assert answer.error["data"] == {"requiredCapabilities": TASKS_CAPABILITY}
-    assert nothing_happened(world)
-
-
 # X24, M19
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("exists", [True, False])
@@ -99,17 +86,6 @@ def test_a_completed_task_contains_exactly_the_result_of_the_call(modern: Modern
     }
 
 
-# X11, H
-def test_a_tool_that_failed_has_completed_its_task(modern: ModernClient, world: World) -> None:
-    task_id = modern.start()
-
-    world.fail(task_id, "NoSuchCity", "Atlantis")
-    found = modern.task("get", task_id).result
-
-    assert (found["status"], found["result"]["isError"]) == ("completed", True)
-    assert "error" not in found
-
-
 # X11
 def test_a_related_task_in_the_output_of_a_workflow_is_removed_from_its_result(
     modern: ModernClient, world: World
@@ -122,18 +98,6 @@ def test_a_related_task_in_the_output_of_a_workflow_is_removed_from_its_result(
 
     assert found["result"]["_meta"] == {"example/kept": 1}
     assert found["result"]["content"] == content
-
-
-# X10, X12
-def test_a_task_fails_with_the_error_that_its_workflow_chose(modern: ModernClient, world: World) -> None:
-    task_id = modern.start()
-
-    world.fail(task_id, "Stepwire.ProtocolError", write(PROTOCOL_ERROR))
-    found = modern.task("get", task_id).result
-
-    assert (found["status"], found["error"]) == ("failed", PROTOCOL_ERROR)
-    assert found["statusMessage"] == "Not on a Sunday."
-    assert "result" not in found
 
 
 # M27, X12
@@ -205,16 +169,6 @@ def test_unrequested_answers_are_acknowledged_and_ignored(modern: ModernClient, 
     assert modern.task("get", task_id).body == before
 
 
-# X16
-def test_answers_to_an_ended_task_are_acknowledged(modern: ModernClient, world: World) -> None:
-    task_id = modern.start()
-    world.succeed(task_id, OUTPUT)
-
-    answer = modern.task("update", task_id, inputResponses={"a key": {"action": "cancel"}})
-
-    assert own(answer.result) == {}
-
-
 # X15, M37
 @pytest.mark.parametrize("responses", [None, [], "yes", 1])
 def test_an_update_whose_answers_are_not_an_object_is_refused(modern: ModernClient, responses: Any) -> None:
@@ -236,29 +190,6 @@ def test_the_header_with_the_task_id_may_be_absent_but_not_wrong(modern: ModernC
 
     assert (wrong.status, wrong.code) == (400, -32020)
     assert absent.status == 200
-
-
-# X25
-def test_matching_headers_change_nothing(modern: ModernClient) -> None:
-    task_id = modern.start()
-
-    with_name = modern.task("get", task_id)
-    without = modern.ask("tasks/get", {"taskId": task_id}, headers={"mcp-name": None})
-
-    assert with_name.response == without.response
-
-
-# X28
-@pytest.mark.parametrize("method", METHODS)
-def test_a_task_is_visible_to_its_owner_only(modern: ModernClient, world: World, method: str) -> None:
-    task_id = modern.start()
-    stranger = ModernClient(world, BOB)
-
-    answer = stranger.task(method, task_id, inputResponses={})
-
-    assert (answer.status, answer.code) == (400, -32602)
-    assert modern.task("get", task_id).result["status"] == "working"
-    assert world.workflows.stops == []
 
 
 # X13
@@ -357,23 +288,3 @@ def test_a_large_result_is_available_again_after_an_outage_of_the_store() -> Non
     assert (refused.status, refused.code) == (429, -32603)
     assert {type(fault) for fault in world.faults} == {StoreBusy}
     assert served.result["result"]["structuredContent"] == {"text": "a" * LARGE}
-
-
-# X29
-def test_a_modern_task_has_no_members_of_the_legacy_era(modern: ModernClient, world: World) -> None:
-    task_id = modern.start()
-
-    world.succeed(task_id, OUTPUT)
-    found = modern.task("get", task_id).result
-
-    assert not {"task", "ttl", "pollInterval", "requestState"} & found.keys()
-    assert found["_meta"].keys() == {SERVER_INFO}
-
-
-# X24, M15
-def test_the_extension_must_be_declared_in_each_request(modern: ModernClient) -> None:
-    task_id = modern.start()
-
-    answer = modern.ask("tasks/get", {"taskId": task_id}, meta={META_CAPABILITIES: {"tasks": {}}})
-
-    assert answer.code == -32021

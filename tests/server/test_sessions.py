@@ -3,9 +3,9 @@
 import pytest
 
 from stepwire.protocol.tokens import wrap
-from tests.kits import BOB, OUTPUT, World
+from tests.kits import OUTPUT, World
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, SESSION, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, SESSION, LegacyClient
 from tests.server.messages import failures_of, questions
 from tests.wire_oracle import LEGACY
 
@@ -83,14 +83,6 @@ def test_initialize_ignores_an_invalid_session_id(legacy: LegacyClient) -> None:
     assert answer.result["protocolVersion"] == LEGACY
 
 
-# A10, M22
-def test_the_modern_era_ignores_session_ids(modern: ModernClient) -> None:
-    answer = modern.ask("tools/list", headers={"mcp-session-id": "?"})
-
-    assert answer.status == 200
-    assert "mcp-session-id" not in answer.response.headers
-
-
 # L10, L11
 def test_everything_works_without_a_session(legacy: LegacyClient, world: World) -> None:
     task_id = legacy.start()
@@ -101,17 +93,6 @@ def test_everything_works_without_a_session(legacy: LegacyClient, world: World) 
 
     assert [task["taskId"] for task in listed] == [task_id]
     assert result["structuredContent"] == OUTPUT
-
-
-# L11, T24, T21: a session describes the client, and never identifies the caller
-def test_the_session_of_another_caller_gives_no_access_to_its_tasks(resuming: LegacyClient, world: World) -> None:
-    task_id = resuming.start()
-    thief = LegacyClient(world, owner=BOB, session=resuming.session)
-
-    answers = [thief.task(method, task_id) for method in ("get", "result", "cancel")]
-
-    assert [answer.code for answer in answers] == [-32602] * 3
-    assert thief.ask("tasks/list").result["tasks"] == []
 
 
 # L10, L11: a forged token only changes what the client claims about itself, as `initialize` would

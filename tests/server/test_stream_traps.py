@@ -46,14 +46,6 @@ def can_be_resumed(answer: Answer) -> bool:
 # ------------------------------------------------------------------------------------------------- what is no stream
 
 
-# L9, L4: every client accepts 405 as the answer to a GET without an event id
-def test_a_get_without_an_event_id_is_refused(resuming: LegacyClient) -> None:
-    answer = resuming.resume(None, opened_by={})
-
-    assert (answer.status, answer.code) == (405, -32600)
-    assert answer.response.headers["allow"] == "POST"
-
-
 # A10, M8: modern streams cannot be resumed
 @pytest.mark.parametrize("event_id", ["0", None])
 def test_a_modern_client_cannot_resume_a_stream(resuming: LegacyClient, event_id: str | None) -> None:
@@ -231,21 +223,6 @@ def test_a_stream_of_an_unknown_task_ends_with_an_error_for_its_request(
     assert answer.code == -32602
     assert (type(answer.body["id"]), answer.body["id"]) == (type(message_id), message_id)
     assert client.resume(answer.last_event_id, opened_by=first.request).status == 405
-
-
-# T24, X28
-def test_a_stream_that_another_caller_resumes_shows_nothing(resuming: LegacyClient, world: World) -> None:
-    first = OPENED["the result of a task"](resuming)
-    world.ask(only_task(world))
-    before = dict(world.store.tasks)
-    stranger = LegacyClient(world, owner=BOB, session=resuming.session)
-
-    answer = resumed(stranger, first)
-
-    assert answer.code == -32602
-    assert questions(answer.messages) == []
-    assert world.store.tasks == before
-    assert len(questions(resumed(resuming, first).messages)) == 1
 
 
 # ---------------------------------------------------------------------------------------------------- what breaks here

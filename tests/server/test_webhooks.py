@@ -262,15 +262,6 @@ def test_bad_input_gets_an_error_and_calls_nobody(client: Client, world: World, 
     assert SECRET.removeprefix("whsec_") not in json.dumps(error)
 
 
-def test_a_task_of_another_caller_is_as_unknown_as_one_that_never_was(world: World, modern: ModernClient) -> None:
-    theirs = world.call(owner=BOB)
-
-    foreign = modern.ask("events/subscribe", wish() | {"arguments": {"taskId": theirs.task_id}}).error
-    unknown = modern.ask("events/subscribe", wish() | {"arguments": {"taskId": theirs.task_id[:-1] + "z"}}).error
-
-    assert foreign == unknown
-
-
 # E20
 def test_a_caller_may_have_so_many_subscriptions_and_no_more(world: World, modern: ModernClient) -> None:
     for number in range(MOST_SUBSCRIPTIONS):
