@@ -14,6 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, cast
 
+from msgspec import structs
+
+from stepwire.catalog.access import Access, Scopes
 from stepwire.principal import Caller, Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.kits import ALICE, ARGUMENTS, World
@@ -64,6 +67,29 @@ class Endpoint(Protocol):
     def server(self) -> Server:
         """The server behind the endpoint."""
         ...
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """An endpoint whose sign-in has verified these scopes and claims of its caller."""
+
+    world: World
+    scopes: Scopes = None
+    access: Access | None = None
+    claims: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def server(self) -> "SignedIn":
+        """The endpoint itself."""
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        server = self.world.server
+        if self.access is not None:
+            server = structs.replace(server, services=structs.replace(server.services, access=self.access))
+        caller = structs.replace(request.caller, scopes=self.scopes, claims=self.claims)
+        return server.handle(structs.replace(request, caller=caller))
 
 
 @dataclass(frozen=True)

@@ -261,14 +261,21 @@ def test_a_malformed_task_id_is_answered_like_an_unknown_one(world: World, era: 
 
 
 # M40, L18, T19
-@pytest.mark.parametrize("method", ["tools/list", "tasks/list"])
 @pytest.mark.parametrize(
-    "cursor", ["", "?", "=", "AAAA", "\n", 1, True, [], {}, base64.b64encode(b"../x").decode(), "A" * 100_000]
+    ("era", "method"), [("legacy", "tools/list"), ("legacy", "tasks/list"), ("modern", "tools/list")]
 )
-def test_a_bad_cursor_is_refused_by_every_list(legacy: LegacyClient, world: World, method: str, cursor: Any) -> None:
-    answer = legacy.ask(method, {"cursor": cursor})
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        *("", "?", "=", "A", "AAAA", "\n", "ÿ", "//8=", "nothing", "b3B0aW9uYWw", "MDAw", "0" * 36, 1, True, [], {}),
+        *(base64.b64encode(b"../x").decode(), "A" * 100_000),
+    ],
+)
+def test_a_bad_cursor_is_refused_by_every_list(world: World, era: str, method: str, cursor: Any) -> None:
+    answer = client_of(world, era).ask(method, {"cursor": cursor})
 
-    assert (answer.status, answer.code) == (200, -32602)
+    assert (answer.status, answer.code) == (200 if era == "legacy" else 400, -32602)
+    assert "cursor" in answer.error["message"]
     assert world.store.calls == []
 
 

@@ -245,11 +245,11 @@ def test_a_request_state_is_valid_for_the_same_call_only(
     assert nothing_happened(world)
 
 
-# M45: the members of an object have no order
+# M45: the members of an object have no order, and JSON Schema takes 1 and 1.0 for the same
 def test_arguments_in_another_order_are_the_same_arguments(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed", {"text": "hello", "count": 1})
 
-    answer = again(asking, first, CONFIRMING, arguments={"count": 1, "text": "hello"})
+    answer = again(asking, first, CONFIRMING, arguments={"count": 1.0, "text": "hello"})
 
     assert answer.result["resultType"] == "task"
     assert inputs_of(world) == [{**CONFIRMED_INPUT, "count": 1}]

@@ -4,7 +4,6 @@ The rule under test: what the server says of the caller cannot be said by the ca
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
@@ -14,11 +13,11 @@ from stepwire.catalog.tools import Additions, Context
 from stepwire.errors import StartUnclear
 from stepwire.json_text import load_json, write
 from stepwire.principal import Caller, Claims
-from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.protocol.http import HttpRequest
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.answers import Answer, Json
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, SignedIn
 
 CLAIMS: Final = {"email": "alice@example.com", "sub": "alice", "secret_claim": "not for workflows"}
 OPEN: Final = write(
@@ -51,27 +50,12 @@ ORDER: Final[Json] = {"order": "A-1"}
 eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
-@dataclass
-class SignedIn:
-    """An endpoint whose sign-in has verified these claims; its own server, so that clients can be given it."""
-
-    world: World
-    claims: Mapping[str, str]
-
-    @property
-    def server(self) -> "SignedIn":
-        return self
-
-    def handle(self, request: HttpRequest) -> HttpResponse:
-        return self.world.server.handle(replace(request, caller=replace(request.caller, claims=self.claims)))
-
-
 def world_with() -> World:
     return World(catalog=catalog_of(REFUND, CONFIRMED_REFUND))
 
 
 def client_of(world: World, era: str, claims: Mapping[str, str] = CLAIMS) -> LegacyClient | ModernClient:
-    endpoint = SignedIn(world, claims)
+    endpoint = SignedIn(world, claims=claims)
     if era == "legacy":
         return LegacyClient.opened(endpoint, capabilities=ASKING_CAPABILITY, name="known")
     return ModernClient(endpoint, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})

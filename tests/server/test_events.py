@@ -63,14 +63,6 @@ def names(answer: Answer) -> list[str]:
     return [event["data"]["status"] for event in answer.result["events"]]
 
 
-# E1
-def test_both_capabilities_are_advertised(modern: ModernClient) -> None:
-    capabilities = modern.ask("server/discover").result["capabilities"]
-
-    assert capabilities["events"] == {}
-    assert capabilities["extensions"][EVENTS_EXTENSION] == {}
-
-
 @pytest.mark.parametrize("declared", [{"events": {}}, {"extensions": {EVENTS_EXTENSION: {}}}])
 def test_a_client_of_the_older_era_is_told_if_it_asks(world: World, declared: Json) -> None:
     asking = LegacyClient(world).initialize(capabilities=declared).result["capabilities"]

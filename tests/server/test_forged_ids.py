@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +27,19 @@ from tests.wire_oracle import LEGACY
 
 # L10, G: the client then opens another session
 @pytest.mark.parametrize(
-    "garbled", ["", "x", "a session", wrap([1]), wrap([1, LEGACY, "", {}, ""]), wrap([1, 1, "", "", {}, 0, ""])]
+    "garbled",
+    [
+        *("", "x", "a session", "=", "a", "W10", " WzFd", "[1]", wrap([1]), wrap([1, LEGACY, "", {}, ""])),
+        wrap([2, LEGACY, "", "", {}, 0, ""]),
+        wrap([1, 1, "", "", {}, 0, ""]),
+        wrap([1, LEGACY, 7, "", {}, 0, ""]),
+        wrap([1, LEGACY, "", 7, {}, 0, ""]),
+        wrap([1, LEGACY, "", "", [], 0, ""]),
+        wrap([1, LEGACY, "", "", {}, 0, 7]),
+        wrap([1, LEGACY, "", "", {}, 0]),
+        wrap([1, LEGACY, "", "", {}, 0, "", ""]),
+        wrap([1, LEGACY, "", "", {}, 0, "x" * 3_000]),
+    ],
 )
 def test_a_session_that_cannot_be_read_is_not_found(resuming: LegacyClient, garbled: str) -> None:
     first = resuming.task("result", resuming.start())
@@ -57,33 +69,35 @@ def test_a_session_with_an_unknown_flag_is_refused(world: World, flag: Any) -> N
 # ----------------------------------------------------------------------------------------------------- forged event ids
 
 
+POSITION: Final[list[Any]] = [1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
+FORGED_FIELDS: Final[dict[int, tuple[Any, ...]]] = {
+    0: (0, 2, None),
+    1: (None, 1.5, True, "x" * 257),
+    2: (7, "0" * 3_000),
+    3: (2, True),
+    4: (-1, 0.5, True),
+    5: ("0", True, None),
+    6: (-1,),
+    7: ("0", 1.5),
+    8: (False, 2),
+    9: (-1, True),
+    10: (None, "0"),
+    11: (2,),
+    12: (True,),
+}
+
+
 # L8: event ids are checked as any other input
 @pytest.mark.parametrize(
     "forged",
     [
-        "",
-        "0",
-        "nonsense",
-        "ü",
-        "=" * 10,
-        "A" * 100_000,
-        wrap([]),
-        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, None, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1.5, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, "x" * 257, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1, 7, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, True, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, -1, -1, 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, "1", 0, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 1.5, 0, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 2, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, "0", 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 2, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, False]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]),
+        *("", "0", "nonsense", "ü", "=" * 10, "A" * 100_000, "=", "a", "W10", "Wz\n", " WzFd", "[1]"),
+        *map(wrap, ([], POSITION[:-1], [*POSITION, 0], dict(enumerate(POSITION)), [POSITION])),
+        *(
+            wrap([*POSITION[:place], value, *POSITION[place + 1 :]])
+            for place, values in FORGED_FIELDS.items()
+            for value in values
+        ),
     ],
 )
 def test_an_event_id_that_was_never_issued_is_refused(resuming: LegacyClient, world: World, forged: str) -> None:

@@ -150,17 +150,6 @@ def test_a_task_that_ended_while_it_waited_acknowledges_answers_and_shows_no_que
     assert answers_of(world) == {}
 
 
-# X18, T23
-def test_a_waiting_task_can_be_cancelled(asking: ModernClient, world: World) -> None:
-    task_id = asking.start()
-    world.ask(task_id)
-
-    asking.task("cancel", task_id)
-
-    assert shown(asking, task_id)["status"] == "cancelled"
-    assert world.workflows.running() == ()
-
-
 # -------------------------------------------------------------------------------------------------------- capabilities
 
 

@@ -77,13 +77,12 @@ def without_tasks(world: World) -> ModernClient:
     return ModernClient(world, ALICE, CARD_CAPABILITY)
 
 
-CARD_ANSWER: Final = {"question": "approval", "token": "x", "action": "accept"}
 OWN_TOOLS: Final[dict[str, dict[str, object]]] = {
     "task_result": {"wait_seconds": 0},
     "task_answer": {"question": "approval", "answer": {"amount": 7}},
     "task_cancel": {},
     "card_task": {},
-    "card_answer": CARD_ANSWER,
+    "card_answer": {"question": "approval", "token": "x", "action": "accept"},
     "card_cancel": {},
 }
 # ------------------------------------------------------------------------------ unknown, expired and foreign are alike

@@ -301,11 +301,3 @@ def test_an_expired_task_is_unknown_to_every_method(legacy: LegacyClient, world:
 
     assert [legacy.task(method, task_id).code for method in ("get", "result", "cancel")] == [-32602] * 3
     assert legacy.ask("tasks/list").result["tasks"] == []
-
-
-# T19
-@pytest.mark.parametrize("cursor", ["", "nothing", "b3B0aW9uYWw", 7, "0" * 36, "MDAw"])
-def test_an_invalid_cursor_is_refused(legacy: LegacyClient, cursor: Any) -> None:
-    answer = legacy.ask("tasks/list", {"cursor": cursor})
-
-    assert answer.code == -32602

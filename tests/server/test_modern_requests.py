@@ -19,7 +19,7 @@ from tests.wire_oracle.events import EVENTS_EXTENSION
 METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel")
 
 
-# A4, M30, M54, L16, X1
+# A4, E1, M30, M54, L16, X1
 def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: ModernClient) -> None:
     result = modern.ask("server/discover").result
 
@@ -117,7 +117,11 @@ def test_a_progress_token_is_accepted_and_ignored(modern: ModernClient) -> None:
     [
         {},
         {"tasks": {"requests": {"tools": {"call": {}}}, "list": {}, "cancel": {}}},
-        *({"extensions": one} for one in (None, [], "all", {}, {TASKS_EXTENSION.upper(): {}})),
+        {"extensions": None},
+        {"extensions": []},
+        {"extensions": "all"},
+        {"extensions": {}},
+        {"extensions": {TASKS_EXTENSION.upper(): {}}},
     ],
 )
 def test_a_tool_that_is_always_a_task_needs_a_client_that_declares_them(world: World, capabilities: Json) -> None:

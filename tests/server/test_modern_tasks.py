@@ -17,14 +17,10 @@ from tests.server.clients import (
     LegacyClient,
     ModernClient,
 )
+from tests.server.messages import own
 
 PROTOCOL_ERROR: Json = {"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}}
 METHODS = ("get", "update", "cancel")
-
-
-def own(result: Json) -> Json:
-    """Return a result without the members that every modern result has."""
-    return {name: value for name, value in result.items() if name not in {"resultType", "_meta"}}
 
 
 # X4, X5, X6, X7, X8, H

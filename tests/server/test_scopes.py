@@ -2,20 +2,25 @@
 
 import dataclasses
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import pytest
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
-from stepwire.catalog.access import Access, Scopes
+from stepwire.catalog.access import Access
 from stepwire.catalog.tools import OWN_TOOLS
-from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.mcp_server import McpServer
+from stepwire.protocol.http import HttpResponse
 from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, REQUIRED, World, catalog_of
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, nothing_happened
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    TASKS_CAPABILITY,
+    LegacyClient,
+    ModernClient,
+    SignedIn,
+    nothing_happened,
+)
 from tests.server.messages import questions
 
 Client = LegacyClient | ModernClient
@@ -33,26 +38,6 @@ YES: Final[Json] = {"confirm": {"action": "accept", "content": {}}}
 NEEDS_CALL: Final = Access((CALL,), metadata_url=METADATA)
 
 
-@dataclass(frozen=True)
-class SignedIn:
-    """An endpoint for a caller whose token has these scopes."""
-
-    world: World
-    scopes: Scopes
-    access: Access = NEEDS_CALL
-
-    @property
-    def server(self) -> "SignedIn":
-        """The endpoint itself."""
-        return self
-
-    def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request."""
-        services = replace(self.world.services, access=self.access)
-        server = McpServer(services, self.world.server.allowed_origins, self.world.server.report)
-        return server.handle(replace(request, caller=replace(request.caller, scopes=self.scopes)))
-
-
 @pytest.fixture
 def world() -> World:
     """Stepwire with tools that need scopes."""
@@ -66,7 +51,7 @@ def era(request: pytest.FixtureRequest) -> type[Client]:
 
 
 def holding(world: World, *scopes: str) -> SignedIn:
-    return SignedIn(world, frozenset(scopes))
+    return SignedIn(world, frozenset(scopes), NEEDS_CALL)
 
 
 def listed(client: Client) -> list[str]:

@@ -24,7 +24,7 @@ from stepwire.protocol.tokens import (
 )
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from tests.fakes import START_OF_TIME
-from tests.kits import ALICE, BOB
+from tests.kits import ALICE
 from tests.strategies import json_objects, moments, principals, task_ids
 
 SECRET: Final = b"a secret"
@@ -59,11 +59,6 @@ def is_refused(state: str, subject: Subject = SUBJECT, secret: bytes = SECRET) -
 # ------------------------------------------------------------------------------------------------------------ the sign
 
 
-@given(json_objects, st.binary(min_size=1))
-def test_a_signed_state_is_read_with_the_same_secret(payload: JsonObject, secret: bytes) -> None:
-    assert payload_of(sign(payload, secret), secret) == payload
-
-
 @given(json_objects, st.binary(min_size=1, max_size=32), st.binary(min_size=1, max_size=32))
 def test_a_state_signed_with_another_secret_is_refused(payload: JsonObject, secret: bytes, other: bytes) -> None:
     """M45."""
@@ -83,43 +78,25 @@ def test_a_state_with_one_changed_character_is_refused() -> None:
             assert is_refused(state[:place] + character + state[place + 1 :])
 
 
-@given(st.integers(0, len(issued()) - 1))
-def test_a_truncated_state_is_refused(length: int) -> None:
-    assert is_refused(issued()[:length])
-
-
-@given(st.text())
-def test_any_text_is_refused_alone_or_appended(text: str) -> None:
-    assume(text)
-
+@given(st.text(min_size=1), st.integers(0, len(issued()) - 1))
+def test_any_text_is_refused_alone_or_appended_and_a_part_of_a_state_too(text: str, length: int) -> None:
     assert is_refused(text)
     assert is_refused(issued() + text)
-
-
-def test_a_state_with_the_signature_of_another_is_refused() -> None:
-    body, _, _ = issued().partition(".")
-    _, _, tag = issued(replace(SUBJECT, tool="other")).partition(".")
-
-    assert is_refused(f"{body}.{tag}")
+    assert is_refused(issued()[:length])
 
 
 def test_a_forged_payload_is_refused() -> None:
     forged = base64.urlsafe_b64encode(b'{"kind":"confirm"}').decode().rstrip("=")
+    body, tag = issued().partition(".")[0], issued(replace(SUBJECT, tool="other")).partition(".")[2]
 
     assert is_refused(forged)
     assert is_refused(f"{forged}.")
     assert is_refused(sign({"kind": "confirm"}, b""))
+    assert is_refused(f"{body}.{tag}")
 
 
 def test_a_state_above_the_maximum_length_is_refused() -> None:
     assert is_refused(sign({"kind": "x" * LONGEST_STATE}, SECRET))
-
-
-def test_every_refusal_of_a_state_has_the_same_error() -> None:
-    with pytest.raises(InvalidRequestState) as refused:
-        payload_of("nonsense", SECRET)
-
-    assert refused.value.message == "The requestState is not valid: call the tool again without it."
 
 
 # --------------------------------------------------------------------------------------------------------- what it says
@@ -134,45 +111,6 @@ def test_a_call_continues_from_its_state(continuation: Continuation, subject: Su
     assert state.isascii()
     assert state.isprintable()
     assert len(state) <= LONGEST_STATE
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(SUBJECT, owner=BOB),
-        replace(SUBJECT, tool="refund_all"),
-        replace(SUBJECT, arguments={"order": 8, "why": "broken"}),
-        replace(SUBJECT, arguments={"order": "7", "why": "broken"}),
-        replace(SUBJECT, arguments={"order": 7}),
-        replace(SUBJECT, arguments={}),
-    ],
-    ids=["caller", "tool", "value", "type", "fewer", "none"],
-)
-def test_a_state_of_one_call_is_refused_for_another(other: Subject) -> None:
-    """M45, X28."""
-    with pytest.raises(InvalidRequestState, match="belongs to another call"):
-        continuation_of(issued(), other, START_OF_TIME, SECRET)
-
-
-def test_the_members_of_the_arguments_may_have_another_order() -> None:
-    again = replace(SUBJECT, arguments={"why": "broken", "order": 7})
-
-    assert continuation_of(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
-
-
-def test_a_whole_number_may_have_another_notation() -> None:
-    """JSON Schema takes 7 and 7.0 for the same."""
-    again = replace(SUBJECT, arguments={"why": "broken", "order": 7.0})
-
-    assert continuation_of(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
-
-
-def test_a_state_is_valid_until_its_expiry() -> None:
-    """M45."""
-    assert continuation_of(issued(), SUBJECT, UNTIL - timedelta(milliseconds=1), SECRET) == CONTINUATION
-
-    with pytest.raises(InvalidRequestState, match="has expired"):
-        continuation_of(issued(), SUBJECT, UNTIL, SECRET)
 
 
 def test_a_state_contains_no_arguments() -> None:

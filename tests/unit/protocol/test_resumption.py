@@ -25,48 +25,36 @@ RESULTS_ONLY = Resumes(results=True)
 # ------------------------------------------------------------------------------------------------------------- the list
 
 
-@pytest.mark.parametrize("name", ["mcp", "mcp-inspector", "inspector-client", "opencode", "stepwire-client"])
-def test_a_client_on_the_list_comes_back_for_everything(name: str) -> None:
-    assert KNOWN.decide(ClientInfo(name, "0.1.0")) == ALWAYS
+DECIDED = [
+    *(
+        (ALWAYS, one, "0.1.0", "")
+        for one in ("mcp", "mcp-inspector", "inspector-client", "opencode", "stepwire-client")
+    ),
+    # A call would hang if an unknown client were wrongly taken to resume.
+    *((RESULTS_ONLY, one, "1", "") for one in ("", "MCP", "mcp ", "my mcp", "opencode2", "claude-code2", "*")),
+    (RESULTS_ONLY, "cursor-vscode", "1", ""),
+    # An entry with a version includes later ones and excludes earlier ones.
+    *((ALWAYS, "rmcp", one, "") for one in ("2.2.0", "2.10.0", "3", "2.2.0-beta.1")),
+    *((NEVER, "rmcp", one, "") for one in ("2.1.9", "2.2", "1.99.99", "", "latest", "v3.0")),
+    *((ALWAYS, "claude-code", one, f"claude-code/{one} (cli)") for one in ("2.1.330", "2.1.197")),
+    *((NEVER, "claude-code", one, f"claude-code/{one} (cli)") for one in ("2.1.196", "")),
+    # Hosts with tasks that hang
+    *((NEVER, one, "1.110.0", "") for one in ("Visual Studio Code", "Visual Studio Code - Insiders")),
+    (NEVER, "Visual-Studio-Code", "1.110.0", ""),
+    # A user agent that is known not to resume overrides the list; any other is ignored.
+    *((NEVER, "mcp", "0.1.0", one) for one in ("Java-http-client/21.0.2", "ReactorNetty/1.2.3", "ktor-client")),
+    *((NEVER, "mcp", "0.1.0", one) for one in ("Faraday v2.14.0", "MyApp/1 CFNetwork/1568 Darwin/24", "claude-user")),
+    *((NEVER, "mcp", "0.1.0", one) for one in ("Visual Studio Code/1.110.0", "openai-mcp/1.0.0")),
+    *((ALWAYS, "mcp", "0.1.0", one) for one in ("node", "python-httpx/0.28.1", "Go-http-client/1.1")),
+    *((RESULTS_ONLY, "an app", "1", one) for one in ("", "node", "Go-http-client/1.1", "opencode/1.18.33")),
+]
 
 
-# A call would hang if an unknown client were wrongly taken to resume.
-@pytest.mark.parametrize("name", ["", "MCP", "mcp ", "my mcp", "opencode2", "claude-code2", "cursor-vscode", "*"])
-def test_an_unknown_client_resumes_results_only(name: str) -> None:
-    assert KNOWN.decide(ClientInfo(name, "1")) == RESULTS_ONLY
-
-
-@pytest.mark.parametrize(
-    ("version", "decided"),
-    [
-        ("2.2.0", ALWAYS),
-        ("2.10.0", ALWAYS),
-        ("3", ALWAYS),
-        ("2.2.0-beta.1", ALWAYS),
-        ("2.1.9", NEVER),
-        ("2.2", NEVER),
-        ("1.99.99", NEVER),
-        ("", NEVER),
-        ("latest", NEVER),
-        ("v3.0", NEVER),
-    ],
-)
-def test_an_entry_with_a_version_includes_later_versions_and_excludes_earlier_ones(
-    version: str, decided: Resumes
+@pytest.mark.parametrize(("decided", "name", "version", "user_agent"), DECIDED)
+def test_what_a_client_resumes_is_decided_by_what_it_says_of_itself(
+    decided: Resumes, name: str, version: str, user_agent: str
 ) -> None:
-    assert KNOWN.decide(ClientInfo("rmcp", version)) == decided
-
-
-@pytest.mark.parametrize(
-    ("version", "decided"), [("2.1.330", ALWAYS), ("2.1.197", ALWAYS), ("2.1.196", NEVER), ("", NEVER)]
-)
-def test_claude_code_resumes_since_the_first_version_that_was_tried(version: str, decided: Resumes) -> None:
-    assert KNOWN.decide(ClientInfo("claude-code", version, f"claude-code/{version} (cli)")) == decided
-
-
-@pytest.mark.parametrize("name", ["Visual Studio Code", "Visual Studio Code - Insiders", "Visual-Studio-Code"])
-def test_a_host_with_tasks_that_hangs_resumes_nothing(name: str) -> None:
-    assert KNOWN.decide(ClientInfo(name, "1.110.0")) == NEVER
+    assert KNOWN.decide(ClientInfo(name, version, user_agent)) == decided
 
 
 def test_a_list_with_all_clients_excludes_those_known_not_to_resume() -> None:
@@ -79,32 +67,6 @@ def test_a_list_with_all_clients_excludes_those_known_not_to_resume() -> None:
 
 def test_an_empty_list_polls_no_plain_call() -> None:
     assert resuming_clients([]).decide(ClientInfo("mcp")) == RESULTS_ONLY
-
-
-# ------------------------------------------------------------------------------------------------------------- the veto
-
-
-@pytest.mark.parametrize(
-    "user_agent",
-    [
-        "Java-http-client/21.0.2",
-        "ReactorNetty/1.2.3",
-        "ktor-client",
-        "Faraday v2.14.0",
-        "MyApp/1 CFNetwork/1568 Darwin/24",
-        "Visual Studio Code/1.110.0",
-        "claude-user",
-        "openai-mcp/1.0.0",
-    ],
-)
-def test_a_user_agent_known_not_to_resume_overrides_the_list(user_agent: str) -> None:
-    assert KNOWN.decide(ClientInfo("mcp", "0.1.0", user_agent)) == NEVER
-
-
-@pytest.mark.parametrize("user_agent", ["", "node", "python-httpx/0.28.1", "Go-http-client/1.1", "opencode/1.18.33"])
-def test_any_other_user_agent_is_ignored(user_agent: str) -> None:
-    assert KNOWN.decide(ClientInfo("mcp", "0.1.0", user_agent)) == ALWAYS
-    assert KNOWN.decide(ClientInfo("an app", "1", user_agent)) == RESULTS_ONLY
 
 
 # ------------------------------------------------------------------------------------- `?resume=` in the URL

@@ -54,22 +54,16 @@ def test_a_character_that_some_parsers_treat_as_a_line_end_is_escaped(character:
     assert parse(body.removeprefix("data: ")) == {character: character}
 
 
-def test_the_retry_time_comes_first_and_alone() -> None:
-    assert body_of([ServerSentEvent("{}", "1")], retry_ms=0) == "retry: 0\n\nid: 1\ndata: {}\n\n"
-
-
-def test_without_a_retry_time_there_is_no_retry_field() -> None:
-    assert body_of([ServerSentEvent("{}", "1")]) == "id: 1\ndata: {}\n\n"
-
-
-def test_an_event_without_an_id_has_no_id_field() -> None:
-    assert body_of([ServerSentEvent("{}")]) == "data: {}\n\n"
-
-
-def test_an_event_that_only_sets_an_id_has_empty_data() -> None:
-    """A released client forgets the id of an event without data."""
-    assert body_of([ServerSentEvent(id="1")]) == "id: 1\ndata: \n\n"
-
-
-def test_a_body_without_events_is_empty() -> None:
-    assert body_of([]) == ""
+@pytest.mark.parametrize(
+    ("events", "retry_ms", "body"),
+    [
+        ([ServerSentEvent("{}", "1")], 0, "retry: 0\n\nid: 1\ndata: {}\n\n"),
+        ([ServerSentEvent("{}", "1")], None, "id: 1\ndata: {}\n\n"),
+        ([ServerSentEvent("{}")], None, "data: {}\n\n"),
+        # A released client forgets the id of an event without data.
+        ([ServerSentEvent(id="1")], None, "id: 1\ndata: \n\n"),
+        ([], None, ""),
+    ],
+)
+def test_a_body_has_the_fields_that_are_given(events: list[ServerSentEvent], retry_ms: int | None, body: str) -> None:
+    assert body_of(events, retry_ms) == body
