@@ -5,8 +5,9 @@ same version compresses to the same bytes.
 """
 
 import hashlib
+import io
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,21 +17,21 @@ _UNIX: Final = 3
 _LEVEL: Final = 9
 
 
-def write(file: Path, contents: Mapping[str, bytes]) -> None:
-    """Write a zip file, with its members in the order of their names."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+def packed(contents: Mapping[str, bytes]) -> bytes:
+    """Return a zip file, with its members in the order of their names."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         for name in sorted(contents):
             member = zipfile.ZipInfo(name, _EARLIEST)
             member.create_system, member.external_attr = _UNIX, _MODE
             member.compress_type = zipfile.ZIP_STORED if name.endswith(".zip") else zipfile.ZIP_DEFLATED
             archive.writestr(member, contents[name])
+    return made.getvalue()
 
 
-def contents_of(folder: Path, but: Iterable[str] = ()) -> dict[str, bytes]:
+def contents_of(folder: Path) -> dict[str, bytes]:
     """Return the files below a folder, by their path in it."""
-    left_out = frozenset(but)
-    files = (path for path in folder.rglob("*") if path.is_file() and not left_out & set(path.parts))
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def digest_of(content: bytes) -> str:

@@ -14,10 +14,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
-from release.archive import contents_of, digest_of, write
+from release.archive import contents_of, digest_of, packed
 from release.inventory import inventory, licenses
 from release.template import folders_of, release_template
 
@@ -61,7 +60,7 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
     """
     version = release.version
     folders = folders_of(build)
-    zips = {name: _zipped(folder) for name, folder in folders.items()}
+    zips = {name: packed(contents_of(folder)) for name, folder in folders.items()}
     files = {name: f"{name}-{digest_of(content)[:_LONGEST_DIGEST]}.zip" for name, content in zips.items()}
     has_bytecode = any(folders["StepwireLayer"].rglob("*.pyc"))
     about = {
@@ -79,19 +78,13 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
         "licenses/stepwire/LICENSE": (project / "LICENSE").read_bytes(),
         **{f"licenses/{name}": text for name, text in licenses(folders.values()).items()},
     }
-    file = target / f"stepwire-{version}.zip"
+    whole = packed({**contents, SUMS: sums_of(contents)})
     target.mkdir(parents=True, exist_ok=True)
-    write(file, {**contents, SUMS: sums_of(contents)})
-    return Artifact(file, has_bytecode, digest_of(file.read_bytes()))
+    file = target / f"stepwire-{version}.zip"
+    file.write_bytes(whole)
+    return Artifact(file, has_bytecode, digest_of(whole))
 
 
 def sums_of(contents: Mapping[str, bytes]) -> bytes:
     """Return the list of the digests of files, as `sha256sum --check` reads it."""
     return "".join(f"{digest_of(contents[name])}  {name}\n" for name in sorted(contents)).encode()
-
-
-def _zipped(folder: Path) -> bytes:
-    with TemporaryDirectory() as place:
-        file = Path(place) / "made.zip"
-        write(file, contents_of(folder))
-        return file.read_bytes()

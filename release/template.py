@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 import yaml
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
-CONTENTS: Final = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
-"""Where a resource of the built template names the folder that was built for it."""
+from layers.artifacts import CONTENTS
+
 BUCKET: Final = "ArtifactBucket"
 PREFIX: Final = "ArtifactPrefix"
 VERSION: Final = "Version"

@@ -1,6 +1,6 @@
 """`stepwire deploy`, `upgrade`, `status` and `destroy`, against an account that can be interrupted at every call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -115,6 +115,31 @@ class TestANewEndpoint:
         assert "`stepwire destroy stepwire`" in said
 
 
+def interrupted_at_each_call(
+    begun: Callable[[], FakeAccount], command: Callable[[FakeAccount], int], is_done: bool
+) -> Iterator[tuple[int, FakeAccount, int]]:
+    """Interrupt a command at each of its calls and repeat it; yield the call's number, the account and the code."""
+    whole = begun()
+    command(whole)
+    for last in range(1, len(whole.calls) + 1):
+        account = begun()
+
+        def interrupt(number: int, is_after: bool, last: int = last) -> None:
+            if number == last and is_after == is_done:
+                raise Interrupted
+
+        account.interrupt = interrupt
+        with pytest.raises(Interrupted):
+            command(account)
+        account.interrupt = lambda _number, _is_done: None
+        try:
+            code = command(account)
+        except AccountError as busy:
+            assert "--watch" in str(busy)  # noqa: PT017 - only where a change was on its way
+            code = command(account)
+        yield last, account, code
+
+
 @pytest.mark.parametrize("is_done", [False, True], ids=["before AWS hears of it", "after AWS has done it"])
 @pytest.mark.parametrize(
     ("begin", "command"),
@@ -128,28 +153,13 @@ def test_a_deployment_that_ends_at_any_call_is_finished_by_the_same_command(
     begin: Callable[[FakeAccount], object], command: Callable[[FakeAccount], int], is_done: bool
 ) -> None:
     """CloudFormation ends by itself what it has begun; until then, the command says so."""
-    whole = FakeAccount()
-    begin(whole)
-    command(whole)
 
-    for last in range(1, len(whole.calls) + 1):
+    def begun() -> FakeAccount:
         account = FakeAccount()
         begin(account)
+        return account
 
-        def interrupt(number: int, is_after: bool, last: int = last) -> None:
-            if number == last and is_after == is_done:
-                raise Interrupted
-
-        account.interrupt = interrupt
-        with pytest.raises(Interrupted):
-            command(account)
-        account.interrupt = lambda _number, _is_done: None
-        try:
-            code = command(account)
-        except AccountError as busy:
-            assert "--watch" in str(busy)  # noqa: PT017 - only where the change was on its way
-            code = command(account)
-
+    for last, account, code in interrupted_at_each_call(begun, command, is_done):
         stack = account.stack("stepwire")
         assert stack is not None, last
         assert (code, stack.template) == (Exit.DONE, TEMPLATE), last
@@ -169,25 +179,7 @@ def test_a_removal_that_ends_at_any_call_is_finished_by_the_same_command(with_da
     def removed(account: FakeAccount) -> int:
         return destroy(options, calls_of(account), Screen(as_json=False))
 
-    whole = begun()
-    removed(whole)
-    for last in range(1, len(whole.calls) + 1):
-        account = begun()
-
-        def interrupt(number: int, is_after: bool, last: int = last) -> None:
-            if number == last and is_after == is_done:
-                raise Interrupted
-
-        account.interrupt = interrupt
-        with pytest.raises(Interrupted):
-            removed(account)
-        account.interrupt = lambda _number, _is_done: None
-        try:
-            code = removed(account)
-        except AccountError as busy:
-            assert "--watch" in str(busy)  # noqa: PT017 - only where the deletion was on its way
-            code = removed(account)
-
+    for last, account, code in interrupted_at_each_call(begun, removed, is_done):
         assert code == Exit.DONE, last
         assert account.stack("stepwire") is None, last
         assert set(account.deleted) == ({"held-TasksTable", "held-LargeResults"} if with_data else set()), last

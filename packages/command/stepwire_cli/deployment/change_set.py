@@ -13,7 +13,7 @@ from typing import Any, Final
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.deployment.following import Sleep
-from stepwire_cli.deployment.stack import Stack, Standing
+from stepwire_cli.deployment.stack import Readiness, Stack
 
 _CAPABILITIES: Final = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 _PAUSE: Final = 2.0  # seconds
@@ -58,7 +58,7 @@ class ChangeSet:
     def drop(self, stack: Stack) -> None:
         """Delete the change set, and the empty stack that it was made for."""
         self.calls.call("cloudformation", "DeleteChangeSet", ChangeSetName=self.arn)
-        if stack.standing is Standing.ABSENT:
+        if stack.readiness is Readiness.ABSENT:
             self.calls.call("cloudformation", "DeleteStack", StackName=self.stack_id)
 
 
@@ -82,7 +82,7 @@ def make(
         "CreateChangeSet",
         StackName=stack.name,
         ChangeSetName=f"stepwire-{uuid.uuid4()}",
-        ChangeSetType="CREATE" if stack.standing is Standing.ABSENT else "UPDATE",
+        ChangeSetType="CREATE" if stack.readiness is Readiness.ABSENT else "UPDATE",
         TemplateURL=template_url,
         Parameters=[_parameter(name, value) for name, value in parameters.items()],
         Capabilities=list(_CAPABILITIES),

@@ -17,7 +17,7 @@ from stepwire_cli.deployment.bucket import PREFIX, bucket_in, named
 from stepwire_cli.deployment.change_set import Action, ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
 from stepwire_cli.deployment.release import Release
-from stepwire_cli.deployment.stack import ENDPOINT, SUCCEEDED, Stack, Standing, check_free, described, resources_of
+from stepwire_cli.deployment.stack import ENDPOINT, SUCCEEDED, Readiness, Stack, check_free, described, resources_of
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 
@@ -104,18 +104,17 @@ def status(name: str, calls: Calls, screen: Screen, sleep: Sleep, *, watches: bo
         AccountError: there is no such stack, or AWS cannot be asked.
     """
     stack = described(calls, name)
-    if stack.standing is Standing.ABSENT:
+    if stack.readiness is Readiness.ABSENT:
         raise NotThere(f"there is no stack {name} in this account and Region: `stepwire deploy {name}` makes one")
-    if watches and stack.standing is Standing.BUSY:
-        ending = _follow(calls, stack.stack_id, screen, sleep)
-        return _told(ending, screen)
+    if watches and stack.readiness is Readiness.BUSY:
+        return _told(_follower(calls, stack.stack_id, screen, sleep).follow(), screen)
     ringing = _ringing(calls, stack)
-    failures = [] if stack.standing is Standing.STANDS else last_failures(calls, stack)
+    failures = [] if stack.readiness is Readiness.STANDS else last_failures(calls, stack)
     if screen.as_json:
         screen.json(_as_json(stack, ringing, failures))
     else:
         _show_status(stack, ringing, failures, screen)
-    is_well = stack.standing is not Standing.BROKEN and stack.standing is not Standing.STUCK and not ringing
+    is_well = stack.readiness is not Readiness.BROKEN and stack.readiness is not Readiness.STUCK and not ringing
     return Exit.DONE if is_well else Exit.FAILED
 
 
@@ -134,7 +133,7 @@ def _check_names(given: Mapping[str, str], release: Release) -> None:
 
 def _check_succession(stack: Stack, release: Release, options: Deployment) -> None:
     """Do nothing if this release may take the place of what the stack has."""
-    if stack.standing is Standing.ABSENT:
+    if stack.readiness is Readiness.ABSENT:
         if options.is_upgrade:
             raise NotThere(f"there is no stack {stack.name} to upgrade: `stepwire deploy {stack.name}` makes one")
         return
@@ -179,7 +178,7 @@ def _parameters(stack: Stack, release: Release, given: Mapping[str, str]) -> dic
 
 
 def _is_same(calls: Calls, stack: Stack, release: Release, parameters: Mapping[str, str | None]) -> bool:
-    if stack.standing is not Standing.STANDS:
+    if stack.readiness is not Readiness.STANDS:
         return False
     if any(value is not None and stack.parameters.get(name) != value for name, value in parameters.items()):
         return False
@@ -190,7 +189,7 @@ def _is_same(calls: Calls, stack: Stack, release: Release, parameters: Mapping[s
 def _show_plan(
     planned: ChangeSet, stack: Stack, release: Release, parameters: Mapping[str, str | None], screen: Screen
 ) -> None:
-    before = "" if stack.standing is Standing.ABSENT else f" (now {stack.version or 'from its sources'})"
+    before = "" if stack.readiness is Readiness.ABSENT else f" (now {stack.version or 'from its sources'})"
     if screen.as_json:
         return  # whoever reads JSON has agreed on the command line
     screen.heading(f"{stack.name}: version {release.version}{before}")
@@ -216,23 +215,14 @@ def _show_plan(
 def _question(stack: Stack, planned: ChangeSet) -> str:
     grave = change_set.counted(planned.changes)[Action.REPLACED]
     replaced = f", and replace {grave} of its resources" if grave else ""
-    what = "Create" if stack.standing is Standing.ABSENT else "Change"
+    what = "Create" if stack.readiness is Readiness.ABSENT else "Change"
     return f"{what} {stack.name}{replaced}?"
 
 
 def _run(planned: ChangeSet, options: Deployment, calls: Calls, screen: Screen) -> int:
     follower = _follower(calls, planned.stack_id, screen, options.sleep)
-    follower.begin()
-    planned.run()
-    try:
-        return _told(follower.follow(), screen)
-    except KeyboardInterrupt:
-        screen.say(f"CloudFormation goes on. Follow it with: stepwire status {options.name} --watch")
-        raise
-
-
-def _follow(calls: Calls, stack_id: str, screen: Screen, sleep: Sleep) -> Ending:
-    return _follower(calls, stack_id, screen, sleep).follow()
+    goes_on = f"CloudFormation goes on. Follow it with: stepwire status {options.name} --watch"
+    return _told(follower.through(planned.run, lambda: screen.say(goes_on)), screen)
 
 
 def _follower(calls: Calls, stack_id: str, screen: Screen, sleep: Sleep) -> Follower:
@@ -256,7 +246,7 @@ def _told(ending: Ending, screen: Screen) -> int:
     if ending.failures:
         first = ending.failures[0]
         screen.say(f"It began with {first.name} ({first.kind}): {first.why}")
-    if stack.standing is Standing.STANDS:
+    if stack.readiness is Readiness.STANDS:
         screen.say("The stack is as it was before, and serves.")
     else:
         _show_next(stack, screen)
@@ -276,13 +266,13 @@ def _show_outputs(stack: Stack, screen: Screen) -> None:
 
 
 def _show_status(stack: Stack, ringing: Sequence[str], failures: Sequence[Event], screen: Screen) -> None:
-    screen.result(f"stack      {stack.name}: {stack.standing.value} ({stack.status})")
+    screen.result(f"stack      {stack.name}: {stack.readiness.value} ({stack.status})")
     screen.result(f"version    {stack.version or 'deployed from its sources'}")
     for event in failures:
         screen.result(f"failed     {event.name} ({event.kind}): {event.why}")
     for name in ringing:
         screen.result(f"alarm      {name}: docs/operations.md says what to do")
-    if stack.standing is Standing.STANDS:
+    if stack.readiness is Readiness.STANDS:
         _show_outputs(stack, screen)
     else:
         _show_next(stack, screen)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.deployment.stack import Stack, Standing, described
+from stepwire_cli.deployment.stack import Readiness, Stack, described
 
 _PAUSE: Final = 4.0  # seconds
 _FAILED: Final = "_FAILED"
@@ -68,11 +68,22 @@ class Follower:
     _seen: set[str] = field(default_factory=set[str])
     _failures: list[Event] = field(default_factory=list[Event])
 
-    def begin(self) -> None:
-        """Pass over what has happened so far."""
+    def through(self, act: Callable[[], object], leave: Callable[[], object]) -> Ending:
+        """Begin a change, and follow it to its end; what has happened before is passed over.
+
+        Args:
+            act: begins the change.
+            leave: called where the user interrupts once it has begun, before the interrupt goes on.
+        """
         newest = next(self._newest(), None)
         if newest is not None:
             self._seen.add(newest.event_id)
+        act()
+        try:
+            return self.follow()
+        except KeyboardInterrupt:
+            leave()
+            raise
 
     def follow(self) -> Ending:
         """Wait until the change has ended."""
@@ -83,7 +94,7 @@ class Follower:
                 self.watch(event)
                 if event.is_failure:
                     self._failures.append(event)
-            if stack.standing is not Standing.BUSY:
+            if stack.readiness is not Readiness.BUSY:
                 return Ending(stack, tuple(self._failures))
             self.sleep(_PAUSE)
 

@@ -56,19 +56,8 @@ class Release:
     @cached_property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
         """The parameters of the template."""
-        return self._parsed["Parameters"]
-
-    @cached_property
-    def kept(self) -> frozenset[str]:
-        """Names of the resources that outlive the stack."""
-        return frozenset(
-            name for name, body in self._parsed["Resources"].items() if body.get("DeletionPolicy") == "Retain"
-        )
-
-    @cached_property
-    def _parsed(self) -> dict[str, Any]:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return cast(dict[str, Any], yaml.load(self.template, loader))  # noqa: S506 - both are safe loaders
+        return yaml.load(self.template, loader)["Parameters"]  # noqa: S506 - both are safe loaders
 
 
 def opened(path: Path | None) -> Release:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.deployment.following import Event, Follower, Sleep
-from stepwire_cli.deployment.stack import ENDPOINT, Stack, Standing, check_free, described, last_deleted, resources_of
+from stepwire_cli.deployment.stack import ENDPOINT, Readiness, Stack, check_free, described, last_deleted, resources_of
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 
@@ -59,9 +59,9 @@ def destroy(options: Removal, calls: Calls, screen: Screen) -> int:
         AccountError: it cannot be done, with what to do first.
     """
     stack = described(calls, options.name)
-    if stack.standing is Standing.ABSENT and not stack.stack_id:
+    if stack.readiness is Readiness.ABSENT and not stack.stack_id:
         return _destroy_what_is_left(options, calls, screen)
-    if stack.standing is Standing.BUSY:
+    if stack.readiness is Readiness.BUSY:
         check_free(stack)
     kept = _kept(calls, stack)
     _show_plan(stack, kept, options, screen)
@@ -128,17 +128,14 @@ def _show_plan(stack: Stack, kept: Sequence[_Kept], options: Removal, screen: Sc
 
 def _delete_stack(stack: Stack, options: Removal, calls: Calls, screen: Screen) -> int:
     def show(event: Event) -> None:
-        screen.progress("deleting", f"{event.name} {event.status.lower().replace('_', ' ')}")
+        screen.progress("deleting", f"{event.name} {event.words}")
 
     follower = Follower(calls, stack.stack_id, options.sleep, show)
-    follower.begin()
-    calls.call("cloudformation", "DeleteStack", StackName=stack.stack_id)
-    try:
-        ending = follower.follow()
-    except KeyboardInterrupt:
-        screen.say(f"CloudFormation goes on. Look with: stepwire status {options.name}")
-        raise
-    if ending.stack.standing is Standing.ABSENT:
+    ending = follower.through(
+        lambda: calls.call("cloudformation", "DeleteStack", StackName=stack.stack_id),
+        lambda: screen.say(f"CloudFormation goes on. Look with: stepwire status {options.name}"),
+    )
+    if ending.stack.readiness is Readiness.ABSENT:
         screen.say(f"{stack.name} is deleted.", "good")
         return Exit.DONE
     screen.error(f"{stack.name}: {ending.stack.status}")

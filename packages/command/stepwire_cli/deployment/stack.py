@@ -15,7 +15,7 @@ VERSION: Final = "Version"
 ENDPOINT: Final = "McpEndpoint"
 
 
-class Standing(Enum):
+class Readiness(Enum):
     """What may be done with a stack."""
 
     ABSENT = "there is none"
@@ -28,21 +28,21 @@ class Standing(Enum):
     STUCK = "its change failed, and so did the way back"
 
 
-_STANDINGS: Final[Mapping[str, Standing]] = {
-    "REVIEW_IN_PROGRESS": Standing.ABSENT,  # a change set was made, and nothing else
-    "DELETE_COMPLETE": Standing.ABSENT,
-    "CREATE_COMPLETE": Standing.STANDS,
-    "UPDATE_COMPLETE": Standing.STANDS,
-    "UPDATE_FAILED": Standing.STANDS,
-    "UPDATE_ROLLBACK_COMPLETE": Standing.STANDS,
-    "IMPORT_COMPLETE": Standing.STANDS,
-    "IMPORT_ROLLBACK_COMPLETE": Standing.STANDS,
-    "CREATE_FAILED": Standing.BROKEN,
-    "ROLLBACK_COMPLETE": Standing.BROKEN,
-    "ROLLBACK_FAILED": Standing.BROKEN,
-    "DELETE_FAILED": Standing.BROKEN,
-    "UPDATE_ROLLBACK_FAILED": Standing.STUCK,
-    "IMPORT_ROLLBACK_FAILED": Standing.STUCK,
+_READINESS: Final[Mapping[str, Readiness]] = {
+    "REVIEW_IN_PROGRESS": Readiness.ABSENT,  # a change set was made, and nothing else
+    "DELETE_COMPLETE": Readiness.ABSENT,
+    "CREATE_COMPLETE": Readiness.STANDS,
+    "UPDATE_COMPLETE": Readiness.STANDS,
+    "UPDATE_FAILED": Readiness.STANDS,
+    "UPDATE_ROLLBACK_COMPLETE": Readiness.STANDS,
+    "IMPORT_COMPLETE": Readiness.STANDS,
+    "IMPORT_ROLLBACK_COMPLETE": Readiness.STANDS,
+    "CREATE_FAILED": Readiness.BROKEN,
+    "ROLLBACK_COMPLETE": Readiness.BROKEN,
+    "ROLLBACK_FAILED": Readiness.BROKEN,
+    "DELETE_FAILED": Readiness.BROKEN,
+    "UPDATE_ROLLBACK_FAILED": Readiness.STUCK,
+    "IMPORT_ROLLBACK_FAILED": Readiness.STUCK,
 }
 """By status; every other is a change that goes on."""
 SUCCEEDED: Final = frozenset({"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"})
@@ -60,9 +60,9 @@ class Stack:
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
-    def standing(self) -> Standing:
+    def readiness(self) -> Readiness:
         """What may be done with it."""
-        return _STANDINGS.get(self.status, Standing.BUSY)
+        return _READINESS.get(self.status, Readiness.BUSY)
 
     @property
     def is_ours(self) -> bool:
@@ -110,18 +110,18 @@ def check_free(stack: Stack) -> None:
     Raises:
         AccountError: not now, with what to do first.
     """
-    match stack.standing:
-        case Standing.BUSY:
+    match stack.readiness:
+        case Readiness.BUSY:
             raise AccountError(
                 f"{stack.name} is being changed ({stack.status}): `stepwire status {stack.name} --watch` follows it; "
                 "then repeat this command"
             )
-        case Standing.BROKEN:
+        case Readiness.BROKEN:
             raise AccountError(
                 f"{stack.name} was not created whole ({stack.status}), and nothing of it serves: remove it with "
                 f"`stepwire destroy {stack.name}`, then repeat this command"
             )
-        case Standing.STUCK:
+        case Readiness.STUCK:
             raise AccountError(
                 f"{stack.name} is between two versions ({stack.status}): mend what `stepwire status {stack.name}` "
                 f"names, and run `aws cloudformation continue-update-rollback --stack-name {stack.name}`; then repeat "
