@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from release import archive
 from release.__main__ import about
+from release.archive import packed
 from release.artifact import SUMS, make, sums_of
 from tests.deployed.conftest import ADOPTER_BUILT
 from tests.deployed.emulator import ROOT, Emulator
@@ -32,7 +32,7 @@ def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         contents = {name: whole.read(name) for name in whole.namelist() if name != SUMS}
     rest, _ = without_what_is_left_out(with_wide_permissions(yaml.safe_load(contents["template.yaml"])))
     contents["template.yaml"] = yaml.safe_dump(rest, sort_keys=False).encode()
-    archive.write(folder / "emulated.zip", {**contents, SUMS: sums_of(contents)})
+    (folder / "emulated.zip").write_bytes(packed({**contents, SUMS: sums_of(contents)}))
     return folder / "emulated.zip"
 
 
