@@ -30,25 +30,25 @@ class Access(Struct, frozen=True):
 
     def check(self, held: Scopes) -> None:
         """Raise InsufficientScope where a caller may not call at all."""
-        if not self._holds(held, ()):
-            raise self._refusal(held, (), ())
+        self._check(held, ())
 
     def check_tool(self, tool: Tool, held: Scopes, catalog: Catalog) -> None:
         """Raise InsufficientScope where a caller may not call a tool."""
-        if not self._holds(held, tool.scopes):
-            # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
-            known = (scope for other in catalog.in_order for scope in other.scopes)
-            raise self._refusal(held, tool.scopes, known)
+        self._check(held, tool.scopes, catalog)
 
     def allows(self, tool: Tool, held: Scopes) -> bool:
         """Tell whether a caller may call a tool."""
-        return self._holds(held, tool.scopes)
-
-    def _holds(self, held: Scopes, scopes: tuple[str, ...]) -> bool:
-        needed = [self.prefix + scope for scope in (*self.required, *scopes)]
+        needed = self._needed(tool.scopes)
         return not needed if held is None else held.issuperset(needed)
 
-    def _refusal(self, held: Scopes, scopes: tuple[str, ...], known: Iterable[str]) -> InsufficientScope:
-        named = [self.prefix + scope for scope in (*self.required, *scopes)]
-        kept = [scope for scope in (self.prefix + one for one in (*self.required, *known)) if scope in (held or ())]
-        return InsufficientScope(tuple(dict.fromkeys((*named, *kept))), self.metadata_url)
+    def _check(self, held: Scopes, scopes: tuple[str, ...], catalog: Catalog | None = None) -> None:
+        needed = self._needed(scopes)
+        if not needed or (held is not None and held.issuperset(needed)):
+            return
+        # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
+        elsewhere = self._needed(scope for tool in (catalog.in_order if catalog else ()) for scope in tool.scopes)
+        kept = (scope for scope in elsewhere if scope in (held or ()))
+        raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)
+
+    def _needed(self, scopes: Iterable[str]) -> list[str]:
+        return [self.prefix + scope for scope in (*self.required, *scopes)]

@@ -65,17 +65,18 @@ def wrong_types(schema: Json, pointer: str = "") -> Iterator[str]:
 
 
 def _type_for(word: str) -> str:
-    meant = _OTHER_TYPES.get(word.lower()) or _nearest(word.lower(), _TYPES)
+    meant = _OTHER_TYPES.get(word.lower()) or nearest(word.lower(), _TYPES)
     return f"write {meant!r}" if meant else f"the types are {', '.join(_TYPES)}"
 
 
 def unknown_field(name: str, fields: Sequence[str]) -> str:
     """Say that there is no such field, and which was meant."""
-    near = _nearest(name, fields)
+    near = nearest(name, fields)
     return f"unknown field; did you mean {near}?" if near else f"unknown field; there are {', '.join(fields)}"
 
 
-def _nearest(word: str, known: Sequence[str]) -> str | None:
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """Return the name that was probably meant; None if no name is near."""
     return next(iter(difflib.get_close_matches(word, known, n=1)), None)
 
 
@@ -155,5 +156,5 @@ def _size_words(kind: str, given: Any, limits: Mapping[str, Any]) -> str:
 
 def _no_choice(given: Any, expected: str) -> str:
     choices = re.findall(r"'([^']*)'", expected)
-    near = _nearest(given, choices) if isinstance(given, str) else None
+    near = nearest(given, choices) if isinstance(given, str) else None
     return f"must be one of {', '.join(choices)}" + (f"; did you mean {near}?" if near else "")

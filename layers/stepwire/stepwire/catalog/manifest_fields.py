@@ -4,15 +4,15 @@ docs/manifest.md and docs/manifest.schema.json are made of these models and thei
 tests.docs.manifest_pages`.
 """
 
-import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from stepwire.catalog import tools
-from stepwire.catalog.manifest_faults import invisible_faults
+from stepwire.catalog.manifest_faults import invisible_faults, nearest
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
@@ -40,24 +40,17 @@ SHAPES_WITHIN: Final = {
 """What a text must be, by its pattern."""
 
 
-def visible_title(text: str) -> str:
-    """Refuse a line with a character that nobody sees."""
-    for fault in invisible_faults(text):
-        raise ValueError(fault)
-    return text
-
-
-def visible_text(text: str) -> str:
-    """Refuse a text with a character that nobody sees."""
-    for fault in invisible_faults(text, keep="\n\r\t"):
+def visible(text: str, *, keep: str = "") -> str:
+    """Refuse a text with a character that nobody sees, but for those to keep."""
+    for fault in invisible_faults(text, keep):
         raise ValueError(fault)
     return text
 
 
 MemberName = Annotated[str, Field(min_length=1, max_length=64)]
 Role = Annotated[str, Field(pattern=ROLE_PATTERN, max_length=2048)]
-Title = Annotated[str, AfterValidator(visible_title)]
-Text = Annotated[str, AfterValidator(visible_text)]
+Title = Annotated[str, AfterValidator(visible)]
+Text = Annotated[str, AfterValidator(partial(visible, keep="\n\r\t"))]
 
 
 class Fields(BaseModel):
@@ -206,9 +199,9 @@ class OutputFields(Fields):
 
     def _structured_faults(self) -> Iterator[str]:
         if self.object is not None:
-            yield from _faults_of("object", lambda: expression_of(cast(str, self.object)))
+            yield from _faults_of("object", expression_of, self.object)
         if isinstance(self.structured, str):
-            yield from _faults_of("structured", lambda: expression_of(cast(str, self.structured)))
+            yield from _faults_of("structured", expression_of, self.structured)
         elif self.structured is False and self.text is None and not self.content:
             yield "at structured: without structured content there must be text or content"
 
@@ -342,18 +335,18 @@ def _block_faults(where: str, block: JsonObject) -> Iterator[str]:
     known, required = kinds[kind]
     for name in block:
         if name not in known and name != "each":
-            near = difflib.get_close_matches(name, known, n=1)
-            words = f"did you mean {near[0]}?" if near else f"a block of type {kind} has {', '.join((*known, 'each'))}"
+            near = nearest(name, tuple(known))
+            words = f"did you mean {near}?" if near else f"a block of type {kind} has {', '.join((*known, 'each'))}"
             yield f"at {where}.{name}: unknown field; {words}"
     yield from (f"at {where}.{name}: is missing" for name in required if name not in block)
     if "each" in block:
-        yield from _faults_of(f"{where}.each", lambda: expression_of(str(block["each"])))
+        yield from _faults_of(f"{where}.each", expression_of, str(block["each"]))
     yield from _template_faults(where, {name: part for name, part in block.items() if name != "each"})
 
 
 def _template_faults(where: str, template: Json) -> Iterator[str]:
     if isinstance(template, str):
-        yield from _faults_of(where, lambda: template_of(template))
+        yield from _faults_of(where, template_of, template)
     elif isinstance(template, list):
         for number, part in enumerate(cast(list[Json], template)):
             yield from _template_faults(f"{where}.{number}", part)
@@ -362,8 +355,8 @@ def _template_faults(where: str, template: Json) -> Iterator[str]:
             yield from _template_faults(f"{where}.{name}", part)
 
 
-def _faults_of(where: str, check: Any) -> Iterator[str]:
+def _faults_of(where: str, check: Callable[[str], object], text: str) -> Iterator[str]:
     try:
-        check()
+        check(text)
     except InvalidExpression as error:
         yield f"at {where}: {error}"

@@ -122,10 +122,6 @@ class _Outcome(Struct, frozen=True):
     """Whether it waits for the next run."""
 
 
-def _has_time() -> bool:
-    return True
-
-
 class Compiler(Struct, frozen=True):
     """Compiles registered tools."""
 
@@ -135,7 +131,7 @@ class Compiler(Struct, frozen=True):
     """Whether to look at the manifests and state machines of tools that have not changed."""
     release_tools: Mapping[str, str] = field(default_factory=dict[str, str])
     """The files of the manifests that are part of the endpoint's release, by the names of their tools."""
-    has_time: Callable[[], bool] = _has_time
+    has_time: Callable[[], bool] = lambda: True
     """Whether the run may begin another manifest."""
     owners: Callable[[], Mapping[str, str]] = dict[str, str]
     """Returns who registered the tools, by the names of their parameters."""
@@ -222,7 +218,7 @@ class Compiler(Struct, frozen=True):
             return None
         digest = _digest(one.text)
         if before is not None and before.digest == digest:
-            self._check_consents(before)
+            self._check_consents(before.tool, serves=True)
             return before
         if fault is not None and fault.digest == digest:
             raise _Refused(fault.reason, digest)
@@ -246,20 +242,14 @@ class Compiler(Struct, frozen=True):
             raise _Refused(words, digest)
         if manifest.scopes and not self.endpoint.checks_scopes:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
-        tool = manifest.tool()
-        arns = {machine.name: self._arn(machine) for machine in tool.machines}
+        named = manifest.tool()
+        tool = named.with_machines({machine.name: self._arn(machine) for machine in named.machines}.__getitem__)
+        self._check_consents(tool, serves=before is not None)
         for machine in tool.machines:
-            self._check_consent(arns[machine.name], machine.role, one.tool, serves=before is not None)
-        for machine in tool.machines:
-            tool = self._examined(tool, manifest, Machine(arns[machine.name], machine.role))
-        entry = CompiledTool(tool.with_machines(arns.__getitem__), one.source, digest)
+            tool = self._examined(tool, manifest, machine)
+        entry = CompiledTool(tool, one.source, digest)
         read_catalog(catalog_text([entry]), {})  # function mcp reads many at once, so it must be able to read each
         return entry
-
-    def _check_consents(self, entry: CompiledTool) -> None:
-        """Check the consent of every state machine of a compiled tool."""
-        for machine in entry.tool.machines:
-            self._check_consent(machine.name, machine.role, entry.tool.name, serves=True)
 
     def _arn(self, machine: Machine) -> str:
         name = machine.name
@@ -277,29 +267,33 @@ class Compiler(Struct, frozen=True):
             )
         return arn
 
-    def _check_consent(self, arn: str, role: str, tool: str, *, serves: bool) -> None:
-        try:
-            tags = self.machines.tags_of(unqualified(arn)[0], role, serves=serves)
-        except CatalogError as fault:
-            raise _Refused(str(fault)) from None
-        except WorkflowsUnavailable:
-            raise _Refused(f"state_machine: the tags of {arn} cannot be read now; tried again later") from None
-        if tags.get(CONSENT) != self.endpoint.name:
-            raise _NotServed(
-                f"state_machine: there is no {arn} with the tag {CONSENT}={self.endpoint.name}: its owner adds the tag"
-            )
-        if tool not in tags.get(CONSENT_TOOLS, tool).split():
-            raise _NotServed(
-                f"state_machine: the tag {CONSENT_TOOLS} of {arn} does not name {tool}: its owner adds the name, with "
-                "a space before it"
-            )
+    def _check_consents(self, tool: Tool, *, serves: bool) -> None:
+        """Check that the owner of every state machine of a tool consents."""
+        for machine in tool.machines:
+            arn = machine.name
+            try:
+                tags = self.machines.tags_of(unqualified(arn)[0], machine.role, serves=serves)
+            except CatalogError as fault:
+                raise _Refused(str(fault)) from None
+            except WorkflowsUnavailable:
+                raise _Refused(f"state_machine: the tags of {arn} cannot be read now; tried again later") from None
+            if tags.get(CONSENT) != self.endpoint.name:
+                raise _NotServed(
+                    f"state_machine: there is no {arn} with the tag {CONSENT}={self.endpoint.name}: its owner adds "
+                    "the tag"
+                )
+            if tool.name not in tags.get(CONSENT_TOOLS, tool.name).split():
+                raise _NotServed(
+                    f"state_machine: the tag {CONSENT_TOOLS} of {arn} does not name {tool.name}: its owner adds the "
+                    "name, with a space before it"
+                )
 
     def _kept(self, one: Registered, before: CompiledTool | None) -> CompiledTool | None:
         """Return the predecessor of a tool, unless a consent is withdrawn or nothing of that name was served."""
         if before is None or one.tool in self.release_tools:
             return None
         try:
-            self._check_consents(before)
+            self._check_consents(before.tool, serves=True)
         except _NotServed:
             return None
         except (KeyboardInterrupt, SystemExit):
@@ -390,14 +384,8 @@ def _check_express(manifest: Manifest) -> None:
         )
     if manifest.role is not None:
         raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
-    needing = (
-        ("confirm", manifest.confirm),
-        ("idempotency", manifest.idempotency),
-        ("retry", manifest.retry),
-        ("race", manifest.race),
-    )
-    for name, value in needing:
-        if value is not None:
+    for name in ("confirm", "idempotency", "retry", "race"):
+        if getattr(manifest, name) is not None:
             raise CatalogError(
                 f"{name}: needs a task, and a state machine of type EXPRESS has none: leave the field out, "
                 "or make the state machine STANDARD"
