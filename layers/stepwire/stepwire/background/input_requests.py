@@ -7,6 +7,7 @@ Recording is idempotent per task token.
 
 import hashlib
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -43,6 +44,10 @@ MOST_GENERATIONS: Final = 4
 _HISTORY_PAUSES: Final = (0.5, 1.0)  # seconds, in which a history comes to have a start
 LONGEST_TIMEOUT: Final = 31_622_400  # seconds; the longest that an execution may run
 _NUMBER_AND_TIME: Final = 40  # bytes
+_NO_TASK: Final = (
+    "The execution does not belong to a task, so the question cannot be shown to a client. A nested execution "
+    "needs AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID in its input."
+)
 
 
 class Question(Struct, frozen=True):
@@ -79,33 +84,27 @@ class InputRequests(Struct, frozen=True):
             ForeignQuestion: the task's state machine is of another account or Region, whose questions are not served.
             WorkflowsUnavailable: the state could not be failed; the request must be delivered again.
         """
+        fail = partial(self.engine.ports.workflows.fail_callback, question.token)
         try:
             asked, timeout = _checked(question), _timeout(question)
         except InvalidQuestion as error:
-            self.engine.ports.workflows.fail_callback(
-                question.token, INVALID, f"The input request cannot be asked: {error}."
-            )
-            return
+            return fail(INVALID, f"The input request cannot be asked: {error}.")
         asking = self._asking(question.execution)
-        task = None if asking is None else asking.task
-        if asking is not None and asking.task.execution_of(asking.run).role:
+        if asking is None:
+            return fail(NOT_SUPPORTED, _NO_TASK)
+        task, is_recorded = asking.task, _is_recorded(asking.task, question.token)
+        if task.execution_of(asking.run).role:
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
-        refusal = _refusal(task, asked)
-        if asking is None or task is None or refusal is not None:
-            self.engine.ports.workflows.fail_callback(question.token, NOT_SUPPORTED, refusal or "")
-            return
-        if _is_recorded(task, question.token):
-            return
-        exceeded = _limit_reached(task, question, asked)
-        if exceeded is not None:
-            self.engine.ports.workflows.fail_callback(question.token, INVALID, exceeded)
-            return
+        fault = _fault(task, question, asked, is_recorded=is_recorded)
+        if fault is not None or is_recorded:
+            return fail(*fault) if fault else None
         expires_at = None if timeout is None else self.engine.recorder.clock.now() + timeout
         destination = Callback(question.token, asking.run, _asking_of(question, self.engine.recorder.clock.now()))
         requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
         after = self.engine.recorder.record(task, requested)
         if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
             self._deliver(after)
+        return None
 
     def _deliver(self, task: Task) -> None:
         """Deliver the answer to an earlier try of the state; a fault is reported, because a reader delivers it again.
@@ -172,35 +171,28 @@ def _timeout(question: Question) -> timedelta | None:
     return timedelta(seconds=seconds)
 
 
-def _refusal(task: Task | None, asked: Asked) -> str | None:
-    """Return why the question cannot be answered; None if it can."""
-    if task is None:
-        return (
-            "The execution does not belong to a task, so the question cannot be shown to a client. A nested execution "
-            "needs AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID in its input."
-        )
+def _fault(task: Task, question: Question, asked: Asked, *, is_recorded: bool) -> tuple[str, str] | None:
+    """Return the error name and the cause with which the state fails; None if the task takes the question."""
     if task.has_ended:
-        return "The task has ended, so the question cannot be answered."
+        return NOT_SUPPORTED, "The task has ended, so the question cannot be answered."
     mode = mode_of(asked)
-    if mode in task.origin.modes:
+    if mode not in task.origin.modes:
+        kind = f"elicitation in mode {mode.value!r}" if mode in ELICITATION_MODES else mode.value
+        return NOT_SUPPORTED, f"The client that called the tool does not support {kind}."
+    if is_recorded:
         return None
-    kind = f"elicitation in mode {mode.value!r}" if mode in ELICITATION_MODES else mode.value
-    return f"The client that called the tool does not support {kind}."
+    if len(task.inputs.used_keys) >= MOST_QUESTIONS:
+        return INVALID, f"The task has asked {MOST_QUESTIONS} questions, the most that a task may ask."
+    request = InputRequest(question.key, MOST_QUESTIONS, asked, Callback(question.token))
+    if sum(map(_size, (*task.input_requests, request))) > LARGEST_OPEN:
+        return INVALID, f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
+    return None
 
 
 def _is_recorded(task: Task, token: str) -> bool:
     """Tell whether the question is recorded already, and open or answered."""
     waiting = any(one.destination == Callback(token) for one in task.input_requests)
     return waiting or any(one.token == token for one in task.inputs.undelivered)
-
-
-def _limit_reached(task: Task, question: Question, asked: Asked) -> str | None:
-    if len(task.inputs.used_keys) >= MOST_QUESTIONS:
-        return f"The task has asked {MOST_QUESTIONS} questions, the most that a task may ask."
-    request = InputRequest(question.key, MOST_QUESTIONS, asked, Callback(question.token))
-    if sum(map(_size, (*task.input_requests, request))) > LARGEST_OPEN:
-        return f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
-    return None
 
 
 def _size(request: InputRequest) -> int:

@@ -89,19 +89,16 @@ class _Run(Struct, dict=True):
         while True:
             page = store.unchecked_since(self.since, after)
             loaded = self._load_safely(page.keys)
-            is_whole = all(self._has_time() and self._check_safely(key, loaded.get(key)) for key in page.keys)
-            if not is_whole:
-                store.save_bookmark(after)
-                break
+            for key in page.keys:
+                if self.engine.recorder.clock.now() >= self.deadline:
+                    store.save_bookmark(after)
+                    return Swept(self.checked, self.skipped, is_done=False)
+                self._check_safely(key, loaded.get(key))
             after = page.next_after
             if after is None:
                 if bookmark is not None:
                     store.save_bookmark(None)
-                break
-        return Swept(self.checked, self.skipped, is_whole)
-
-    def _has_time(self) -> bool:
-        return self.engine.recorder.clock.now() < self.deadline
+                return Swept(self.checked, self.skipped, is_done=True)
 
     def _load_safely(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
         """Return the tasks of a page; if they cannot be read together, none, so that each is read by itself."""
@@ -113,14 +110,13 @@ class _Run(Struct, dict=True):
             self.engine.ports.report(fault)
             return {}
 
-    def _check_safely(self, key: TaskKey, loaded: Task | None) -> bool:
-        """Check a task, report its fault if there is one, and return True: the run continues in either case."""
+    def _check_safely(self, key: TaskKey, loaded: Task | None) -> None:
+        """Check a task, and report its fault if there is one: the run continues in either case."""
         try:
             if loaded is None or not self._is_passed(loaded):
                 self._check(key)
         except Exception as fault:  # noqa: BLE001 - the fault of one task must not stop the others
             self.engine.ports.report(fault)
-        return True
 
     def _is_passed(self, task: Task) -> bool:
         """Pass over a task that merely runs or was checked lately; False if it must be checked by itself."""
@@ -131,7 +127,8 @@ class _Run(Struct, dict=True):
             return True  # the index knows the time of the last check in steps
         if not all(map(self._running.contains, map(task.execution_of, task.due_runs(now)))):
             return False
-        self._deliver(task)
+        self.skipped += 1
+        self.engine.upkeep.after_delivery(task)  # it runs, and may have answers that were not delivered
         return True
 
     def _check(self, key: TaskKey) -> None:
@@ -152,11 +149,6 @@ class _Run(Struct, dict=True):
         else:
             self._await_check()
             self.engine.upkeep.after_upkeep(as_of(task, now))
-
-    def _deliver(self, task: Task) -> None:
-        """Skip a running task, except for delivering its pending answers."""
-        self.skipped += 1
-        self.engine.upkeep.after_delivery(task)
 
     def _await_check(self) -> None:
         self.checked += 1

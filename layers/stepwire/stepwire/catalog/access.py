@@ -28,27 +28,20 @@ class Access(Struct, frozen=True):
     knows_callers: bool = True
     """False where nobody signs in: all callers are one, and must not be shown each other's tasks (T21)."""
 
-    def check(self, held: Scopes) -> None:
-        """Raise InsufficientScope where a caller may not call at all."""
-        self._check(held, ())
-
-    def check_tool(self, tool: Tool, held: Scopes, catalog: Catalog) -> None:
-        """Raise InsufficientScope where a caller may not call a tool."""
-        self._check(held, tool.scopes, catalog)
+    def check(self, held: Scopes, tool: Tool | None = None, catalog: Catalog | None = None) -> None:
+        """Raise InsufficientScope where a caller may not call a tool, or, without one, may not call at all."""
+        needed = self._needed(tool.scopes if tool else ())
+        if not needed or (held is not None and held.issuperset(needed)):
+            return
+        # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
+        elsewhere = self._needed(scope for other in (catalog.in_order if catalog else ()) for scope in other.scopes)
+        kept = (scope for scope in elsewhere if scope in (held or ()))
+        raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)
 
     def allows(self, tool: Tool, held: Scopes) -> bool:
         """Tell whether a caller may call a tool."""
         needed = self._needed(tool.scopes)
-        return not needed if held is None else held.issuperset(needed)
-
-    def _check(self, held: Scopes, scopes: tuple[str, ...], catalog: Catalog | None = None) -> None:
-        needed = self._needed(scopes)
-        if not needed or (held is not None and held.issuperset(needed)):
-            return
-        # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
-        elsewhere = self._needed(scope for tool in (catalog.in_order if catalog else ()) for scope in tool.scopes)
-        kept = (scope for scope in elsewhere if scope in (held or ()))
-        raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)
+        return not needed or (held is not None and held.issuperset(needed))
 
     def _needed(self, scopes: Iterable[str]) -> list[str]:
         return [self.prefix + scope for scope in (*self.required, *scopes)]

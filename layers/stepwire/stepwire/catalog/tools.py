@@ -189,7 +189,7 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
 
-    @property
+    @cached_property
     def has_card(self) -> bool:
         """Tell whether a host may show a card of its tasks.
 

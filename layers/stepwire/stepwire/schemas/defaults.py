@@ -113,8 +113,9 @@ class _Filling(Struct):
     def _object(self, value: JsonObject, place: _Place) -> JsonObject:
         members = dict(value)
         known = place.members if len(place.members) < len(value) else value
-        for name in [name for name in known if name in value and name in place.members]:
-            members[name] = self.filled(value[name], place.members[name])
+        for name in known:
+            if name in place.members and isinstance(value.get(name), dict | list):
+                members[name] = self.filled(value[name], place.members[name])
         for name, default in place.defaults.items():
             if name not in members:
                 self.room -= default.size

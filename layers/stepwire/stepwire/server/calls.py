@@ -69,7 +69,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
         era.check_own(call, own.name)
         return _run_own(services, call, own, era)
     tool = services.catalog.find(text_in(call.params, "name"))
-    services.access.check_tool(tool, call.caller.scopes, services.catalog)
+    services.access.check(call.caller.scopes, tool, services.catalog)
     era.check(call, tool)
     way = way_of(services, call, tool, era.plain(services, call, tool.name))
     checked = checked_arguments(tool, call.arguments, services.calls.admission.limits.argument_bytes, call.caller)

@@ -98,7 +98,7 @@ class Services(Struct, frozen=True, dict=True):
         def check(task: Task) -> None:
             tool = self.catalog.tools.get(task.work.tool)
             if tool is not None:  # a tool that is no longer served needs no scopes
-                self.access.check_tool(tool, scopes, self.catalog)
+                self.access.check(scopes, tool, self.catalog)
 
         return check
 

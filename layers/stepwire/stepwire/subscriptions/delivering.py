@@ -107,8 +107,7 @@ class Delivering(Struct, frozen=True):
         until = at + CLAIM
         found = self.store.claim(owner, subscription_id, carrier, at, until)
         if not isinstance(found, Subscription):
-            # Whoever delivers to it looks for news before it ends.
-            return Done(Outcome.NOTHING)
+            return Done(Outcome.NOTHING)  # whoever delivers to it looks for news before it ends
         return self._not_yet(found, carrier, until, at) or self._deliver(found, carrier, until, at + BUDGET)
 
     def _not_yet(self, subscription: Subscription, carrier: str, until: datetime, at: datetime) -> Done | None:
@@ -217,40 +216,6 @@ class Crew(Protocol):
         ...
 
 
-class Turns:
-    """The messages that an invocation has taken, by their callers. Safe between threads."""
-
-    def __init__(self) -> None:
-        """Nobody has taken one."""
-        self._lock = Lock()
-        self._at_work = Counter[Principal]()
-        self._waiting = dict[Principal, deque[Job]]()
-
-    def may_begin(self, job: Job) -> bool:
-        """Tell whether a job may begin now; if its caller has its share, it waits."""
-        with self._lock:
-            if self._at_work[job.owner] >= SHARE:
-                self._waiting.setdefault(job.owner, deque()).append(job)
-                return False
-            self._at_work[job.owner] += 1
-            return True
-
-    def after(self, job: Job) -> Job | None:
-        """Return the job of the same caller that begins when one has ended."""
-        with self._lock:
-            if self._waiting.get(job.owner):
-                return self._waiting[job.owner].popleft()
-            self._at_work[job.owner] -= 1
-            return None
-
-    def left(self) -> list[Job]:
-        """Return what has not begun, and never will."""
-        with self._lock:
-            found = [job for jobs in self._waiting.values() for job in jobs]
-            self._waiting.clear()
-            return found
-
-
 class Taking:
     """One invocation, which takes messages of the queue and begins their deliveries in the order in which they came.
 
@@ -266,7 +231,10 @@ class Taking:
             crew: who delivers.
             receive: returns up to so many further messages; None after a fault.
         """
-        self._crew, self._receive, self._turns = crew, receive, Turns()
+        self._crew, self._receive = crew, receive
+        self._lock = Lock()  # the crew's threads end and begin jobs at the same time
+        self._at_work = Counter[Principal]()
+        self._waiting = dict[Principal, deque[Job]]()
 
     def run(self, batch: Sequence[Job], spread: float, is_slow_after: float = IS_SLOW_AFTER) -> None:
         """Do the jobs of a batch, and of what is received meanwhile.
@@ -281,7 +249,10 @@ class Taking:
         at_work = self._crew.wait(is_slow_after, until_all=True)
         while at_work and (left := until - self._crew.now()) > 0:
             at_work = self._crew.wait(self._take_more(MOST_AT_ONCE - at_work, left))
-        for job in self._turns.left():
+        with self._lock:
+            unbegun = [job for jobs in self._waiting.values() for job in jobs]
+            self._waiting.clear()
+        for job in unbegun:
             self._crew.begin(job.put_back)
         self._crew.wait(float("inf"), until_all=True)
 
@@ -296,12 +267,24 @@ class Taking:
         return 0
 
     def _begin(self, jobs: Sequence[Job]) -> None:
+        """Begin jobs; those of a caller that has its share wait."""
         for job in jobs:
-            if self._turns.may_begin(job):
+            with self._lock:
+                has_share = self._at_work[job.owner] >= SHARE
+                if has_share:
+                    self._waiting.setdefault(job.owner, deque()).append(job)
+                else:
+                    self._at_work[job.owner] += 1
+            if not has_share:
                 self._crew.begin(lambda job=job: self._work(job))
 
     def _work(self, job: Job) -> None:
+        """Do a job, and then those of the same caller that wait."""
         following: Job | None = job
         while following is not None:
             following.deliver()
-            following = self._turns.after(following)
+            with self._lock:
+                waiting = self._waiting.get(job.owner)
+                following = waiting.popleft() if waiting else None
+                if following is None:
+                    self._at_work[job.owner] -= 1

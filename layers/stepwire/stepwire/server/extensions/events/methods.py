@@ -88,7 +88,7 @@ def _wanted(call: Call) -> Filter:
 def _check_known(services: Services, call: Call, wanted: Filter) -> None:
     """Refuse a filter that cannot match; another caller's task is as unknown as one that never was."""
     if wanted.tool is not None:
-        services.access.check_tool(services.catalog.find(wanted.tool), call.caller.scopes, services.catalog)
+        services.access.check(call.caller.scopes, services.catalog.find(wanted.tool), services.catalog)
     if wanted.task_id is not None:
         services.operations.recorder.require(call.caller.principal, wanted.task_id)
 
