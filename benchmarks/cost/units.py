@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.storage.parts import LargeResults
+from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.table import Item, Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.tasks.events import ProgressReported, RunEnded, StateEntered, WorkChecked, WorkCompleted

@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from stepwire.aws.catalog_function import KnownTags, TaggedStateMachines
 from stepwire.aws.clients import step_functions_client, step_functions_client_elsewhere, sts_client
 from stepwire.aws.elsewhere import ClientsElsewhere, assumed
-from stepwire.aws.registry import KnownTags, TaggedStateMachines
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.registration import CONSENT
 from stepwire.errors import RoleDenied, StartRefused, StopRefused

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.events import DynamoDbEventStore
 from stepwire.aws.storage.table import Table
 from stepwire.subscriptions.events import SLACK, Change
 from stepwire.subscriptions.ports import EventStore

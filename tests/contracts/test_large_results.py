@@ -7,8 +7,8 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from msgspec.structs import replace
 
 from stepwire.aws.clients import s3_client
+from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.items import LARGEST_PART
-from stepwire.aws.storage.parts import LargeResults
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.errors import LargeResultsDenied, NeedsOperator, ObjectsUnavailable, PartMissing, SaveConflict

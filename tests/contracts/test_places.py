@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.cost.calls import WAIT
 from stepwire.aws.storage.table import Table
-from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease, WaitSlots
 from stepwire.engine.waiting import WaitLimiter, WaitLimits
 from stepwire_local.account.isolation import REGION

@@ -11,9 +11,8 @@ import pytest
 from msgspec.structs import replace
 from mypy_boto3_stepfunctions import SFNClient
 
-from stepwire.aws.clients import step_functions_client
+from stepwire.aws.clients import THROTTLED, step_functions_client
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.aws.throttling import THROTTLED
 from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.errors import (
     KeyDenied,

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.events import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.status_changes_function import StatusChangesHandler
-from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import item_of
-from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.aws.webhook_function import WebhooksHandler
 from stepwire.engine.waiting import PROOFS, WaitLimits

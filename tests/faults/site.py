@@ -19,18 +19,16 @@ from unittest.mock import patch
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from msgspec.structs import replace
 
+from stepwire.aws.clients import is_weather
 from stepwire.aws.queues import SqsWakeUps, run_to_wake, task_to_wake
-from stepwire.aws.s3 import Objects
+from stepwire.aws.s3 import LargeResults, Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.aws.storage.items import item_key, task_of
-from stepwire.aws.storage.parts import LargeResults
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.usage import USAGE, usage_of
-from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
-from stepwire.aws.throttling import is_weather
+from stepwire.aws.storage.usage import USAGE, DynamoDbWaitSlots, usage_of
 from stepwire.aws.workflow_events import NestedExecutions
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations

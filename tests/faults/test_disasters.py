@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from stepwire.aws.throttling import is_weather
+from stepwire.aws.clients import is_weather
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import LargeResultsDenied
 from stepwire.tasks.outcomes import Succeeded

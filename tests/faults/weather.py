@@ -14,8 +14,8 @@ from random import Random
 from typing import Any, Final
 
 from stepwire.aws.background_functions import ExecutionEventsHandler, InputRequestsHandler
+from stepwire.aws.clients import is_weather
 from stepwire.aws.step_functions import execution_of
-from stepwire.aws.throttling import is_weather
 from stepwire.errors import StepwireError
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.task import Task

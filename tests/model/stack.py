@@ -9,13 +9,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from stepwire.aws.s3 import LargeResults
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
-from stepwire.aws.storage.parts import LargeResults
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.usage import usage_of
-from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.storage.usage import DynamoDbWaitSlots, usage_of
 from stepwire.aws.workflow_events import NestedExecutions
 from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations

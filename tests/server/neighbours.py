@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
 from stepwire.protocol.http import HttpRequest, HttpResponse

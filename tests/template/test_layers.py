@@ -38,7 +38,7 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 # Imported by function catalog only, which has its own layer for it.
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
-    "stepwire.aws.registry",
+    "stepwire.aws.catalog_function",
     "stepwire.catalog.manifest",
     "stepwire.catalog.manifest_fields",
     "stepwire.catalog.manifests",

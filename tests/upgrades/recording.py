@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Final, cast
 
 from msgspec.structs import replace
 
-from stepwire.aws.storage.parts import LargeResults, Parts
+from stepwire.aws.s3 import LargeResults
+from stepwire.aws.storage.items import Parts
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import CallerUsage

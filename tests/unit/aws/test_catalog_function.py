@@ -12,8 +12,7 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from benchmarks.cost.calls import COMPILE
-from stepwire.aws.catalog_function import CatalogHandler
-from stepwire.aws.registry import MOST_READS, KnownTags, Parameters, TaggedStateMachines
+from stepwire.aws.catalog_function import MOST_READS, CatalogHandler, KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import SettingsError, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table

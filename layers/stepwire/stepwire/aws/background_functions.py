@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import (
     dynamodb_client,
+    is_weather,
     patient_dynamodb_client,
     patient_step_functions_client,
     step_functions_client,
@@ -17,7 +18,6 @@ from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_
 from stepwire.aws.queues import run_to_wake, task_to_wake
 from stepwire.aws.settings import read_table_name, read_usage_limits
 from stepwire.aws.storage.items import expired_task_of
-from stepwire.aws.throttling import is_weather
 from stepwire.aws.workflow_events import (
     ForeignEvent,
     MalformedProgress,

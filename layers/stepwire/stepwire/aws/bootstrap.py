@@ -10,13 +10,12 @@ from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.clients import s3_client, sqs_client
 from stepwire.aws.invocations import SystemClock
 from stepwire.aws.queues import SqsWakeUps
-from stepwire.aws.s3 import Objects, PresignedUrls
+from stepwire.aws.s3 import LargeResults, Objects, PresignedUrls
 from stepwire.aws.settings import read_large_results_bucket
 from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.aws.storage.parts import LargeResults
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.assembly import Ports
 from stepwire.engine.ports import WakeUps
 from stepwire.engine.runs import NoWakeUps

@@ -1,19 +1,25 @@
-"""What function catalog is made of. Apart from `bootstrap`: it needs YAML and pydantic, which no other function loads.
+"""Function catalog: what owners have registered in parameters, what is known of their state machines, and the handler.
+
+Apart from `bootstrap`: it needs YAML and pydantic, which no other function loads.
 
 Its events: "Parameter Store Change", "Tag Change on Resource", and the schedule of the sweep, with which it looks at
 every state machine anew.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
+from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.aws.clients import (
+    THROTTLED,
+    code_of,
     patient_dynamodb_client,
     patient_step_functions_client,
     ssm_client,
@@ -21,20 +27,234 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.elsewhere import client_elsewhere
 from stepwire.aws.invocations import builds_once
-from stepwire.aws.registry import KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import CatalogSettings, read_catalog_settings
+from stepwire.aws.step_functions import nowhere, region_of
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.published import Compiled, Registered
-from stepwire.catalog.registration import Compiler
+from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget
 from stepwire.catalog.tools import CompiledTool
-from stepwire.errors import SaveConflict, StoreBusy
+from stepwire.errors import CatalogError, SaveConflict, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.tasks.task import unqualified
+
+if TYPE_CHECKING:
+    from mypy_boto3_stepfunctions import SFNClient
 
 _SCHEDULED: Final = "Scheduled Event"
 _TAGS_CHANGED: Final = "Tag Change on Resource"
 _PARAMETER_CHANGED: Final = "Parameter Store Change"
 _MOST_TRIES: Final = 5
 _TO_PUBLISH: Final = 30_000  # milliseconds at the end of a run: one manifest, and the writes of all parts
+_NOT_THERE: Final = frozenset({"StateMachineDoesNotExist", "ResourceNotFound", "InvalidArn", "ValidationException"})
+_DENIED: Final = "AccessDeniedException"
+_ROLE_DENIAL: Final = "AccessDenied"  # STS's
+_ROLE_DENIED: Final = frozenset({_DENIED, _ROLE_DENIAL})
+_FAULTS: Final = {
+    _DENIED: (
+        "may not be described by the endpoint: check the policies (of the organization too) that deny it "
+        "states:DescribeStateMachine and states:DescribeStateMachineAlias"
+    ),
+    _ROLE_DENIAL: (
+        "must allow the endpoint to assume it: its trust policy names the endpoint's account and its external id (the "
+        "stack's output ExternalId)"
+    ),
+    "KmsAccessDeniedException": (
+        "is encrypted with a key that the endpoint may not use: its operator adds the key to StateMachineKeyArns, "
+        "and the key's policy must allow it"
+    ),
+    "KmsInvalidStateException": "is encrypted with a key that is disabled, or waits for its deletion",
+}
+MOST_READS: Final = 50
+"""State machines whose tags one run reads one by one: Step Functions answers some at once, then one a second."""
+READ_AGAIN_AFTER: Final = timedelta(hours=1)
+READ_AGAIN_ELSEWHERE_AFTER: Final = timedelta(minutes=10)
+"""Shorter, because neither a list nor an event tells of tags there."""
+_ENCRYPTED: Final = "# a SecureString is not read: use the type String"
+
+
+class Parameters(Struct, frozen=True):
+    """The parameters below a path, each with the manifest of a tool."""
+
+    path: str
+    """With a slash at its end."""
+    build_client: Callable[[], Any]
+
+    def registered(self) -> list[Registered]:
+        """Return all that is registered, ten parameters a call."""
+        pages = self.build_client().get_paginator("get_parameters_by_path").paginate(Path=self.path)
+        return [
+            Registered(
+                one["Name"].removeprefix(self.path),
+                one["Name"],
+                _ENCRYPTED if one["Type"] == "SecureString" else one["Value"],
+            )
+            for page in pages
+            for one in page["Parameters"]
+        ]
+
+    def owners(self) -> dict[str, str]:
+        """Return who last wrote the parameters, by their names: users, or roles without the name of a session.
+
+        Empty where that cannot be read: then all of them are one owner's.
+        """
+        filters = [{"Key": "Path", "Option": "OneLevel", "Values": [self.path.rstrip("/")]}]
+        try:
+            pages = self.build_client().get_paginator("describe_parameters").paginate(ParameterFilters=filters)
+            return {one["Name"]: _identity(one) for page in pages for one in page["Parameters"]}
+        except (BotoCoreError, ClientError):
+            return {}
+
+
+def _identity(parameter: Any) -> str:
+    who: str = parameter.get("LastModifiedUser", "")
+    return who.rpartition("/")[0] if ":assumed-role/" in who else who
+
+
+class KnownTags(Struct):
+    """The tags that an instance has read of single state machines, so that it seldom reads them again."""
+
+    now: Callable[[], datetime]
+    _read: dict[str, tuple[datetime, Mapping[str, str]]] = field(
+        default_factory=dict[str, tuple[datetime, Mapping[str, str]]]
+    )
+
+    def of(self, arn: str, keep_for: timedelta) -> Mapping[str, str] | None:
+        """Return the tags of a state machine; None if they were not read in that time."""
+        known = self._read.get(arn)
+        return known[1] if known is not None and self.now() - known[0] < keep_for else None
+
+    def keep(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Remember the tags of a state machine."""
+        self._read[arn] = (self.now(), tags)
+
+
+class TaggedStateMachines(Struct, dict=True):
+    """State machines, and the tags with which their owners let an endpoint start them."""
+
+    endpoint: str
+    """Name of its stack."""
+    allowed: tuple[str, ...]
+    """ARNs that need no tag; a name may end in *."""
+    build_tagging: Callable[[], Any]
+    build_client: "Callable[[], SFNClient]"
+    known: KnownTags
+    changed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """Tags by ARN that an event has just brought: the list of tags lags behind it."""
+    elsewhere: Callable[[str, str], Any] = nowhere
+    """Returns the client of a Region under a role."""
+    reads_left: int = MOST_READS
+    trusts_events: bool = True
+    """Whether a consent counts that was read or came by an event lately: an event that withdraws it may be lost."""
+
+    @cached_property
+    def _client(self) -> "SFNClient":
+        return self.build_client()
+
+    @cached_property
+    def listed(self) -> Mapping[str, Mapping[str, str]]:
+        """The tags of all state machines with the tag of this endpoint, by ARN. What all tools share is read once."""
+        pages = (
+            self.build_tagging()
+            .get_paginator("get_resources")
+            .paginate(
+                TagFilters=[{"Key": CONSENT, "Values": [self.endpoint]}], ResourceTypeFilters=["states:stateMachine"]
+            )
+        )
+        found = (one for page in pages for one in page["ResourceTagMappingList"])
+        return {one.get("ResourceARN", ""): _tags(one.get("Tags", ()), "Key", "Value") for one in found}
+
+    def tags_of(self, arn: str, role: str = "", *, serves: bool = False) -> Mapping[str, str]:
+        """Return the tags of a state machine, from where they are known."""
+        if role:  # of another account or Region, whose tags are not listed here
+            return self._read_or_known(arn, role, READ_AGAIN_ELSEWHERE_AFTER, serves=serves)
+        if any(_matches(pattern, arn) for pattern in self.allowed):
+            return {CONSENT: self.endpoint}
+        if arn in self.changed:
+            self.known.keep(arn, self.changed[arn])
+            return self.changed[arn]
+        if arn in self.listed:
+            return self.listed[arn]
+        # The list lags behind; the tags themselves do not, but Step Functions tells them at one a second.
+        return self._read_or_known(arn, role, READ_AGAIN_AFTER, serves=serves)
+
+    def examine(self, arn: str, role: str = "") -> Examined:
+        """Return what a state machine is, by its own ARN, a version's or an alias's."""
+        machine, qualifier = unqualified(arn)
+        try:
+            client = self._client_for(arn, role)
+            version = _version_of(client, arn) if qualifier else machine
+            found = client.describe_state_machine(stateMachineArn=version)
+        except ClientError as error:
+            # AWS does not say whether the tag of a state machine lets in who describes its versions and aliases.
+            if not qualifier or code_of(error) != _DENIED:
+                raise _fault(error, arn) from error
+            return self.examine(machine, role)
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        if found.get("status") == "DELETING":
+            raise CatalogError(f"state_machine: {arn} is being deleted")
+        return Examined(Kind(found["type"]), found.get("definition", ""))
+
+    def _client_for(self, arn: str, role: str) -> Any:
+        return self.elsewhere(region_of(arn), role) if role else self._client
+
+    def _read_or_known(self, arn: str, role: str, keep_for: timedelta, *, serves: bool) -> Mapping[str, str]:
+        known = self.known.of(arn, keep_for)
+        if known is None:
+            return self._read(arn, role)
+        # A tool that serves is taken away by the tags as they are now.
+        is_enough = self.trusts_events or role if known.get(CONSENT) == self.endpoint else not serves
+        return known if is_enough else self._read(arn, role)
+
+    def _read(self, arn: str, role: str) -> Mapping[str, str]:
+        if not self.reads_left:
+            raise OutOfBudget
+        self.reads_left -= 1
+        try:
+            found: Any = self._client_for(arn, role).list_tags_for_resource(resourceArn=arn)["tags"]
+        except ClientError as error:
+            if role and code_of(error) in _ROLE_DENIED:
+                reason = f"role: {role} {_FAULTS[_ROLE_DENIAL]}, and to read the tags of {arn}"
+                raise CatalogError(reason) from error
+            if code_of(error) not in _NOT_THERE:
+                raise WorkflowsUnavailable from error
+            found = list[Any]()
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        tags = _tags(found, "key", "value")
+        self.known.keep(arn, tags)
+        return tags
+
+
+def _tags(found: Iterable[Mapping[str, str]], key: str, value: str) -> Mapping[str, str]:
+    """Return tags by their keys; two services write them in two ways."""
+    return {one[key]: one[value] for one in found}
+
+
+def _version_of(client: Any, arn: str) -> str:
+    """Return a version; of an alias, which DescribeStateMachine does not know, its most used version."""
+    if arn.rpartition(":")[2].isdecimal():
+        return arn
+    routes = client.describe_state_machine_alias(stateMachineAliasArn=arn)["routingConfiguration"]
+    return max(routes, key=lambda one: one["weight"])["stateMachineVersionArn"]
+
+
+def _fault(error: ClientError, arn: str) -> CatalogError | WorkflowsUnavailable:
+    """Return why a state machine cannot be described: for good, or for now."""
+    code = code_of(error)
+    if code in THROTTLED:
+        return WorkflowsThrottled()
+    if code in _NOT_THERE:
+        machine, qualifier = unqualified(arn)
+        of = f" of {machine}" if qualifier else ""
+        return CatalogError(f"state_machine: there is no {qualifier or arn}{of}")
+    if code in _FAULTS:
+        return CatalogError(f"state_machine: {arn} {_FAULTS[code]}")
+    return WorkflowsUnavailable()
+
+
+def _matches(pattern: str, arn: str) -> bool:
+    return arn.startswith(pattern[:-1]) if pattern.endswith("*") else arn == pattern
 
 
 class CatalogHandler:

@@ -6,8 +6,7 @@ from stepwire.aws.clients import dynamodb_client, sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import read_allows_local, read_webhook_queue
-from stepwire.aws.storage.event_store import DynamoDbEventStore
-from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.admission import limit_reached

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from botocore.exceptions import ClientError
 
-from stepwire.aws.throttling import code_of, is_weather
+from stepwire.aws.clients import code_of, is_weather
 from stepwire.engine.ports import Clock
 from stepwire.errors import AtQuota, NeedsOperator
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from stepwire.aws.audit_log import SampledPolls
 from stepwire.aws.bootstrap import ports_of
-from stepwire.aws.clients import dynamodb_client, read_service_models, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import (
+    dynamodb_client,
+    is_weather,
+    read_service_models,
+    secrets_manager_client,
+    step_functions_client,
+)
 from stepwire.aws.gateway import request_of, response_of
 from stepwire.aws.invocations import builds_once, deadline_of, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
@@ -18,7 +24,6 @@ from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
-from stepwire.aws.throttling import is_weather
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.operations import PollLimit

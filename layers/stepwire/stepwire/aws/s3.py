@@ -1,8 +1,13 @@
-"""S3: presigned URLs, with which anybody can read an object for a short time, and objects that workflows left.
+"""S3: presigned URLs, with which anybody can read an object for a short time; objects that workflows left; results.
 
 Signing makes no AWS call. The rule: what S3 says of an object never leaves this server; bucket and key neither.
+
+A result that is too large for an item of the table is an object in the bucket of the stack, whose lifecycle removes it:
+
+    key of an object  a digest of the owner's principal + "/" + the task's id + "/" + a digest of the content
 """
 
+import hashlib
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property
@@ -11,14 +16,19 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.throttling import code_of
-from stepwire.errors import ObjectsUnavailable, ObjectUnreadable
+from stepwire.aws.clients import code_of
+from stepwire.errors import LargeResultsDenied, ObjectsUnavailable, ObjectUnreadable, PartMissing
+from stepwire.tasks.ids import TaskKey
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _MISSING: Final = frozenset({"NoSuchKey", "NoSuchBucket"})
 _DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "InvalidObjectState", "PermanentRedirect"})
+# To those who may not list a bucket, S3 says AccessDenied of a missing object too.
+_RESULT_MISSING: Final = _MISSING | {"AccessDenied"}
+_BUCKET_DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "NoSuchBucket"})
+_OF_THE_KEY: Final = "KMS."  # begins the codes of a KMS key that is disabled, deleted or not there
 
 
 class PresignedUrls(Struct, frozen=True, dict=True):
@@ -69,3 +79,47 @@ class Objects(Struct, frozen=True, dict=True):
             raise ObjectsUnavailable from error
         except BotoCoreError as error:
             raise ObjectsUnavailable from error
+
+
+class LargeResults(Struct, frozen=True):
+    """Writes and reads large results."""
+
+    bucket: str
+    client: "S3Client"
+
+    def write(self, key: TaskKey, digest: str, text: str) -> None:
+        """Write a result. Idempotent.
+
+        Raises:
+            LargeResultsDenied: this server may not write to the bucket, or use its key.
+            ObjectsUnavailable: S3 does not answer; it may or may not be written.
+        """
+        try:
+            self.client.put_object(Bucket=self.bucket, Key=_object_key(key, digest), Body=text.encode())
+        except (ClientError, BotoCoreError) as error:
+            raise _unavailable(error) from error
+
+    def read(self, key: TaskKey, digest: str) -> str:
+        """Return a result.
+
+        Raises:
+            PartMissing: somebody deleted it, or this server may not read it.
+            LargeResultsDenied: the bucket's key cannot be used.
+            ObjectsUnavailable: S3 does not answer.
+        """
+        try:
+            found = self.client.get_object(Bucket=self.bucket, Key=_object_key(key, digest))
+            return found["Body"].read().decode()
+        except (ClientError, BotoCoreError) as error:
+            is_missing = isinstance(error, ClientError) and code_of(error) in _RESULT_MISSING
+            raise (PartMissing() if is_missing else _unavailable(error)) from error
+
+
+def _object_key(key: TaskKey, digest: str) -> str:
+    owner = hashlib.blake2b(key.owner.encode(), digest_size=16).hexdigest()
+    return f"{owner}/{key.task_id}/{digest}"
+
+
+def _unavailable(error: ClientError | BotoCoreError) -> ObjectsUnavailable:
+    code = code_of(error) if isinstance(error, ClientError) else ""
+    return LargeResultsDenied() if code in _BUCKET_DENIED or code.startswith(_OF_THE_KEY) else ObjectsUnavailable()

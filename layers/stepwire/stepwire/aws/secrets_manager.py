@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.throttling import code_of
+from stepwire.aws.clients import code_of
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient

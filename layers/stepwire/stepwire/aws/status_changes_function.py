@@ -17,9 +17,8 @@ from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_cli
 from stepwire.aws.invocations import builds_once
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
-from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import is_expiry, task_of
-from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table, moment_of_seconds
 from stepwire.json_text import write
 from stepwire.subscriptions.events import OwnedChange, Removal, change_on_removal, change_on_save

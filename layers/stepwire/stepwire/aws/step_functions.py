@@ -19,7 +19,7 @@ from botocore.exceptions import (
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.aws.throttling import THROTTLED, code_of, is_weather
+from stepwire.aws.clients import THROTTLED, code_of, is_weather
 from stepwire.errors import (
     KeyDenied,
     NoEndInTime,

@@ -23,8 +23,7 @@ from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
 from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
-from stepwire.aws.storage.event_store import DynamoDbEventStore
-from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, Delivering, Done, Job, Outcome, Taking

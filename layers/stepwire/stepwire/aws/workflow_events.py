@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
+from stepwire.aws.clients import THROTTLED, code_of
 from stepwire.aws.step_functions import execution_arn_of, execution_of, state_of
-from stepwire.aws.throttling import THROTTLED, code_of
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.background.input_requests import Question
 from stepwire.errors import StarterUnproven, StepwireError, WorkflowsThrottled, WorkflowsUnavailable

@@ -10,7 +10,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
-from stepwire.aws.throttling import THROTTLED
+from stepwire.aws.clients import THROTTLED
 from stepwire_cli.account.errors import NotAllowed, TooBusy
 from stepwire_cli.account.faults import OF_AWS, code_of, told
 from stepwire_cli.account.pacing import Pacer

@@ -17,22 +17,26 @@ The rule: what a read needs is in one place, the document or a condition's attri
 written from the task and never read back. docs/upgrades.md has the rules for changing the form.
 
 A part is written before the head that names it, and an item of a place never changes its content. So writers that
-race, and a crash between any two writes, leave at worst a part that no head names, which expires like the others.
+race, and a crash between any two writes, leave at worst a part that no head names, which expires like the others. A
+result that is too large for an item is an object in the bucket of the stack (`stepwire.aws.s3`), under the same rule.
 """
 
 import hashlib
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from stepwire.aws.storage.table import MILLISECOND, Item, milliseconds_of, moment_of, seconds_of
+from stepwire.aws.s3 import LargeResults
+from stepwire.aws.storage.table import MILLISECOND, Item, Table, in_seconds, milliseconds_of, moment_of, seconds_of
 from stepwire.codec import decode, encode_without
+from stepwire.errors import PartMissing
 from stepwire.json_text import as_object
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.task import Completed, ResultElsewhere, Status, Task, Terms, TermsElsewhere, ToolResult
+from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
 
 FORMAT: Final = 1
 TASK_PREFIX: Final = "task#"
@@ -61,6 +65,8 @@ _BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 def item_of(task: Task) -> Item:
     """Return the head of a task."""
+    status = str(task.status.__struct_config__.tag)
+    is_error = isinstance(task.status, Completed) and task.status.result.is_error
     step = CHECKED_AT_STEP // MILLISECOND
     numbers = {
         "format": FORMAT,
@@ -73,7 +79,7 @@ def item_of(task: Task) -> Item:
     return {
         **item_key(task.key),
         "task": {"S": encode_without(_OUTSIDE, task)},
-        "status": {"S": _status_name(task.status)},
+        "status": {"S": f"{status}_with_error" if is_error else status},
         **({"open": {"S": SHARDS[ord(task.task_id[-1]) % len(SHARDS)]}} if task.needs_checks else {}),
         **({"has_progress": {"BOOL": True}} if task.progress else {}),
         **{name: {"N": str(value)} for name, value in numbers.items()},
@@ -98,19 +104,7 @@ def task_key_from_item(item: Item) -> TaskKey:
     return TaskKey(Principal(item["pk"]["S"]), TaskId(item["sk"]["S"].removeprefix(TASK_PREFIX)))
 
 
-def _status_name(status: Status) -> str:
-    name = str(status.__struct_config__.tag)
-    return f"{name}_with_error" if isinstance(status, Completed) and status.result.is_error else name
-
-
 # ---------------------------------------------------------------------------------------------------------------- parts
-
-
-class LargeResult(Struct, frozen=True):
-    """A result that is too large for an item."""
-
-    digest: str
-    text: str
 
 
 class Divided(Struct, frozen=True):
@@ -121,8 +115,8 @@ class Divided(Struct, frozen=True):
     """The item of the head."""
     parts: tuple[Item, ...] = ()
     """The items to write before the head."""
-    large_result: LargeResult | None = None
-    """What to write to the bucket before the head."""
+    large_result: tuple[str, str] | None = None
+    """The digest and the text to write to the bucket before the head."""
 
 
 def divided(task: Task) -> Divided:
@@ -131,31 +125,17 @@ def divided(task: Task) -> Divided:
     stored = Divided(task, item_of(task))
     if _size_of(stored.item) <= most:
         return stored
-    sizes = {_without_terms: _size_of_terms(task), _without_result: _size_of_result(task)}
+    terms, status = task.work.terms, task.status
+    texts = asdict(terms).values() if isinstance(terms, Terms) else ()
+    result = status.result.text if isinstance(status, Completed) and isinstance(status.result, ToolResult) else ""
+    sizes = {
+        _without_terms: sum(len(text.encode()) for text in texts if text),
+        _without_result: len(result.encode()),
+    }
     for without in sorted(sizes, key=lambda one: sizes[one], reverse=True):
         if sizes[without] > LARGEST_INSIDE and _size_of(stored.item) > most:
             stored = without(stored)
     return stored
-
-
-def terms_key(key: TaskKey, terms: TermsElsewhere) -> Item:
-    """Return the primary key of a task's terms."""
-    return _part_key("terms", key, terms.place)
-
-
-def terms_of(item: Item) -> Terms:
-    """Return the terms of an item of their own."""
-    return Terms(**{name: item[name]["S"] for name in Terms.__struct_fields__ if name in item})
-
-
-def result_key(key: TaskKey, kept: ResultElsewhere) -> Item:
-    """Return the primary key of a task's result."""
-    return _part_key("result", key, kept.place)
-
-
-def result_of(item: Item, kept: ResultElsewhere) -> ToolResult:
-    """Return the result of an item of its own."""
-    return ToolResult(item["result"]["S"], kept.is_error)
 
 
 def _without_terms(stored: Divided) -> Divided:
@@ -165,7 +145,8 @@ def _without_terms(stored: Divided) -> Divided:
     texts = {name: text for name, text in asdict(terms).items() if text is not None}
     elsewhere = TermsElsewhere(_digest(texts))
     # A result that could not be read at the end is fetched later, with the terms; until then its task is kept.
-    part = _part(terms_key(task.key, elsewhere), texts, task.expires_at + task.keep_result)
+    key = _part_key("terms", task.key, elsewhere.place)
+    part = _part(key, texts, task.expires_at + task.keep_result)
     head = replace(task, work=replace(task.work, terms=elsewhere))
     return Divided(head, item_of(head), (*stored.parts, part), stored.large_result)
 
@@ -174,29 +155,14 @@ def _without_result(stored: Divided) -> Divided:
     task, status = stored.head, stored.head.status
     if not isinstance(status, Completed) or not isinstance(result := status.result, ToolResult):
         return stored
-    texts, size = {"result": result.text}, _size_of_result(task)
+    texts, size = {"result": result.text}, len(result.text.encode())
     digest, is_huge = _digest(texts), size > LARGEST_PART
     kept = ResultElsewhere(result.is_error, IN_BUCKET + digest if is_huge else digest, size)
     head = replace(task, status=replace(status, result=kept))
     if is_huge:
-        return Divided(head, item_of(head), stored.parts, LargeResult(digest, result.text))
-    part = _part(result_key(task.key, kept), texts, task.expires_at)
+        return Divided(head, item_of(head), stored.parts, (digest, result.text))
+    part = _part(_part_key("result", task.key, digest), texts, task.expires_at)
     return Divided(head, item_of(head), (*stored.parts, part))
-
-
-def _size_of_terms(task: Task) -> int:
-    """Return the bytes of the terms that a task holds."""
-    terms = task.work.terms
-    return sum(len(text.encode()) for text in asdict(terms).values() if text) if isinstance(terms, Terms) else 0
-
-
-def _size_of_result(task: Task) -> int:
-    """Return the bytes of the result that a task holds."""
-    match task.status:
-        case Completed(ToolResult(text)):
-            return len(text.encode())
-        case _:
-            return 0
 
 
 def _size_of(head: Item) -> int:
@@ -208,8 +174,7 @@ def _part_key(kind: str, key: TaskKey, place: str) -> Item:
 
 
 def _part(key: Item, texts: dict[str, str], expires_at: datetime) -> Item:
-    content = {name: {"S": text} for name, text in texts.items()}
-    return {**key, **content, "expires_at": {"N": str(seconds_of(expires_at))}}
+    return {**key, **{name: {"S": text} for name, text in texts.items()}, "expires_at": in_seconds(expires_at)}
 
 
 def _digest(texts: dict[str, str]) -> str:
@@ -218,6 +183,44 @@ def _digest(texts: dict[str, str]) -> str:
         content = text.encode()
         digest.update(f"{name} {len(content)} ".encode() + content)
     return digest.hexdigest()
+
+
+class Parts(Struct, frozen=True):
+    """`TaskParts` in a DynamoDB table and a bucket."""
+
+    table: Table
+    large_results: Callable[[], LargeResults]
+
+    def write(self, divided: Divided) -> None:
+        """Write the parts of a task. Idempotent.
+
+        Raises:
+            ObjectsUnavailable: S3 does not answer, or the bucket is denied.
+        """
+        for item in divided.parts:
+            self.table.put(item)
+        if divided.large_result is not None:
+            self.large_results().write(divided.head.key, *divided.large_result)
+
+    def terms_of(self, task: Task) -> Terms:
+        terms = task.work.terms
+        if isinstance(terms, Terms):
+            return terms
+        item = self._read("terms", task.key, terms.place)
+        return Terms(**{name: item[name]["S"] for name in Terms.__struct_fields__ if name in item})
+
+    def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
+        if kept.place.startswith(IN_BUCKET):
+            text = self.large_results().read(task.key, kept.place.removeprefix(IN_BUCKET))
+        else:
+            text = self._read("result", task.key, kept.place)["result"]["S"]
+        return ToolResult(text, kept.is_error)
+
+    def _read(self, kind: str, key: TaskKey, place: str) -> Item:
+        found = self.table.get(_part_key(kind, key, place))
+        if found is None:
+            raise PartMissing
+        return found
 
 
 # ------------------------------------------------------------------------------------------------------ the stream

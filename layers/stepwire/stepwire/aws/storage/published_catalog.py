@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, seconds_of
+from stepwire.aws.storage.table import Item, Table, in_seconds
 from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
 from stepwire.catalog.tools import CompiledTool, Published
 from stepwire.errors import SaveConflict, StoreBusy
@@ -97,17 +97,14 @@ class DynamoDbCatalog(Struct, frozen=True):
 
     def _put_head(self, names: list[str], over: str | None) -> None:
         head: Item = {**_HEAD, "version": {"N": _next(over)}, "shards": {"L": [{"S": name} for name in names]}}
-        if over is None:
-            found = self.table.put(head, _IS_NEW)
-        else:
-            found = self.table.put(head, _IS_AS_READ, {":version": {"N": over}})
-        if found is not None:
+        seen = None if over is None else {":version": {"N": over}}
+        if self.table.put(head, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
             raise SaveConflict
 
     def _retire(self, names: Sequence[str], at: datetime) -> None:
-        expires = {":expires": {"N": str(seconds_of(at + _REPLACED_KEPT))}}
         for name in names:
-            self.table.update(_key(name), "SET expires_at = :expires", "", expires)
+            values = {":expires": in_seconds(at + _REPLACED_KEPT)}
+            self.table.update(_key(name), "SET expires_at = :expires", "", values)
 
 
 def _key(name: str) -> Any:

@@ -18,6 +18,7 @@ Item: TypeAlias = dict[str, Any]
 """An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
 
 MILLISECOND: Final = timedelta(milliseconds=1)
+_SECOND: Final = timedelta(seconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,7 +34,17 @@ def moment_of(milliseconds: int) -> datetime:
 
 def seconds_of(moment: datetime) -> int:
     """Return a time in seconds, rounded up, as the TTL attribute has it."""
-    return -(-milliseconds_of(moment) // 1000)
+    return -((_EPOCH - moment) // _SECOND)
+
+
+def in_milliseconds(moment: datetime) -> Item:
+    """Return a time as an attribute's value, in milliseconds."""
+    return {"N": str(milliseconds_of(moment))}
+
+
+def in_seconds(moment: datetime) -> Item:
+    """Return a time as the TTL attribute's value, in seconds."""
+    return {"N": str(seconds_of(moment))}
 
 
 def moment_of_seconds(seconds: float) -> datetime:
@@ -59,11 +70,7 @@ class Table(Struct, frozen=True, dict=True):
 
     def put(self, item: Item, condition: str = "", values: Item | None = None) -> Item | None:
         """Write an item; return None, or the item that does not meet the condition, which may be empty."""
-        try:
-            self.client.put_item(TableName=self.name, Item=item, **_request(condition, values))
-        except ClientError as error:
-            return refused_item(error)
-        return None
+        return _write(self.client.put_item, condition, values, TableName=self.name, Item=item)
 
     def update(
         self, key: Item, expression: str, condition: str, values: Item, names: Collection[str] = ()
@@ -78,13 +85,8 @@ class Table(Struct, frozen=True, dict=True):
             names: attributes whose names DynamoDB reserves: both have them with a # before the name.
         """
         more: dict[str, Any] = {"ExpressionAttributeNames": {f"#{name}": name for name in names}} if names else {}
-        try:
-            self.client.update_item(
-                TableName=self.name, Key=key, UpdateExpression=expression, **_request(condition, values), **more
-            )
-        except ClientError as error:
-            return refused_item(error)
-        return None
+        more |= {"TableName": self.name, "Key": key, "UpdateExpression": expression}
+        return _write(self.client.update_item, condition, values, **more)
 
     def update_if(self, key: Item, expression: str, condition: str, values: Item, names: Collection[str] = ()) -> bool:
         """Update an item if it meets the condition, and return whether it does."""
@@ -92,11 +94,20 @@ class Table(Struct, frozen=True, dict=True):
 
     def delete(self, key: Item, condition: str, values: Item) -> Item | None:
         """Delete an item; return None, or the item that does not meet the condition, which may be empty."""
-        try:
-            self.client.delete_item(TableName=self.name, Key=key, **_request(condition, values))
-        except ClientError as error:
-            return refused_item(error)
-        return None
+        return _write(self.client.delete_item, condition, values, TableName=self.name, Key=key)
+
+
+def _write(write: Callable[..., Any], condition: str, values: Item | None, **more: Any) -> Item | None:
+    """Make a write; return None, or the item that does not meet the condition."""
+    if condition:
+        more |= {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    if values:
+        more["ExpressionAttributeValues"] = values
+    try:
+        write(**more)
+    except ClientError as error:
+        return refused_item(error)
+    return None
 
 
 def refused_item(error: ClientError) -> Item:
@@ -107,9 +118,3 @@ def refused_item(error: ClientError) -> Item:
     if error.response.get("Error", {}).get("Code") != "ConditionalCheckFailedException":
         raise error
     return cast(Item, error.response.get("Item") or {})
-
-
-def _request(condition: str, values: Item | None) -> dict[str, Any]:
-    """Return what a write has besides its item, so that it is refused with the item that does not meet a condition."""
-    asked = {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if condition else {}
-    return {**asked, "ExpressionAttributeValues": values} if values else asked

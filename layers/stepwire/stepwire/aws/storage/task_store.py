@@ -1,7 +1,6 @@
 """The task store on DynamoDB: a small item per task, under its owner, and every save conditional on the loaded version.
 
-Reads are strongly consistent, so a task can be read as soon as its handle was returned (X8). `items` defines the items,
-`parts` reads and writes those beside them.
+Reads are strongly consistent, so a task can be read as soon as its handle was returned (X8). `items` defines the items.
 """
 
 import json
@@ -12,17 +11,18 @@ from typing import Any, Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.items import (
     NEGLECTED_INDEX,
     SHARDS,
     TASK_PREFIX,
+    Parts,
     divided,
     item_key,
     task_key_from_item,
     task_of,
 )
-from stepwire.aws.storage.parts import LargeResults, Parts, no_large_results
-from stepwire.aws.storage.table import Item, Table, milliseconds_of, moment_of_seconds, seconds_of
+from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, moment_of_seconds
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.codec import decode, encode_without
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
@@ -69,12 +69,10 @@ class DynamoDbTaskStore(Struct, frozen=True):
             **_idempotency_item_key(owner, digest),
             "claim": {"S": encode_without(_BESIDE_A_CLAIM, claim)},
             "task_id": {"S": claim.task_id},
-            "expires_at": {"N": str(seconds_of(claim.expires_at))},
+            "expires_at": in_seconds(claim.expires_at),
         }
-        if replacing is None:
-            found = self.table.put(item, _IS_NEW)
-        else:
-            found = self.table.put(item, f"{_IS_NEW} OR {_IS_ABANDONED}", {":abandoned": {"S": replacing}})
+        abandoned = None if replacing is None else {":abandoned": {"S": replacing}}
+        found = self.table.put(item, f"{_IS_NEW} OR {_IS_ABANDONED}" if abandoned else _IS_NEW, abandoned)
         other = None if found is None else _claim_of(found)
         # An identical claim is our own: an earlier attempt succeeded, and its response was lost.
         is_own = other is not None and (other.task_id, other.claimed_at) == (claim.task_id, claim.claimed_at)
@@ -122,9 +120,8 @@ class DynamoDbTaskStore(Struct, frozen=True):
         return WatchedTask(task_of(found) if found else None, is_cancelled)
 
     def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
-        times = {"expires_at": {"N": str(seconds_of(until))}}
         found = self.table.put(
-            {**_request_key(owner, request), "task_id": {"S": task_id}, **times},
+            {**_request_key(owner, request), "task_id": {"S": task_id}, "expires_at": in_seconds(until)},
             f"{_IS_NOT_CANCELLED} OR {_IS_OF_AN_EARLIER_CALL}",
             {":task_id": {"S": task_id}},
         )
@@ -135,7 +132,7 @@ class DynamoDbTaskStore(Struct, frozen=True):
             TableName=self.table.name,
             Key=_request_key(owner, request),
             UpdateExpression="SET cancelled = :yes, expires_at = :expires",
-            ExpressionAttributeValues={":yes": {"BOOL": True}, ":expires": {"N": str(seconds_of(until))}},
+            ExpressionAttributeValues={":yes": {"BOOL": True}, ":expires": in_seconds(until)},
             ReturnValues="ALL_NEW",
         )
         found = cast(Item, updated.get("Attributes", {})).get("task_id")
@@ -149,10 +146,7 @@ class DynamoDbTaskStore(Struct, frozen=True):
         return saved.head
 
     def delete(self, task: Task) -> bool:
-        values = {
-            ":version": {"N": str(task.version)},
-            ":created_at": {"N": str(milliseconds_of(task.created_at))},
-        }
+        values = {":version": {"N": str(task.version)}, ":created_at": in_milliseconds(task.created_at)}
         return not self.table.delete(item_key(task.key), f"{_IS_AS_LOADED} AND {_IS_SAME_CREATION}", values)
 
     def unchecked_since(self, since: datetime, after: str | None) -> UncheckedPage:
@@ -167,7 +161,7 @@ class DynamoDbTaskStore(Struct, frozen=True):
                 # `open` is a reserved word of DynamoDB.
                 KeyConditionExpression="#open = :shard AND checked_at <= :since",
                 ExpressionAttributeNames={"#open": "open"},
-                ExpressionAttributeValues={":shard": {"S": shard}, ":since": {"N": str(milliseconds_of(since))}},
+                ExpressionAttributeValues={":shard": {"S": shard}, ":since": in_milliseconds(since)},
                 Limit=_PAGE // len(SHARDS),
                 **start,
             )
@@ -201,6 +195,11 @@ class DynamoDbTaskStore(Struct, frozen=True):
         last = cast(Item | None, response.get("LastEvaluatedKey"))
         tasks = tuple(task_of(cast(Item, item)) for item in response["Items"])
         return TaskPage(tasks, task_key_from_item(last).task_id if last else None)
+
+
+def no_large_results() -> LargeResults:
+    """Stand for the bucket in a function that has none."""
+    raise NotImplementedError("this function neither records ends nor returns results")
 
 
 def task_store(table: Table, build_large_results: Callable[[], LargeResults] = no_large_results) -> DynamoDbTaskStore:

@@ -1,8 +1,10 @@
-"""What a caller uses: the slots of its active tasks, and the rate at which it calls.
+"""What callers use: the slots of their active tasks, the rate at which they call, and the slots of waiting requests.
 
     pk  the caller's principal    sk  "usage#" + the number of the shard, from 0
     active  the names of slots: ids of tasks, and for each other arm of a race an id with its letter
     paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
+    pk  a pool of wait slots      sk  "waits"
+    leases  numbers that sort by expiry: milliseconds since 1970, and digits that tell leases of a millisecond apart
 
 A call that takes no slot counts against the same rate (`count`).
 `stepwire.tasks.usage` divides the limits into shards. The rule: each write changes one item, under the condition that
@@ -15,7 +17,8 @@ from typing import Final, cast
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import MILLISECOND, Item, Table, milliseconds_of, moment_of, seconds_of
+from stepwire.aws.storage.table import MILLISECOND, Item, Table, in_seconds, milliseconds_of, moment_of
+from stepwire.engine.ports import Lease
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey, slot_names
@@ -41,6 +44,9 @@ _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND
 _IS_RESERVED: Final = "contains(active, :text)"
 _MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
 _RETENTION: Final = timedelta(days=31)  # longer than any task
+_HAS_A_FREE_SLOT: Final = "attribute_not_exists(leases) OR size(leases) < :most OR contains(leases, :number)"
+_POOL_RETENTION: Final = timedelta(days=1)  # longer than any lease; then DynamoDB's TTL removes an unused pool
+_NUMBERS_PER_MILLISECOND: Final = 100_000  # more than the largest `Lease.number`
 
 
 class CallerUsage(Struct, frozen=True):
@@ -68,18 +74,13 @@ class CallerUsage(Struct, frozen=True):
         if slots > share.active:  # a set that is not there yet has no size to compare
             return TooManyActive(usage)
         for _ in range(MOST_TRIES):
-            counted = counting(share, usage, at)
             values = {
                 ":id": {"SS": sorted(slot_names(key.task_id, slots))},
                 ":text": {"S": key.task_id},
                 ":most": {"N": str(share.active - slots + 1)},
             }
-            found = self.table.update(
-                usage_key(key.owner, shard),
-                f"{counted.expression} ADD active :id",
-                f"{counted.condition} AND {_HAS_A_SLOT}",
-                counted.values | values,
-            )
+            item_key = usage_key(key.owner, shard)
+            found = self._add_call(item_key, share, usage, at, "ADD active :id", f" AND {_HAS_A_SLOT}", values)
             if found is None:
                 return None
             usage = usage_of(found)
@@ -114,8 +115,7 @@ class CallerUsage(Struct, frozen=True):
     def _count_in(self, shard: int, owner: Principal, share: Limits, at: datetime) -> TooFast | None:
         usage = Usage()
         for _ in range(MOST_TRIES):
-            counted = counting(share, usage, at)
-            found = self.table.update(usage_key(owner, shard), counted.expression, counted.condition, counted.values)
+            found = self._add_call(usage_key(owner, shard), share, usage, at)
             if found is None:
                 return None
             usage = usage_of(found)
@@ -123,6 +123,31 @@ class CallerUsage(Struct, frozen=True):
             if isinstance(decided, TooFast):
                 return decided
         raise StoreBusy
+
+    def _add_call(
+        self,
+        key: Item,
+        share: Limits,
+        usage: Usage,
+        at: datetime,
+        change: str = "",
+        condition: str = "",
+        values: Item | None = None,
+    ) -> Item | None:
+        """Count one more call of an owner whose usage is thought to be this; return None, or the item if it is not.
+
+        A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
+        """
+        now, pace = milliseconds_of(at), share.pace // MILLISECOND
+        pacing = {":now": {"N": str(now)}, ":expires": in_seconds(at + _RETENTION)}
+        if usage.paced_until is None or usage.paced_until <= at:
+            paced, in_pace = ":next", _IS_IDLE
+            pacing[":next"] = {"N": str(now + pace)}
+        else:
+            paced, in_pace = "paced_until + :pace", _IS_IN_PACE
+            pacing |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + share.burst // MILLISECOND - pace)}}
+        expression = f"SET paced_until = {paced}, expires_at = :expires {change}"
+        return self.table.update(key, expression, in_pace + condition, pacing | (values or {}))
 
     def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
         self._changes(owner, shard, "DELETE active :ids", "", {":ids": {"SS": sorted(slots)}})
@@ -172,25 +197,42 @@ def usage_of(item: Item) -> Usage:
     return Usage(frozenset(item.get("active", {}).get("SS", ())), paced, reclaimed)
 
 
-class Counting(Struct, frozen=True):
-    """A conditional update that counts one more call."""
+class DynamoDbWaitSlots(Struct, frozen=True):
+    """`WaitSlots` in a DynamoDB table."""
 
-    expression: str
-    condition: str
-    values: Item
+    table: Table
+
+    def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
+        blocking = self._add(pool, lease, most)
+        now = milliseconds_of(at)
+        expired = [number for number in blocking if int(number) // _NUMBERS_PER_MILLISECOND < now]
+        if expired:
+            self._remove(pool, expired)
+            blocking = self._add(pool, lease, most)
+        return not blocking
+
+    def release(self, pool: str, lease: Lease) -> None:
+        self._remove(pool, [_number(lease)])
+
+    def _add(self, pool: str, lease: Lease, most: int) -> list[str]:
+        """Add a lease to a pool that has a free slot, or has the lease; else return the leases that fill the pool."""
+        values = {
+            ":lease": {"NS": [_number(lease)]},
+            ":most": {"N": str(most)},
+            ":number": {"N": _number(lease)},
+            ":expires": in_seconds(lease.until + _POOL_RETENTION),
+        }
+        expression = "ADD leases :lease SET expires_at = :expires"
+        found = self.table.update(_pool_key(pool), expression, _HAS_A_FREE_SLOT, values)
+        return [] if found is None else found["leases"]["NS"]
+
+    def _remove(self, pool: str, numbers: list[str]) -> None:
+        self.table.update(_pool_key(pool), "DELETE leases :leases", "", {":leases": {"NS": numbers}})
 
 
-def counting(limits: Limits, usage: Usage, at: datetime) -> Counting:
-    """Return the update that counts one more call of an owner whose usage is thought to be this.
+def _number(lease: Lease) -> str:
+    return str(milliseconds_of(lease.until) * _NUMBERS_PER_MILLISECOND + lease.number)
 
-    A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
-    """
-    now, pace = milliseconds_of(at), limits.pace // MILLISECOND
-    values = {":now": {"N": str(now)}, ":expires": {"N": str(seconds_of(at + _RETENTION))}}
-    if usage.paced_until is None or usage.paced_until <= at:
-        paced, condition = ":next", _IS_IDLE
-        values[":next"] = {"N": str(now + pace)}
-    else:
-        paced, condition = "paced_until + :pace", _IS_IN_PACE
-        values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + limits.burst // MILLISECOND - pace)}}
-    return Counting(f"SET paced_until = {paced}, expires_at = :expires", condition, values)
+
+def _pool_key(pool: str) -> Item:
+    return {"pk": {"S": pool}, "sk": {"S": "waits"}}

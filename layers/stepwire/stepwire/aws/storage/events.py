@@ -1,8 +1,14 @@
-"""The webhook subscriptions in DynamoDB: one item for each, and one for each endpoint that has proved itself.
+"""MCP Events in DynamoDB: the record of a caller's changes, its webhook subscriptions, endpoints that are verified.
 
-    pk  the caller's principal   sk  "events#sub#" + id       wanted, terms, position, standing: JSON texts; ends_at
-    pk  the caller's principal   sk  "verified#" + digest     until
-    pk  the caller's principal   sk  "events#places"          places, version
+    pk  the caller's principal   sk  "events#record"             number, since, until, expires_at
+    pk  the caller's principal   sk  "change#" + 15 digits       change, at, expires_at
+    pk  the caller's principal   sk  "events#sub#" + id          wanted, terms, position, standing: JSON texts; ends_at
+    pk  the caller's principal   sk  "verified#" + digest        until
+    pk  the caller's principal   sk  "events#places"             places, version
+
+A change is written only if its number is free, and numbers follow one another. So a reader that has seen a number has
+seen all before it. The numbers of a record begin with the time at which it was opened, in milliseconds: an older record
+of the same caller has smaller ones.
 
 A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. Until
 `carried_until`, a message of the queue is on its way, sent for the change `asked_for`; `news` says that something has
@@ -14,7 +20,7 @@ there are never more live subscriptions than places, whatever happens at the sam
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timedelta
@@ -23,20 +29,40 @@ from typing import Any, Final, cast
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, milliseconds_of, refused_item, seconds_of
+from stepwire.aws.storage.table import (
+    Item,
+    Table,
+    in_milliseconds,
+    in_seconds,
+    milliseconds_of,
+    moment_of,
+    refused_item,
+)
 from stepwire.codec import decode, encode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Filter
+from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Filter, Head, Recorded
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener
 from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Subscription
+
+RECORD: Final = "events#record"
+_CHANGE: Final = "change#"
+_DIGITS: Final = len(str(LARGEST_NUMBER))
+_MOST_NUMBERS: Final = 200  # numbers that other writers have taken
+_IS_FREE: Final = "attribute_not_exists(pk)"
+_IS_AS_SEEN: Final = "attribute_not_exists(pk) OR #until = :seen"
+_IS_BEHIND: Final = "#number < :number"
+_BEGIN: Final = "SET #number = :number, since = :since, #until = :until, expires_at = :expires_at"
+_GO_ON: Final = "SET #until = :until, expires_at = :expires_at"
+_RESERVED: Final = ("number", "until")
+"""Attributes with words of DynamoDB's for names."""
+
 
 _SUBSCRIPTION: Final = "events#sub#"
 _VERIFIED: Final = "verified#"
 _PLACES: Final = "events#places"
 _PLACES_RETENTION: Final = LONGEST_TTL + timedelta(days=1)  # longer than any subscription
 _MOST_TRIES: Final = 20  # simultaneous requests of one caller
-_IS_FIRST: Final = "attribute_not_exists(pk)"
 _IS_AS_READ: Final = "version = :seen"
 _IS_LIVE_AND_FREE: Final = (
     "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(busy_until) OR busy_until <= :at"
@@ -61,6 +87,91 @@ _REFRESH: Final = (
 _SAVE_PLACES: Final = "SET places = :places, version = :version, expires_at = :expires_at"
 
 
+class DynamoDbEventStore(Struct, frozen=True):
+    """`EventStore` in a DynamoDB table."""
+
+    table: Table
+
+    def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
+        item, end = self.table.get(_record_key(owner)), until + SLACK
+        # Kept longer than it records, so that its cursors are known to be old and not foreign.
+        values = {":until": in_milliseconds(end), ":expires_at": in_seconds(end + RETENTION)}
+        if item is not None and _moment(item, "until") > at:
+            if _moment(item, "until") < until:
+                self._update(owner, _GO_ON, values)
+            return _head(item)
+        head = Head(milliseconds_of(at), at)
+        seen = {"N": "0"} if item is None else item["until"]
+        values |= {":number": {"N": str(head.number)}, ":since": in_milliseconds(at), ":seen": seen}
+        if self._update(owner, _BEGIN, values, _IS_AS_SEEN):
+            return head
+        return _head(cast(Item, self.table.get(_record_key(owner))))  # another request has opened it just now
+
+    def _update(self, owner: Principal, expression: str, values: Item, condition: str = "") -> bool:
+        """Update the record if a condition holds; return whether it does."""
+        names = [name for name in _RESERVED if f"#{name}" in expression]
+        return self.table.update_if(_record_key(owner), expression, condition, values, names)
+
+    def head(self, owner: Principal, at: datetime) -> Head | None:
+        item = self.table.get(_record_key(owner))
+        return None if item is None or _moment(item, "until") <= at else _head(item)
+
+    def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
+        number = head.number
+        for change in changes:
+            number = self._append(owner, number, change)
+        self._update(owner, "SET #number = :number", {":number": {"N": str(number)}}, _IS_BEHIND)
+
+    def _append(self, owner: Principal, last: int, change: Change) -> int:
+        """Write a change with the next free number, and return the number."""
+        text = encode(change)
+        for number in range(last + 1, last + 1 + _MOST_NUMBERS):
+            item: Item = {
+                **_change_key(owner, number),
+                "change": {"S": text},
+                "at": in_milliseconds(change.at),
+                "expires_at": in_seconds(change.at + RETENTION),
+            }
+            found = self.table.put(item, _IS_FREE)
+            if found is None or found.get("change") == item["change"]:  # ours; else another writer's
+                return number
+        raise StoreBusy
+
+    def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
+        page = self.table.client.query(
+            TableName=self.table.name,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":pk": {"S": owner},
+                ":first": _change_key(owner, after + 1)["sk"],
+                ":last": _change_key(owner, LARGEST_NUMBER)["sk"],
+            },
+            ConsistentRead=True,
+            Limit=most,
+        )
+        return [_recorded(item) for item in cast(list[Item], page["Items"])]
+
+
+def _record_key(owner: Principal) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": RECORD}}
+
+
+def _change_key(owner: Principal, number: int) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": f"{_CHANGE}{number:0{_DIGITS}}"}}
+
+
+def _recorded(item: Item) -> Recorded:
+    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), decode(item["change"]["S"], Change))
+
+
+def _head(item: Item) -> Head:
+    return Head(int(item["number"]["N"]), _moment(item, "since"))
+
+
+def _moment(item: Item, name: str) -> datetime:
+    return moment_of(int(item[name]["N"]))
+
+
 class DynamoDbSubscriptionStore(Struct, frozen=True):
     """`SubscriptionStore` in a DynamoDB table."""
 
@@ -83,7 +194,7 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
         while True:
             page = self.table.client.query(**request)
             for item in cast(list[Item], page["Items"]):
-                if int(item["ends_at"]["N"]) > milliseconds_of(at):
+                if _moment(item, "ends_at") > at:
                     found[item["sk"]["S"].removeprefix(_SUBSCRIPTION)] = _listener_of(item, at)
             if "LastEvaluatedKey" not in page:
                 return found
@@ -99,26 +210,18 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
 
     def _ask(self, key: Item, change: str, at: datetime) -> bool:
         """Mark a subscription; return whether it needs a message."""
-        values = {
-            ":at": _number(at),
-            ":until": _number(at + CARRIED),
-            ":change": {"S": change},
-            ":true": {"BOOL": True},
-        }
+        marked: Item = {":at": in_milliseconds(at), ":true": {"BOOL": True}}
+        values = {**marked, ":until": in_milliseconds(at + CARRIED), ":change": {"S": change}}
         for _ in range(_MOST_TRIES):
-            is_new = self.table.update_if(
-                key, "SET news = :true, asked_for = :change, carried_until = :until", _IS_LIVE_AND_SILENT, values
-            )
-            if is_new:
+            expression = "SET news = :true, asked_for = :change, carried_until = :until"
+            if self.table.update_if(key, expression, _IS_LIVE_AND_SILENT, values):
                 return True
-            marked = {name: values[name] for name in (":at", ":true")}
-            if self.table.update_if(key, "SET news = :true", _IS_CARRIED, marked) or not self._is_live(key, at):
+            if self.table.update_if(key, "SET news = :true", _IS_CARRIED, marked):
+                return False
+            item = self.table.get(key)
+            if item is None or _moment(item, "ends_at") <= at:
                 return False
         raise StoreBusy
-
-    def _is_live(self, key: Item, at: datetime) -> bool:
-        item = self.table.get(key)
-        return item is not None and int(item["ends_at"]["N"]) > milliseconds_of(at)
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
         now = milliseconds_of(at)
@@ -141,11 +244,11 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
         values: Item = {
             ":places": {"S": encode(places)},
             ":version": {"N": str(version + 1)},
-            ":expires_at": {"N": str(seconds_of(at + _PLACES_RETENTION))},
+            ":expires_at": in_seconds(at + _PLACES_RETENTION),
         }
-        if seen is None:
-            return self.table.update_if(_places_key(owner), _SAVE_PLACES, _IS_FIRST, values)
-        return self.table.update_if(_places_key(owner), _SAVE_PLACES, _IS_AS_READ, values | {":seen": seen["version"]})
+        if seen is not None:
+            values[":seen"] = seen["version"]
+        return self.table.update_if(_places_key(owner), _SAVE_PLACES, _IS_AS_READ if seen else _IS_FREE, values)
 
     def begin(self, subscription: Subscription) -> None:
         self.table.put(_item_of(subscription))
@@ -174,17 +277,17 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
                 ),
                 ConditionExpression=_IS_LIVE_AND_FREE,
                 ExpressionAttributeValues={
-                    ":at": _number(at),
-                    ":until": _number(until),
+                    ":at": in_milliseconds(at),
+                    ":until": in_milliseconds(until),
                     ":by": {"S": carrier},
-                    ":carried": _number(until + CARRIED),
+                    ":carried": in_milliseconds(until + CARRIED),
                 },
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:
             found = refused_item(error)
-            return Busy() if found and int(found["ends_at"]["N"]) > milliseconds_of(at) else None
+            return Busy() if found and _moment(found, "ends_at") > at else None
         return _subscription_of(cast(Item, claimed["Attributes"]))
 
     def finish(self, subscription: Subscription, until: datetime) -> bool:
@@ -192,10 +295,10 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
         if self._save(subscription, until, removed, f"{_IS_CLAIMED} AND {_HAS_NO_NEWS}", {}):
             return True
         key = _key(subscription.owner, subscription.id)
-        return not self.table.update_if(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": _number(until)})
+        return not self.table.update_if(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": in_milliseconds(until)})
 
     def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
-        carried = {":carried": _number(resumes_at + CARRIED)}
+        carried = {":carried": in_milliseconds(resumes_at + CARRIED)}
         self._save(subscription, until, ", carried_until = :carried REMOVE busy_until, busy_by", _IS_CLAIMED, carried)
 
     def _save(self, one: Subscription, until: datetime, rest: str, condition: str, values: Item) -> bool:
@@ -204,17 +307,17 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
             _key(one.owner, one.id),
             f"SET #position = :position, standing = :standing {rest}",
             condition,
-            {":position": item["position"], ":standing": item["standing"], ":until": _number(until), **values},
+            {":position": item["position"], ":standing": item["standing"], ":until": in_milliseconds(until), **values},
             ["position"],
         )
 
     def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
         item = self.table.get(_verified_key(owner, url))
-        return item is not None and int(item["until"]["N"]) > milliseconds_of(at)
+        return item is not None and _moment(item, "until") > at
 
     def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
-        times = {"until": _number(until), "expires_at": {"N": str(seconds_of(until))}}
-        self.table.put({**_verified_key(owner, url), **times})
+        item = {**_verified_key(owner, url), "until": in_milliseconds(until), "expires_at": in_seconds(until)}
+        self.table.put(item)
 
 
 def _item_of(one: Subscription) -> Item:
@@ -224,8 +327,8 @@ def _item_of(one: Subscription) -> Item:
         **_key(one.owner, one.id),
         **{name: {"S": text} for name, text in texts.items()},
         "terms": {"S": encode_without(("owner", *_SINGLE), one)},
-        "ends_at": _number(one.expires_at),
-        "expires_at": {"N": str(seconds_of(one.expires_at))},
+        "ends_at": in_milliseconds(one.expires_at),
+        "expires_at": in_seconds(one.expires_at),
     }
 
 
@@ -235,7 +338,7 @@ def _subscription_of(item: Item) -> Subscription:
 
 
 def _listener_of(item: Item, at: datetime) -> Listener:
-    is_carried = "carried_until" in item and int(item["carried_until"]["N"]) > milliseconds_of(at)
+    is_carried = "carried_until" in item and _moment(item, "carried_until") > at
     asked_for = item["asked_for"]["S"] if is_carried and "asked_for" in item else None
     return Listener(decode(item["wanted"]["S"], Filter), is_carried and "news" in item, asked_for)
 
@@ -250,7 +353,3 @@ def _places_key(owner: Principal) -> Item:
 
 def _verified_key(owner: Principal, url: str) -> Item:
     return {"pk": {"S": owner}, "sk": {"S": _VERIFIED + hashlib.sha256(url.encode()).hexdigest()}}
-
-
-def _number(moment: datetime) -> Item:
-    return {"N": str(milliseconds_of(moment))}
