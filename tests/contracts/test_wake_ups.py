@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from stepwire.aws.background_functions import ExecutionEventsHandler
-from stepwire.aws.queues import SqsWakeUps, run_to_wake, task_to_wake
+from stepwire.aws.queues import SqsWakeUps, run_to_wake
 from stepwire.errors import WakeUpsUnavailable
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE
@@ -47,8 +47,7 @@ def test_a_delay_is_rounded_up_to_seconds_and_at_most_what_sqs_takes(delay: time
 
     (message,) = queue.sent
     assert (message["QueueUrl"], message["DelaySeconds"]) == ("https://queue", seconds)
-    assert task_to_wake({"messageId": "1", "body": message["MessageBody"]}) == KEY
-    assert run_to_wake({"messageId": "1", "body": message["MessageBody"]}) == 0
+    assert run_to_wake({"messageId": "1", "body": message["MessageBody"]}) == (KEY, 0)
 
 
 def test_a_message_names_the_run_that_it_wakes() -> None:
@@ -57,8 +56,7 @@ def test_a_message_names_the_run_that_it_wakes() -> None:
     SqsWakeUps("https://queue", lambda: queue).schedule(KEY, timedelta(), 1)
 
     (message,) = queue.sent
-    assert task_to_wake({"body": message["MessageBody"]}) == KEY
-    assert run_to_wake({"body": message["MessageBody"]}) == 1
+    assert run_to_wake({"body": message["MessageBody"]}) == (KEY, 1)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.gateway import SignIn
-from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings, read_table_name
+from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings
 from stepwire.catalog.access import Access
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
@@ -176,10 +176,6 @@ def test_scopes_of_cognito_are_named_after_the_endpoint() -> None:
 
 def test_a_caller_is_identified_by_issuer_and_subject_by_default() -> None:
     assert read_mcp_settings(ENVIRONMENT | {"PRINCIPAL_CLAIMS": ""}).sign_in.claims == ("iss", "sub")
-
-
-def test_the_other_functions_need_only_the_table() -> None:
-    assert read_table_name({"TABLE_NAME": "tasks"}) == "tasks"
 
 
 @pytest.mark.parametrize("prefix", ["sw", "SW-", "sw-a-", "-", "a-name-that-is-long-", "swé-", "sw_-", "sw-\n"])

@@ -53,11 +53,30 @@ def write_audit_entry(entry: AuditEntry) -> None:
     """
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
     dimensions = {"tool": entry.tool or NO_TOOL, **({"service": service} if service else {})}
-    metrics = _metrics(entry)
+    name = _ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else _COUNTED[entry.action]
+    metrics: dict[str, float] = {name: entry.polls}
+    if entry.duration is not None:
+        metrics["Duration"] = entry.duration.total_seconds()
+    if entry.action in _ACTIVE_CHANGE:
+        metrics["ActiveChange"] = _ACTIVE_CHANGE[entry.action]
+    if entry.source is not None:  # also 0, so that the average is the share of ends whose event was lost or late
+        metrics["Repaired"] = int(entry.source is EndSource.CHECK)
+    told = {
+        **_named(entry.task_id),
+        "outcome": entry.outcome,
+        "source": entry.source.value if entry.source else None,
+        "client": entry.client,
+        "winner": entry.winner,
+    }
+    if entry.follow_up is not None:
+        told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}
+        told["operator"] = entry.operator
     line = dict[str, Any]()
     if os.environ.get("TOOL_METRICS") != "off":
         line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
-    line |= dimensions | _shown(entry) | {name: [float(value)] for name, value in metrics.items()}
+    line |= {**dimensions, "audit": entry.action.value, "principal": entry.owner}
+    line |= {name: value for name, value in told.items() if value is not None}
+    line |= {name: [float(value)] for name, value in metrics.items()}
     # ASCII: a client may give itself a name that no encoding of a stream has.
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
@@ -96,37 +115,6 @@ def metrics_in_line(dimensions: Iterable[str], units: Mapping[str, str]) -> dict
         "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
     }
     return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
-
-
-def _metrics(entry: AuditEntry) -> dict[str, float]:
-    name = _ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else _COUNTED[entry.action]
-    metrics: dict[str, float] = {name: entry.polls}
-    if entry.duration is not None:
-        metrics["Duration"] = entry.duration.total_seconds()
-    if entry.action in _ACTIVE_CHANGE:
-        metrics["ActiveChange"] = _ACTIVE_CHANGE[entry.action]
-    if entry.source is not None:  # also 0, so that the average is the share of ends whose event was lost or late
-        metrics["Repaired"] = int(entry.source is EndSource.CHECK)
-    return metrics
-
-
-def _shown(entry: AuditEntry) -> dict[str, str]:
-    source = entry.source.value if entry.source else None
-    told = {
-        **_named(entry.task_id),
-        "outcome": entry.outcome,
-        "source": source,
-        "client": entry.client,
-        "winner": entry.winner,
-    }
-    if entry.follow_up is not None:
-        told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}
-        told["operator"] = entry.operator
-    return {
-        "audit": entry.action.value,
-        "principal": entry.owner,
-        **{key: value for key, value in told.items() if value is not None},
-    }
 
 
 def _named(task_id: str | None) -> dict[str, str]:

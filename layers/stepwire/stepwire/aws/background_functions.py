@@ -15,9 +15,10 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger, waited_out
-from stepwire.aws.queues import run_to_wake, task_to_wake
-from stepwire.aws.settings import read_table_name, read_usage_limits
+from stepwire.aws.queues import run_to_wake
+from stepwire.aws.settings import read_usage_limits, required
 from stepwire.aws.storage.items import expired_task_of
+from stepwire.aws.storage.table import Table
 from stepwire.aws.workflow_events import (
     ForeignEvent,
     MalformedProgress,
@@ -48,7 +49,8 @@ _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the swee
 
 def _patient_ports(report: Callable[[Exception], None]) -> Ports:
     """Return the ports of a function that repeats calls for longer than a client would wait."""
-    return ports_of(read_table_name(os.environ), patient_dynamodb_client, patient_step_functions_client, report)
+    table = Table(required(os.environ, "TABLE_NAME"), patient_dynamodb_client)
+    return ports_of(table, patient_step_functions_client, report)
 
 
 class ExecutionEventsHandler:
@@ -67,7 +69,7 @@ class ExecutionEventsHandler:
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
         """Begin the attempt of a task; yield what makes the queue deliver the message again."""
         try:
-            self._events.engine.runs.wake(task_to_wake(message), run_to_wake(message))
+            self._events.engine.runs.wake(*run_to_wake(message))
         except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}
@@ -209,7 +211,8 @@ class SweepHandler:
 
     @cached_property
     def _sweep(self) -> Sweep:
-        ports = ports_of(read_table_name(os.environ), dynamodb_client, step_functions_client, self._report)
+        table = Table(required(os.environ, "TABLE_NAME"), dynamodb_client)
+        ports = ports_of(table, step_functions_client, self._report)
         return Sweep(assemble(ports, Settings.of_sweep(INTERVAL)), self._pace)
 
     @cached_property

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from stepwire.audit import Audit
@@ -11,17 +12,15 @@ from stepwire.aws.clients import s3_client, sqs_client
 from stepwire.aws.invocations import SystemClock
 from stepwire.aws.queues import SqsWakeUps
 from stepwire.aws.s3 import LargeResults, Objects, PresignedUrls
-from stepwire.aws.settings import read_large_results_bucket
+from stepwire.aws.settings import required
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.assembly import Ports
-from stepwire.engine.ports import WakeUps
 from stepwire.engine.runs import NoWakeUps
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_stepfunctions import SFNClient
 
 
@@ -29,37 +28,27 @@ _LINK_LIFETIME: Final = timedelta(minutes=15)
 
 
 def ports_of(
-    table_name: str,
-    dynamodb: "Callable[[], DynamoDBClient]",
+    table: Table,
     step_functions: "Callable[[], SFNClient]",
     report: Callable[[Exception], None],
     audit: Audit = write_audit_entry,
 ) -> Ports:
     """Return the ports of a function: the adapters of AWS, the system's clock and the audit log."""
-    table = Table(table_name, dynamodb)
+    s3, queue_url = cache(s3_client), os.environ.get("WAKE_UPS_URL", "")
+    # Most functions never need the bucket of the stack.
+    large_results = cache(lambda: LargeResults(required(os.environ, "LARGE_RESULTS_BUCKET"), s3()))
     return Ports(
         task_store(table, large_results),
         StepFunctionsWorkflows(step_functions, report, client_elsewhere),
         SystemClock(),
         os.urandom,
         DynamoDbWaitSlots(table),
-        PresignedUrls(_LINK_LIFETIME, s3_client),
+        PresignedUrls(_LINK_LIFETIME, s3),
         report,
         audit,
-        wake_ups(),
-        Objects(s3_client),
+        SqsWakeUps(queue_url, sqs_client) if queue_url else NoWakeUps(),  # without a queue, readers begin attempts
+        Objects(s3),
     )
-
-
-def large_results() -> LargeResults:
-    """Return the results in the bucket of the stack; most functions never need them."""
-    return LargeResults(read_large_results_bucket(os.environ), s3_client())
-
-
-def wake_ups() -> WakeUps:
-    """Return what wakes tasks for their next attempt, at the queue in WAKE_UPS_URL; without it, readers begin them."""
-    url = os.environ.get("WAKE_UPS_URL", "")
-    return SqsWakeUps(url, sqs_client) if url else NoWakeUps()
 
 
 def client_elsewhere(region: str, role: str) -> "SFNClient":

@@ -224,9 +224,9 @@ def is_weather(fault: BaseException) -> bool:
     return False
 
 
-def code_of(error: ClientError) -> str:
-    """Return the code of an AWS error."""
-    return error.response.get("Error", {}).get("Code", "unknown")
+def code_of(error: Exception) -> str:
+    """Return the code of an AWS error; "unknown" of one that AWS did not answer with."""
+    return error.response.get("Error", {}).get("Code", "unknown") if isinstance(error, ClientError) else "unknown"
 
 
 def give_up_when_throttled(

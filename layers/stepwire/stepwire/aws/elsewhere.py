@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 
 from stepwire.aws.clients import step_functions_client_elsewhere, sts_client
-from stepwire.aws.settings import read_external_id
+from stepwire.aws.settings import required
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
@@ -77,7 +77,7 @@ def client_elsewhere(region: str, role: str) -> "SFNClient":
 def _clients() -> ClientsElsewhere:
     sts = cache(sts_client)
     return ClientsElsewhere(
-        read_external_id(os.environ),
+        required(os.environ, "EXTERNAL_ID"),
         lambda role, external_id: assumed(sts(), role, external_id, os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")),
         step_functions_client_elsewhere,
     )

@@ -2,10 +2,10 @@
 
 import os
 
-from stepwire.aws.clients import dynamodb_client, sqs_client
+from stepwire.aws.clients import sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.queues import Doorbells
-from stepwire.aws.settings import read_allows_local, read_webhook_queue
+from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
@@ -17,12 +17,11 @@ from stepwire.principal import Principal
 from stepwire.subscriptions.subscribing import LONGEST_PROOF, Events, Subscribing
 
 
-def events_of(table_name: str, engine: Engine) -> Events:
+def events_of(table: Table, engine: Engine) -> Events:
     """Return what serves MCP Events."""
     settings = engine.settings
-    table = Table(table_name, dynamodb_client)
     record, rate = DynamoDbEventStore(table), CallerUsage(table)
-    allows_local = read_allows_local(os.environ)
+    allows_local = is_on(os.environ, "LOCAL_WEBHOOKS")
 
     def count_call(owner: Principal) -> None:
         try:
@@ -35,7 +34,7 @@ def events_of(table_name: str, engine: Engine) -> Events:
         DynamoDbSubscriptionStore(table),
         HttpsEndpoints(allows_local=allows_local, deadline=LONGEST_PROOF.total_seconds()),
         sign,
-        lambda owner, ids: Doorbells(read_webhook_queue(os.environ), sqs_client).ring(owner, ids),
+        lambda owner, ids: Doorbells(required(os.environ, "WEBHOOK_QUEUE"), sqs_client).ring(owner, ids),
         os.urandom,
         count_call,
         engine.limiter_of(PROOFS, settings.waits.of_proofs()),

@@ -8,6 +8,7 @@ is part of the identity.
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, cast
@@ -30,10 +31,15 @@ _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
 def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None = None) -> HttpRequest:
     """Return the request that an event carries; Lambda ends the invocation at the deadline."""
     headers = cast(dict[str, str], event.get("headers") or {})
+    # A lone surrogate is not valid UTF-8, and the parser refuses it as such.
+    body = str(event.get("body") or "").encode(errors="surrogatepass")
+    if event.get("isBase64Encoded"):
+        with suppress(binascii.Error):  # the parser refuses what is not valid base64, as it is no JSON either
+            body = base64.b64decode(body, validate=True)
     return HttpRequest(
         method=event["requestContext"]["http"]["method"],
         headers={name.lower(): value for name, value in headers.items()},
-        body=_body(event),
+        body=body,
         caller=caller,
         query=str(event.get("rawQueryString") or ""),
         deadline=deadline,
@@ -48,17 +54,6 @@ def response_of(response: HttpResponse) -> dict[str, Any]:
         "body": response.body,
         "isBase64Encoded": False,
     }
-
-
-def _body(event: dict[str, Any]) -> bytes:
-    # A lone surrogate is not valid UTF-8, and the parser refuses it as such.
-    body = str(event.get("body") or "").encode(errors="surrogatepass")
-    if not event.get("isBase64Encoded"):
-        return body
-    try:
-        return base64.b64decode(body, validate=True)
-    except binascii.Error:
-        return body  # not valid base64; the parser refuses it, as it is no JSON either
 
 
 class SignIn(Struct, frozen=True, dict=True):
@@ -88,20 +83,17 @@ class SignIn(Struct, frozen=True, dict=True):
         authorizer = as_object(event["requestContext"].get("authorizer"))
         token, signature = as_object(authorizer.get("jwt")), as_object(authorizer.get("iam"))
         if claims := as_object(token.get("claims")):
-            _check_kind_of_token(claims)
+            # F4: Cognito's ID tokens have the client's id as audience too, so API Gateway accepts them.
+            if claims.get("token_use", "access") != "access":
+                raise InvalidToken("This is an ID token: send the access token instead.")
             principal = principal_of(_token_identity(claims, self.claims), self.salt)
             return Caller(principal, Claims(_texts(claims, claims)), _scopes(token, claims))
         if signature:
-            return Caller(
-                principal_of(_iam_identity(signature), self.salt), claims=Claims(_signature_claims(signature))
-            )
+            pool = as_object(signature.get("cognitoIdentity"))
+            # What a signature says of its caller, without the access key.
+            told = {**_texts(signature, _SIGNATURE_CLAIMS), **_texts(pool, _POOL_CLAIMS)}
+            return Caller(principal_of(_iam_identity(signature, pool), self.salt), claims=Claims(told))
         raise NotSignedIn("The request came without sign-in.")
-
-
-def _check_kind_of_token(claims: Mapping[str, Any]) -> None:
-    # F4: Cognito's ID tokens have the client's id as audience too, so API Gateway accepts them.
-    if claims.get("token_use", "access") != "access":
-        raise InvalidToken("This is an ID token: send the access token instead.")
 
 
 def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
@@ -128,15 +120,7 @@ def _texts(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
     return {name: text for name in names if (text := _value(values, name)) is not None}
 
 
-def _signature_claims(signature: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a signature says of its caller, without the access key."""
-    return {
-        **_texts(signature, _SIGNATURE_CLAIMS),
-        **_texts(as_object(signature.get("cognitoIdentity")), _POOL_CLAIMS),
-    }
-
-
-def _iam_identity(signature: Mapping[str, Any]) -> tuple[str, ...]:
+def _iam_identity(signature: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the unique id of an IAM user, or of a role without the session name, which the caller can choose.
 
     Callers of a Cognito identity pool share a role, so their identity id is part of the identity.
@@ -145,7 +129,7 @@ def _iam_identity(signature: Mapping[str, Any]) -> tuple[str, ...]:
     if not user_id:
         raise IncompleteIdentity(["userId"])
     unique_id = user_id.partition(":")[0] if user_id.startswith(_OF_A_ROLE) else user_id
-    pooled = as_object(signature.get("cognitoIdentity")).get("identityId")
+    pooled = pool.get("identityId")
     return ("iam", unique_id, str(pooled)) if pooled else ("iam", unique_id)
 
 

@@ -73,6 +73,10 @@ class McpHandler:
         return read_mcp_settings(os.environ)
 
     @cached_property
+    def _table(self) -> Table:
+        return Table(self._settings.table_name, dynamodb_client)
+
+    @cached_property
     def _built_in(self) -> Catalog:
         """The tools that are part of this release."""
         settings = self._settings
@@ -84,7 +88,7 @@ class McpHandler:
     def _server(self) -> McpServer:
         settings = self._settings
         audit = SampledPolls(settings.polls_per_log_line)
-        ports = ports_of(settings.table_name, dynamodb_client, step_functions_client, self._report, audit)
+        ports = ports_of(self._table, step_functions_client, self._report, audit)
         engine = assemble(
             ports, Settings(settings.intervals, settings.limits, settings.waits, settings.execution_prefix)
         )
@@ -111,14 +115,13 @@ class McpHandler:
     def _catalog(self, recorder: Recorder) -> Catalog:
         if not self._settings.registered_tools:
             return self._built_in
-        published = DynamoDbCatalog(Table(self._settings.table_name, dynamodb_client))
-        return LiveCatalog(self._built_in, published, recorder.clock.now, self._report)
+        return LiveCatalog(self._built_in, DynamoDbCatalog(self._table), recorder.clock.now, self._report)
 
     def _events(self, engine: Engine) -> "Events":
         """Build what MCP Events need; most requests need none of it."""
         from stepwire.aws.event_services import events_of  # noqa: PLC0415
 
-        return events_of(self._settings.table_name, engine)
+        return events_of(self._table, engine)
 
     def _express(self, engine: Engine) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""
@@ -126,9 +129,8 @@ class McpHandler:
         from stepwire.aws.step_functions import StepFunctionsExpress  # noqa: PLC0415
 
         patience = self._settings.patience.unresumable_request
-        rate = CallerUsage(Table(self._settings.table_name, dynamodb_client))
         workflows = StepFunctionsExpress(lambda: sync_step_functions_client(patience))
-        return engine.express(rate, workflows, patience)
+        return engine.express(CallerUsage(self._table), workflows, patience)
 
     @cached_property
     def _logger(self) -> "Logger":

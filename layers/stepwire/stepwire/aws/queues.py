@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
 from stepwire.errors import StoreBusy, WakeUpsUnavailable
-from stepwire.json_text import JsonTextError, is_object, parse, write
+from stepwire.json_text import JsonTextError, as_object, parse, write
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 
@@ -43,15 +43,10 @@ class SqsWakeUps(Struct, frozen=True, dict=True):
             raise WakeUpsUnavailable from error
 
 
-def task_to_wake(message: dict[str, Any]) -> TaskKey:
-    """Return the task that a message wakes."""
+def run_to_wake(message: dict[str, Any]) -> tuple[TaskKey, int]:
+    """Return the task that a message wakes, and the index of its run."""
     body = json.loads(message["body"])
-    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"]))
-
-
-def run_to_wake(message: dict[str, Any]) -> int:
-    """Return the index of the run that a message wakes."""
-    return json.loads(message["body"]).get("run", 0)
+    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"])), body.get("run", 0)
 
 
 class Bell(Struct, frozen=True):
@@ -70,7 +65,8 @@ class Doorbells(Struct, frozen=True, dict=True):
     build_client: Callable[[], Any]
 
     @cached_property
-    def _client(self) -> Any:
+    def client(self) -> Any:
+        """The client."""
         return self.build_client()
 
     def ring(self, owner: Principal, subscription_ids: Iterable[str]) -> None:
@@ -85,22 +81,20 @@ class Doorbells(Struct, frozen=True, dict=True):
                 {"Id": str(number), "MessageBody": write({"principal": owner, "subscription": one})}
                 for number, one in enumerate(ids[start : start + _AT_ONCE])
             ]
-            if self._client.send_message_batch(QueueUrl=self.queue_url, Entries=entries).get("Failed"):
+            if self.client.send_message_batch(QueueUrl=self.queue_url, Entries=entries).get("Failed"):
                 raise StoreBusy
 
     def again(self, bell: Bell, span: timedelta) -> None:
         """Send a message again, after a time: at most 15 minutes, and whoever takes it too early does the same."""
         body = {"principal": bell.owner, "subscription": bell.subscription_id, "carrier": bell.carrier}
-        self._client.send_message(QueueUrl=self.queue_url, MessageBody=write(body), DelaySeconds=_seconds(span))
+        self.client.send_message(QueueUrl=self.queue_url, MessageBody=write(body), DelaySeconds=_seconds(span))
 
 
 def bell_of(body: str) -> Bell | None:
     """Return what a message asks for; None if it is none of ours."""
     try:
-        value = parse(body)
+        value = as_object(parse(body))
     except JsonTextError:
-        return None
-    if not is_object(value):
         return None
     match value.get("principal"), value.get("subscription"):
         case str(owner), str(subscription_id) if PRINCIPAL_PATTERN.fullmatch(owner):

@@ -70,14 +70,12 @@ class Objects(Struct, frozen=True, dict=True):
                 found["Body"].close()
                 raise ObjectUnreadable(f"it has {size:,} bytes, and at most {most:,} can be returned")
             return found["Body"].read()
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
             if code_of(error) in _MISSING:
                 raise ObjectUnreadable("there is no such object") from error
             if code_of(error) in _DENIED:
                 # S3 also says so of a missing object, to those who may not list the bucket.
                 raise ObjectUnreadable("it is not there, or this server may not read it") from error
-            raise ObjectsUnavailable from error
-        except BotoCoreError as error:
             raise ObjectsUnavailable from error
 
 
@@ -111,8 +109,7 @@ class LargeResults(Struct, frozen=True):
             found = self.client.get_object(Bucket=self.bucket, Key=_object_key(key, digest))
             return found["Body"].read().decode()
         except (ClientError, BotoCoreError) as error:
-            is_missing = isinstance(error, ClientError) and code_of(error) in _RESULT_MISSING
-            raise (PartMissing() if is_missing else _unavailable(error)) from error
+            raise (PartMissing() if code_of(error) in _RESULT_MISSING else _unavailable(error)) from error
 
 
 def _object_key(key: TaskKey, digest: str) -> str:
@@ -121,5 +118,5 @@ def _object_key(key: TaskKey, digest: str) -> str:
 
 
 def _unavailable(error: ClientError | BotoCoreError) -> ObjectsUnavailable:
-    code = code_of(error) if isinstance(error, ClientError) else ""
+    code = code_of(error)
     return LargeResultsDenied() if code in _BUCKET_DENIED or code.startswith(_OF_THE_KEY) else ObjectsUnavailable()

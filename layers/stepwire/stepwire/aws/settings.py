@@ -35,6 +35,7 @@ _POLLS_PER_LOG_LINE = "20"
 # Those that were seen to resume (docs/clients.md); others say so in the URL.
 _RESUMING_CLIENTS = "known"
 
+_TOO_MANY_SECONDS = timedelta.max.total_seconds()
 # Set by Lambda itself.
 TASK_ROOT = "LAMBDA_TASK_ROOT"
 
@@ -77,14 +78,40 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
     Raises:
         SettingsError: a setting is missing or not valid.
     """
+    table_name = required(environment, "TABLE_NAME")
+    prefix = execution_prefix_of(required(environment, "EXECUTION_PREFIX"))
+    if prefix is None:
+        raise SettingsError(
+            "The environment variable EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits, and a hyphen."
+        )
+    is_open, usual = required(environment, "AUTHORIZER") == "none", Patience()
+    resource = environment.get("RESOURCE", "")
+    url = urlsplit(resource)  # RFC 9728 puts the path of metadata between host and path
+    metadata_url = f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}"
     return McpSettings(
-        table_name=read_table_name(environment),
-        execution_prefix=_execution_prefix(environment),
+        table_name=table_name,
+        execution_prefix=prefix,
         state_machines=_names(environment, "STATE_MACHINES"),
-        sign_in=_sign_in(environment),
-        access=_access(environment),
+        sign_in=SignIn(
+            salt=required(environment, "PRINCIPAL_SALT"),
+            is_open=is_open,
+            claims=_list(environment, "PRINCIPAL_CLAIMS") or ISSUER_AND_SUBJECT,
+        ),
+        access=Access(
+            required=_list(environment, "REQUIRED_SCOPE"),
+            # Cognito prefixes scopes with the resource's identifier.
+            prefix=f"{resource}/" if environment["AUTHORIZER"] == "cognito" else "",
+            metadata_url=metadata_url if resource else "",
+            knows_callers=not is_open,
+        ),
         allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
-        patience=_patience(environment),
+        patience=Patience(
+            unresumable_request=_seconds(environment, "WAIT_SECONDS"),
+            first_request=_seconds(environment, "INLINE_WAIT_SECONDS", usual.first_request),
+            resuming_request=_seconds(environment, "HOLD_SECONDS", usual.resuming_request),
+            whole_call=_seconds(environment, "CALL_SECONDS", usual.whole_call),
+            whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS", usual.whole_call_with_progress),
+        ),
         intervals=Intervals(
             repair=_seconds(environment, "REPAIR_AFTER_SECONDS", Intervals().repair),
             state=_seconds(environment, "STATE_AFTER_SECONDS", Intervals().state),
@@ -95,21 +122,20 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
         polls_per_log_line=_count({"POLLS_PER_LOG_LINE": _POLLS_PER_LOG_LINE, **environment}, "POLLS_PER_LOG_LINE"),
         waits=_waits(environment),
-        secret_arn=_text(environment, "SECRET_ARN"),
-        catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
-        events=read_events(environment),
+        secret_arn=required(environment, "SECRET_ARN"),
+        catalog=Path(required(environment, TASK_ROOT)) / "catalog.json",
+        events=is_on(environment, "EVENTS"),
     )
 
 
-def _patience(environment: Mapping[str, str]) -> Patience:
-    usual = Patience()
-    return Patience(
-        unresumable_request=_seconds(environment, "WAIT_SECONDS"),
-        first_request=_seconds(environment, "INLINE_WAIT_SECONDS", usual.first_request),
-        resuming_request=_seconds(environment, "HOLD_SECONDS", usual.resuming_request),
-        whole_call=_seconds(environment, "CALL_SECONDS", usual.whole_call),
-        whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS", usual.whole_call_with_progress),
-    )
+def _resuming(environment: Mapping[str, str]) -> ResumingClients:
+    try:
+        return resuming_clients(_list({"RESUMING_CLIENTS": _RESUMING_CLIENTS, **environment}, "RESUMING_CLIENTS"))
+    except ValueError as error:
+        raise SettingsError(
+            f"The environment variable RESUMING_CLIENTS must list names of clients, such as known, my-agent or "
+            f"rmcp>=2.2.0; {str(error)!r} is none."
+        ) from None
 
 
 def _waits(environment: Mapping[str, str]) -> WaitLimits:
@@ -127,7 +153,7 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
     Raises:
         SettingsError: the authorizer has no scopes, and some are required; the message names the tools.
     """
-    if _text(environment, "AUTHORIZER") in _WITH_SCOPES:
+    if required(environment, "AUTHORIZER") in _WITH_SCOPES:
         return
     needing = [f"the tool {tool.name}" for tool in catalog.in_order if tool.scopes]
     if access.required:
@@ -139,6 +165,14 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
         )
 
 
+def is_on(environment: Mapping[str, str], name: str) -> bool:
+    """Tell whether a variable is on.
+
+    EVENTS: MCP Events. LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if asked to.
+    """
+    return environment.get(name) == "on"
+
+
 def read_usage_limits(environment: Mapping[str, str]) -> Limits:
     """Read how many tasks a caller may have, and how fast they may come.
 
@@ -148,24 +182,6 @@ def read_usage_limits(environment: Mapping[str, str]) -> Limits:
     return Limits(
         active=_count(environment, "MOST_ACTIVE_TASKS"), per_minute=_count(environment, "MOST_TASKS_PER_MINUTE")
     )
-
-
-def read_table_name(environment: Mapping[str, str]) -> str:
-    """Return the name of the task table.
-
-    Raises:
-        SettingsError: it is missing.
-    """
-    return _text(environment, "TABLE_NAME")
-
-
-def read_large_results_bucket(environment: Mapping[str, str]) -> str:
-    """Return the name of the bucket with the results that are too large for an item of the table.
-
-    Raises:
-        SettingsError: it is missing.
-    """
-    return _text(environment, "LARGE_RESULTS_BUCKET")
 
 
 class CatalogSettings(Struct, frozen=True):
@@ -187,54 +203,22 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
     Raises:
         SettingsError: one is missing or wrong.
     """
-    name = _text(environment, "ENDPOINT_NAME")
-    checks_scopes = _text(environment, "AUTHORIZER") in _WITH_SCOPES
+    name = required(environment, "ENDPOINT_NAME")
+    checks_scopes = required(environment, "AUTHORIZER") in _WITH_SCOPES
+    # What the build wrote beside the handler.
+    release_tools = Path(environment.get(TASK_ROOT, "")) / "release_tools.json"
     return CatalogSettings(
-        table_name=read_table_name(environment),
+        table_name=required(environment, "TABLE_NAME"),
         endpoint=Endpoint(
             name,
-            _text(environment, "STATE_MACHINE_PREFIX"),
+            required(environment, "STATE_MACHINE_PREFIX"),
             checks_scopes,
             _list(environment, "WORKFLOW_ROLE_ARNS"),
         ),
         path=f"/stepwire/{name}/tools/",
         allowed=_list(environment, "STATE_MACHINE_ARNS"),
-        release_tools=_release_tools(Path(environment.get(TASK_ROOT, ""))),
+        release_tools=load_json(release_tools.read_text(encoding="utf-8")) if release_tools.is_file() else {},
     )
-
-
-def _release_tools(folder: Path) -> Mapping[str, str]:
-    """Read what the build wrote beside the handler; empty where nothing was built."""
-    path = folder / "release_tools.json"
-    return load_json(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def read_external_id(environment: Mapping[str, str]) -> str:
-    """Return the external id with which roles elsewhere are assumed.
-
-    Raises:
-        SettingsError: it is missing.
-    """
-    return _text(environment, "EXTERNAL_ID")
-
-
-def read_event_bus(environment: Mapping[str, str]) -> str:
-    """Return the name or ARN of the event bus for status change events; empty: there is none."""
-    return environment.get("EVENT_BUS", "")
-
-
-def read_events(environment: Mapping[str, str]) -> bool:
-    """Tell whether MCP Events are on."""
-    return environment.get("EVENTS") == "on"
-
-
-def read_webhook_queue(environment: Mapping[str, str]) -> str:
-    """Return the URL of the queue of function webhooks.
-
-    Raises:
-        SettingsError: it is missing.
-    """
-    return _text(environment, "WEBHOOK_QUEUE")
 
 
 def read_allows_local(environment: Mapping[str, str]) -> bool:
@@ -242,45 +226,12 @@ def read_allows_local(environment: Mapping[str, str]) -> bool:
     return environment.get("LOCAL_WEBHOOKS") == "on"
 
 
-def _sign_in(environment: Mapping[str, str]) -> SignIn:
-    return SignIn(
-        salt=_text(environment, "PRINCIPAL_SALT"),
-        is_open=_is_open(environment),
-        claims=_list(environment, "PRINCIPAL_CLAIMS") or ISSUER_AND_SUBJECT,
-    )
+def required(environment: Mapping[str, str], name: str) -> str:
+    """Return a variable that the template sets.
 
-
-def _access(environment: Mapping[str, str]) -> Access:
-    resource = environment.get("RESOURCE", "")
-    return Access(
-        required=_list(environment, "REQUIRED_SCOPE"),
-        # Cognito prefixes scopes with the resource's identifier.
-        prefix=f"{resource}/" if _text(environment, "AUTHORIZER") == "cognito" else "",
-        metadata_url=_metadata_url(resource),
-        knows_callers=not _is_open(environment),
-    )
-
-
-def _is_open(environment: Mapping[str, str]) -> bool:
-    return _text(environment, "AUTHORIZER") == "none"
-
-
-def _metadata_url(resource: str) -> str:
-    """Return the URL of a resource's metadata: RFC 9728 puts it between host and path."""
-    url = urlsplit(resource)
-    return f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}" if resource else ""
-
-
-def _execution_prefix(environment: Mapping[str, str]) -> str:
-    prefix = execution_prefix_of(_text(environment, "EXECUTION_PREFIX"))
-    if prefix is None:
-        raise SettingsError(
-            "The environment variable EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits, and a hyphen."
-        )
-    return prefix
-
-
-def _text(environment: Mapping[str, str], name: str) -> str:
+    Raises:
+        SettingsError: it is missing or empty.
+    """
     value = environment.get(name, "")
     if not value:
         raise SettingsError(f"The environment variable {name} is missing.")
@@ -292,38 +243,23 @@ def _list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-def _resuming(environment: Mapping[str, str]) -> ResumingClients:
-    try:
-        return resuming_clients(_list({"RESUMING_CLIENTS": _RESUMING_CLIENTS, **environment}, "RESUMING_CLIENTS"))
-    except ValueError as error:
-        raise SettingsError(
-            f"The environment variable RESUMING_CLIENTS must list names of clients, such as known, my-agent or "
-            f"rmcp>=2.2.0; {str(error)!r} is none."
-        ) from None
-
-
-def _number(environment: Mapping[str, str], name: str) -> float:
-    text = _text(environment, name)
+def _number(environment: Mapping[str, str], name: str, kind: str = "a number") -> float:
+    text = required(environment, name)
     with suppress(ValueError):
         number = float(text)
-        if 0 <= number < float("inf"):
+        if 0 <= number < _TOO_MANY_SECONDS:
             return number
-    raise SettingsError(f"The environment variable {name} must be a number, 0 or more.")
+    raise SettingsError(f"The environment variable {name} must be {kind}, 0 or more.")
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: timedelta | None = None) -> timedelta:
     if default is not None and name not in environment:
         return default
-    text = _text(environment, name)
-    with suppress(ValueError, OverflowError):
-        duration = timedelta(seconds=float(text))
-        if duration >= timedelta():
-            return duration
-    raise SettingsError(f"The environment variable {name} must be a number of seconds, 0 or more.")
+    return timedelta(seconds=_number(environment, name, "a number of seconds"))
 
 
 def _count(environment: Mapping[str, str], name: str) -> int:
-    text = _text(environment, name)
+    text = required(environment, name)
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise SettingsError(f"The environment variable {name} must be a whole number, 1 or more.")

@@ -16,7 +16,7 @@ from msgspec import Struct
 from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
 from stepwire.aws.invocations import builds_once
 from stepwire.aws.queues import Doorbells
-from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
+from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import is_expiry, task_of
 from stepwire.aws.storage.table import Table, moment_of_seconds
@@ -145,17 +145,17 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
 
     @cached_property
     def _bus(self) -> EventBus | None:
-        name = read_event_bus(os.environ)
+        name = os.environ.get("EVENT_BUS", "")
         return EventBus(name, self.build_client) if name else None
 
     @cached_property
     def _recording(self) -> Recording | None:
-        if not read_events(os.environ):
+        if not is_on(os.environ, "EVENTS"):
             return None
-        table = Table(read_table_name(os.environ), self.build_table_client)
+        table = Table(required(os.environ, "TABLE_NAME"), self.build_table_client)
         return Recording(
             DynamoDbEventStore(table),
             DynamoDbSubscriptionStore(table),
-            Doorbells(read_webhook_queue(os.environ), self.build_queue_client).ring,
+            Doorbells(required(os.environ, "WEBHOOK_QUEUE"), self.build_queue_client).ring,
             partial(datetime.now, UTC),
         )

@@ -72,6 +72,7 @@ _EVENTS_OF_PASSED_STATES: Final = 250  # enough for fifty states, once for a tas
 _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 # Pages of running executions: 100,000 executions, 15 MB.
 _MOST_PAGES: Final = 100
+_MISSING: Final = frozenset({"ExecutionDoesNotExist"})
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
 _KEY_DENIED: Final = frozenset({"KmsAccessDeniedException", "KmsInvalidStateException"})
 _ROLE_DENIAL: Final = "AccessDenied"  # STS's; Step Functions' own is AccessDeniedException
@@ -140,10 +141,8 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
     def redrive(self, execution: Execution, token: str) -> None:
         try:
             self._client_for(execution).redrive_execution(executionArn=execution_arn_of(execution), clientToken=token)
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
             raise RedriveRefused if code_of(error) in _NOT_REDRIVEN else _unavailable(error) from error
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
 
     def describe(self, execution: Execution) -> ExecutionState:
         try:
@@ -154,17 +153,16 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
 
     def _described(self, execution: Execution, **more: Any) -> ExecutionState:
         arn = execution_arn_of(execution)
-        found = _unless_missing(lambda: self._client_for(execution).describe_execution(executionArn=arn, **more))
+        found = unless_missing(lambda: self._client_for(execution).describe_execution(executionArn=arn, **more))
         return Missing() if found is None else state_of(found)
 
     def current_state(self, execution: Execution) -> StateEntered | None:
         """Return the state entered last, if it is among the newest events; of a Distributed Map, with its items."""
         events = self._newest_events(execution, _NEWEST_EVENTS)
-        name, map_run = _state_in(events), _map_run_in(events)
-        if name is None:
+        states, map_run = _states_in(events), _map_run_in(events)
+        if not states or events[0]["type"] in _LAST_EVENTS:
             return None
-        items = self._items_of(execution, map_run) if map_run else None
-        return StateEntered(name, items, _states_in(events))
+        return StateEntered(states[-1], self._items_of(execution, map_run) if map_run else None, states)
 
     def passed_states(self, execution: Execution) -> tuple[str, ...]:
         """Return the names of the states that are among the newest events."""
@@ -172,7 +170,7 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
 
     def _newest_events(self, execution: Execution, most: int) -> Any:
         """Return the newest events of an execution's history in reverse order; none if there is no execution."""
-        history = _unless_missing(
+        history = unless_missing(
             lambda: self._client_for(execution).get_execution_history(
                 executionArn=execution_arn_of(execution), reverseOrder=True, maxResults=most, includeExecutionData=False
             )
@@ -198,39 +196,31 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
                 if "nextToken" not in page:
                     return
                 asked["nextToken"] = page["nextToken"]
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
             raise _unavailable(error) from error
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
 
     def waits(self, token: str) -> bool:
         """Tell whether a state still waits for a callback. A heartbeat changes nothing of a state without a limit."""
         try:
             self._client.send_task_heartbeat(taskToken=token)
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
             return _is_waiting_after(error)
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
         return True
 
     def complete_callback(self, token: str, output: str) -> bool:
         try:
             self._client.send_task_success(taskToken=token, output=output)
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
+            metadata = error.response.get("ResponseMetadata", {}) if isinstance(error, ClientError) else {}
             # Of a retry by the SDK, the first attempt may have been taken.
-            is_retry = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) > 0
-            return _is_waiting_after(error) or is_retry
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
+            return _is_waiting_after(error) or metadata.get("RetryAttempts", 0) > 0
         return True
 
     def fail_callback(self, token: str, error: str, cause: str) -> None:
         try:
             self._client.send_task_failure(taskToken=token, error=error, cause=cause)
-        except ClientError as refused:
-            _is_waiting_after(refused)
-        except BotoCoreError as unsent:
-            raise WorkflowsUnavailable from unsent
+        except (ClientError, BotoCoreError) as fault:
+            _is_waiting_after(fault)
 
     def stop(self, execution: Execution, cause: str) -> bool:
         try:
@@ -238,41 +228,35 @@ class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
                 executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
             )
         except ClientError as error:
-            if code_of(error) in THROTTLED:
+            if (code := code_of(error)) in THROTTLED:
                 raise StopThrottled from error
-            if code_of(error) in _NOT_STOPPED:
-                raise StopRefused(_NOT_STOPPED[code_of(error)]) from error
-            if code_of(error) != "ExecutionDoesNotExist":
+            if code in _NOT_STOPPED:
+                raise StopRefused(_NOT_STOPPED[code]) from error
+            if code not in _MISSING:
                 raise
             return False
         return True
 
 
-def _unless_missing(read: Callable[[], Any]) -> Any:
-    """Return what Step Functions answers; None if there is no such execution."""
+def unless_missing(read: Callable[[], Any], missing: frozenset[str] = _MISSING) -> Any:
+    """Return what Step Functions answers; None if its error says that there is no such execution.
+
+    Raises:
+        WorkflowsUnavailable: no answer, or any other error.
+    """
     try:
         return read()
-    except ClientError as error:
-        if code_of(error) == "ExecutionDoesNotExist":
+    except (ClientError, BotoCoreError) as error:
+        if code_of(error) in missing:
             return None
         raise _unavailable(error) from error
-    except BotoCoreError as error:
-        raise WorkflowsUnavailable from error
 
 
-def _is_waiting_after(error: ClientError) -> bool:
+def _is_waiting_after(error: ClientError | BotoCoreError) -> bool:
     """Return False for the errors of a state that no longer waits; all others may be temporary."""
     if code_of(error) not in _NO_LONGER_WAITING:
         raise _unavailable(error) from error
     return False
-
-
-def _state_in(events: Any) -> str | None:
-    """Return the name of the state entered last, from events in reverse order."""
-    if events and events[0]["type"] in _LAST_EVENTS:
-        return None
-    entered = (event["stateEnteredEventDetails"] for event in events if "stateEnteredEventDetails" in event)
-    return next((details["name"] for details in entered), None)
 
 
 def _states_in(events: Any) -> tuple[str, ...]:
@@ -312,24 +296,20 @@ def state_of(report: Any) -> ExecutionState:
     """Return the state in a response of DescribeExecution or in the detail of a status event, which share a format."""
     count = report.get("redriveCount")
     redrives = count if isinstance(count, int) else 0
+    is_redrivable = report.get("redriveStatus") != "NOT_REDRIVABLE"
+    why_not = "" if is_redrivable else report.get("redriveStatusReason") or "Step Functions gives no reason"
     match report["status"]:
         case "SUCCEEDED":
             return Succeeded(_whole(report.get("output")), redrives)
         case "FAILED":
             error, cause = _whole(report.get("error")) or "", _whole(report.get("cause")) or ""
-            return ExecutionFailed(error, cause, redrives, _why_not_redrivable(report))
+            return ExecutionFailed(error, cause, redrives, why_not)
         case "TIMED_OUT":
-            return TimedOut(redrives, _why_not_redrivable(report))
+            return TimedOut(redrives, why_not)
         case "ABORTED":
-            return Aborted(redrives, _why_not_redrivable(report))
+            return Aborted(redrives, why_not)
         case _:  # RUNNING, PENDING_REDRIVE
             return Running(redrives)
-
-
-def _why_not_redrivable(report: Any) -> str:
-    if report.get("redriveStatus") != "NOT_REDRIVABLE":
-        return ""
-    return report.get("redriveStatusReason") or "Step Functions gives no reason"
 
 
 def _without_data(state: ExecutionState) -> ExecutionState:
@@ -359,13 +339,14 @@ def start_error(error: ClientError) -> StartRefused | StartUnclear:
     return refused(_REASONS.get(code_of(error), f"Step Functions refused it ({code_of(error)})"))
 
 
-def _unavailable(error: ClientError) -> WorkflowsUnavailable:
+def _unavailable(error: ClientError | BotoCoreError) -> WorkflowsUnavailable:
     code = code_of(error)
     if code in _KEY_DENIED:
         return KeyDenied()
     if code == _ROLE_DENIAL:
         return RoleDenied()
-    return WorkflowsThrottled() if is_weather(error) else WorkflowsUnavailable()
+    is_throttled = isinstance(error, ClientError) and is_weather(error)
+    return WorkflowsThrottled() if is_throttled else WorkflowsUnavailable()
 
 
 class StepFunctionsExpress(Struct, frozen=True, dict=True):

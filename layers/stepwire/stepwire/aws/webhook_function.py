@@ -22,7 +22,7 @@ from stepwire.aws.clients import patient_dynamodb_client, sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
 from stepwire.aws.queues import Bell, Doorbells, bell_of
-from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
+from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.json_text import write
@@ -55,8 +55,8 @@ class WebhooksHandler:
     def _receive(self, most: int) -> Sequence[Job] | None:
         """Return up to `most` further messages; None after a fault."""
         try:
-            found = self._queue.receive_message(
-                QueueUrl=read_webhook_queue(os.environ),
+            found = self._bells.client.receive_message(
+                QueueUrl=self._bells.queue_url,
                 MaxNumberOfMessages=min(most, _LARGEST_BATCH),
                 WaitTimeSeconds=_LONG_POLL,
             )
@@ -119,30 +119,30 @@ class WebhooksHandler:
             self._again(bell, done.again_after)
 
     def _again(self, bell: Bell, span: timedelta) -> None:
-        Doorbells(read_webhook_queue(os.environ), lambda: self._queue).again(bell, span)
+        self._bells.again(bell, span)
 
     def _delete(self, record: dict[str, Any]) -> None:
         """Delete a message that this invocation has received itself."""
         try:
-            self._queue.delete_message(QueueUrl=read_webhook_queue(os.environ), ReceiptHandle=record["receiptHandle"])
+            self._bells.client.delete_message(QueueUrl=self._bells.queue_url, ReceiptHandle=record["receiptHandle"])
         except Exception as fault:  # noqa: BLE001 - it comes again, and there is nothing to deliver then
             log_fault(fault, "a message could not be deleted", "it comes again", self._logger)
 
     @cached_property
     def _delivering(self) -> Delivering:
-        table = Table(read_table_name(os.environ), patient_dynamodb_client)
+        table = Table(required(os.environ, "TABLE_NAME"), patient_dynamodb_client)
         return Delivering(
             DynamoDbEventStore(table),
             DynamoDbSubscriptionStore(table),
-            HttpsEndpoints(allows_local=read_allows_local(os.environ)),
+            HttpsEndpoints(allows_local=is_on(os.environ, "LOCAL_WEBHOOKS")),
             sign,
             SystemClock(),
             os.urandom,
         )
 
     @cached_property
-    def _queue(self) -> Any:
-        return sqs_client()
+    def _bells(self) -> Doorbells:
+        return Doorbells(required(os.environ, "WEBHOOK_QUEUE"), sqs_client)
 
     @cached_property
     def _logger(self) -> "Logger":

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.clients import THROTTLED, code_of
-from stepwire.aws.step_functions import execution_arn_of, execution_of, state_of
+from stepwire.aws.step_functions import execution_arn_of, execution_of, state_of, unless_missing
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.background.input_requests import Question
-from stepwire.errors import StarterUnproven, StepwireError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.errors import StarterUnproven, StepwireError
 from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, as_object, parse
 from stepwire.tasks.task import Execution, Progress
 
@@ -134,9 +132,11 @@ class NestedExecutions(Struct, frozen=True, dict=True):
         arn = execution_arn_of(execution)
         if not _ANY_EXECUTION.fullmatch(arn):
             return None
-        described = self._read(lambda: self._client.describe_execution(executionArn=arn))
-        starter = None if described is None else _named_in(described.get("input"))
-        if starter is None or starter.split(":")[:_ACCOUNT_PARTS] != arn.split(":")[:_ACCOUNT_PARTS]:
+        described = unless_missing(lambda: self._client.describe_execution(executionArn=arn), _NO_STARTER)
+        starter = None if described is None else _member(described.get("input"), STARTER)
+        if starter is None or not _EXECUTION.fullmatch(starter):
+            return None
+        if starter.split(":")[:_ACCOUNT_PARTS] != arn.split(":")[:_ACCOUNT_PARTS]:
             return None
         if not self._has_started(starter, arn):
             raise StarterUnproven
@@ -146,7 +146,7 @@ class NestedExecutions(Struct, frozen=True, dict=True):
         """Tell whether the newest events of a history contain the start of an execution."""
         asked: dict[str, Any] = {"executionArn": starter, "reverseOrder": True, "maxResults": _PAGE}
         for _ in range(_MOST_PAGES):
-            page = self._read(lambda: self._client.get_execution_history(**asked))
+            page = unless_missing(lambda: self._client.get_execution_history(**asked), _NO_STARTER)
             if page is None:
                 return False
             if any(_started_in(event) == arn for event in page["events"]):
@@ -155,22 +155,6 @@ class NestedExecutions(Struct, frozen=True, dict=True):
                 return False
             asked["nextToken"] = page["nextToken"]
         return False
-
-    def _read(self, call: Callable[[], Any]) -> Any:
-        """Return what Step Functions says; None where nobody may know it."""
-        try:
-            return call()
-        except ClientError as error:
-            if code_of(error) in _NO_STARTER:
-                return None
-            raise WorkflowsThrottled if code_of(error) in THROTTLED else WorkflowsUnavailable from error
-        except BotoCoreError as error:
-            raise WorkflowsUnavailable from error
-
-
-def _named_in(input_text: str | None) -> str | None:
-    named = _member(input_text, STARTER)
-    return named if named is not None and _EXECUTION.fullmatch(named) else None
 
 
 def _started_in(event: Any) -> str | None:
