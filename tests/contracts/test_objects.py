@@ -25,7 +25,7 @@ def bucket(aws: None) -> Iterator[str]:
 
 
 def test_an_object_is_read(bucket: str) -> None:
-    assert Objects(s3_client)(bucket, "a/out.json", 10) == b'{"a": "b"}'
+    assert Objects(s3_client).read(bucket, "a/out.json", 10) == b'{"a": "b"}'
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_object_is_read(bucket: str) -> None:
 )
 def test_an_object_that_cannot_be_read_has_a_reason(bucket: str, where: str, key: str, most: int, reason: str) -> None:
     with pytest.raises(ObjectUnreadable, match=reason):
-        Objects(s3_client)(where, key, most)
+        Objects(s3_client).read(where, key, most)
 
 
 class Failing:
@@ -60,7 +60,7 @@ def test_an_object_that_may_not_be_read_is_refused_without_the_words_of_aws(code
     client: Any = Failing(refused(code))
 
     with pytest.raises(ObjectUnreadable) as fault:
-        Objects(lambda: client)("reports", "a/out.json", 10)
+        Objects(lambda: client).read("reports", "a/out.json", 10)
 
     assert str(fault.value) == "it is not there, or this server may not read it"
 
@@ -72,4 +72,4 @@ def test_an_s3_that_does_not_answer_is_asked_again(error: Exception) -> None:
     client: Any = Failing(error)
 
     with pytest.raises(ObjectsUnavailable):
-        Objects(lambda: client)("reports", "a/out.json", 10)
+        Objects(lambda: client).read("reports", "a/out.json", 10)

@@ -57,7 +57,7 @@ class Deliveries:
         vars(self.stream).update(_recording=recording, _bus=None)
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)
-        vars(self.webhooks).update(_delivering=delivering, _queue=boundary.queue)
+        vars(self.webhooks).update(_delivering=delivering, _bells=Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue))
         limiter = self.site.process.engine.limiter_of(PROOFS, WaitLimits().of_proofs())
         subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None, limiter)
         self.events = Events(record, subscribing)

@@ -136,7 +136,7 @@ class Process:
             signed_url,
             report,
             wake_ups=SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue),
-            read_object=objects,
+            read_object=objects.read,
         )
         self.engine = assemble(ports, Settings(INTERVALS, limits, execution_prefix=EXECUTION_PREFIX))
         self.recorder, self.operations, self.dialogue = (

@@ -1,13 +1,12 @@
 """URLs of objects in S3: signed with Signature Version 4, and on the Region's own host, in every Region of AWS."""
 
-from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from boto3.session import Session
 
 from stepwire.aws.clients import s3_client
-from stepwire.aws.s3 import PresignedUrls
+from stepwire.aws.s3 import Objects
 
 SESSION = Session()  # one session, because each new session loads botocore's data of S3 and of all Regions
 REGIONS = [
@@ -29,7 +28,7 @@ def test_a_url_is_signed_with_version_4_for_its_own_region(region: str, monkeypa
     """S3 refuses Signature Version 2 for objects that a KMS key encrypts."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", region)
 
-    url = urlsplit(PresignedUrls(timedelta(minutes=15), s3_client)("my-reports", "2026/a report.csv"))
+    url = urlsplit(Objects(s3_client).sign("my-reports", "2026/a report.csv"))
 
     query = parse_qs(url.query)
     assert query["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
@@ -43,6 +42,6 @@ def test_a_bucket_whose_name_has_dots_is_in_the_path(monkeypatch: pytest.MonkeyP
     """The certificate of S3 does not cover such a host."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
 
-    url = urlsplit(PresignedUrls(timedelta(minutes=15), s3_client)("my.reports", "a.csv"))
+    url = urlsplit(Objects(s3_client).sign("my.reports", "a.csv"))
 
     assert (url.netloc, url.path) == ("s3.eu-central-1.amazonaws.com", "/my.reports/a.csv")

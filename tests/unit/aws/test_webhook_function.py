@@ -88,7 +88,7 @@ def handle(
 ) -> list[str]:
     handler = WebhooksHandler(is_slow_after)
     fake = FakeDelivering(delivering) if isinstance(delivering, dict) else delivering
-    vars(handler).update(_delivering=fake, _queue=sqs)
+    vars(handler).update(_delivering=fake, _bells=Doorbells(HIDDEN, lambda: sqs))
     records = [
         {"messageId": f"message of {name}", "receiptHandle": f"receipt of {name}", "body": body}
         for body in bodies
@@ -178,7 +178,7 @@ def test_a_message_that_cannot_be_sent_again_stays_in_the_queue(sqs: FakeSqs, mo
 @pytest.mark.parametrize("body", ["hello", "[]", "7", '{"principal": 7}', '{"principal": "x", "subscription": "y"}'])
 def test_a_message_that_names_no_subscription_is_dropped(sqs: FakeSqs, body: str) -> None:
     handler = WebhooksHandler()
-    vars(handler).update(_delivering=FakeDelivering({}), _queue=sqs)
+    vars(handler).update(_delivering=FakeDelivering({}), _bells=Doorbells(HIDDEN, lambda: sqs))
     record = {"messageId": "one", "receiptHandle": "receipt", "body": body}
 
     assert handler({"Records": [record]}, None) == {"batchItemFailures": []}

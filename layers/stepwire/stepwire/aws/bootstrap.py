@@ -2,16 +2,15 @@
 
 import os
 from collections.abc import Callable
-from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from stepwire.audit import Audit
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.clients import s3_client, sqs_client
 from stepwire.aws.invocations import SystemClock
 from stepwire.aws.queues import SqsWakeUps
-from stepwire.aws.s3 import LargeResults, Objects, PresignedUrls
+from stepwire.aws.s3 import LargeResults, Objects
 from stepwire.aws.settings import required
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage.table import Table
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
 
-_LINK_LIFETIME: Final = timedelta(minutes=15)
-
-
 def ports_of(
     table: Table,
     step_functions: "Callable[[], SFNClient]",
@@ -34,20 +30,20 @@ def ports_of(
     audit: Audit = write_audit_entry,
 ) -> Ports:
     """Return the ports of a function: the adapters of AWS, the system's clock and the audit log."""
-    s3, queue_url = cache(s3_client), os.environ.get("WAKE_UPS_URL", "")
+    objects, queue_url = Objects(s3_client), os.environ.get("WAKE_UPS_URL", "")
     # Most functions never need the bucket of the stack.
-    large_results = cache(lambda: LargeResults(required(os.environ, "LARGE_RESULTS_BUCKET"), s3()))
+    large_results = cache(lambda: LargeResults(required(os.environ, "LARGE_RESULTS_BUCKET"), s3_client()))
     return Ports(
         task_store(table, large_results),
         StepFunctionsWorkflows(step_functions, report, client_elsewhere),
         SystemClock(),
         os.urandom,
         DynamoDbWaitSlots(table),
-        PresignedUrls(_LINK_LIFETIME, s3),
+        objects.sign,
         report,
         audit,
         SqsWakeUps(queue_url, sqs_client) if queue_url else NoWakeUps(),  # without a queue, readers begin attempts
-        Objects(s3),
+        objects.read,
     )
 
 

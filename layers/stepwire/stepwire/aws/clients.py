@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -82,99 +82,6 @@ _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 _LONGEST_CHAIN: Final = 5  # errors that were raised from each other
 
 
-def dynamodb_client() -> "DynamoDBClient":
-    """Return a DynamoDB client for requests: short timeouts."""
-    return _client("dynamodb", _FOR_REQUESTS)
-
-
-def patient_dynamodb_client() -> "DynamoDBClient":
-    """Return a DynamoDB client for events: longer timeouts and more retries."""
-    return _client("dynamodb", _FOR_EVENTS)
-
-
-def step_functions_client() -> "SFNClient":
-    """Return a Step Functions client for requests: short timeouts, and no retry of throttled reads."""
-    client: SFNClient = _client("stepfunctions", _FOR_REQUESTS)
-    for operation in _POSTPONABLE:
-        client.meta.events.register_first(f"needs-retry.sfn.{operation}", give_up_when_throttled)
-    return client
-
-
-def patient_step_functions_client() -> "SFNClient":
-    """Return a Step Functions client for events: longer timeouts and more retries."""
-    return _client("stepfunctions", _FOR_EVENTS)
-
-
-def sync_step_functions_client(longest: timedelta) -> "SFNClient":
-    """Return a Step Functions client for executions that a request waits for: one attempt, and so long."""
-    options: dict[str, Any] = {
-        "connect_timeout": 1,
-        "read_timeout": longest.total_seconds(),
-        "retries": {"total_max_attempts": 1},
-        # With an endpoint of its own, `sync-` in front of its name would be another host.
-        "inject_host_prefix": "AWS_ENDPOINT_URL" not in os.environ,
-    }
-    return _client("stepfunctions", options)
-
-
-def step_functions_client_elsewhere(region: str, credentials: Any) -> "SFNClient":
-    """Return a Step Functions client of a Region with the credentials of a role there."""
-    return _client(
-        "stepfunctions",
-        _FOR_REQUESTS,
-        region_name=region,
-        aws_access_key_id=credentials["AccessKeyId"],
-        aws_secret_access_key=credentials["SecretAccessKey"],
-        aws_session_token=credentials["SessionToken"],
-    )
-
-
-def sts_client() -> Any:
-    """Return a client of the Security Token Service, at the Region's own endpoint."""
-    return _client("sts", _FOR_REQUESTS)
-
-
-def s3_client() -> "S3Client":
-    """Return an S3 client."""
-    return _client("s3", _FOR_S3)
-
-
-def secrets_manager_client() -> "SecretsManagerClient":
-    """Return a Secrets Manager client."""
-    return _client("secretsmanager", _FOR_REQUESTS)
-
-
-def ssm_client() -> Any:
-    """Build a client of Systems Manager."""
-    return _client("ssm", _FOR_EVENTS)
-
-
-def tagging_client() -> Any:
-    """Build a client of the Resource Groups Tagging API."""
-    return _client("resourcegroupstaggingapi", _FOR_EVENTS)
-
-
-def events_client() -> "EventBridgeClient":
-    """Return an EventBridge client."""
-    return _client("events", _FOR_EVENTS)
-
-
-def sqs_client() -> Any:
-    """Return a client of SQS."""
-    return _client("sqs", _FOR_REQUESTS)
-
-
-def read_service_models(*services: str) -> None:
-    """Load the models of services into the session, which is most of the time that a first client takes.
-
-    The clients built for this are discarded: a snapshot must not contain a client with credentials.
-    """
-    from botocore import UNSIGNED  # noqa: PLC0415
-
-    for service in services:
-        _client(service, {"signature_version": UNSIGNED})  # loads no credentials
-
-
 def _client(service: str, options: dict[str, Any], **more: Any) -> Any:
     """Build a client with these options of botocore's `Config`."""
     from botocore.config import Config  # noqa: PLC0415 - the rule of this module
@@ -201,6 +108,62 @@ def builder() -> Callable[..., Any]:
     session = Session()
     session.register_component("data_loader", Loader([str(MODELS)], include_default_search_paths=False))
     return session.create_client
+
+
+# A client for requests has short timeouts; a patient one, for events, longer timeouts and more retries.
+dynamodb_client: "Callable[[], DynamoDBClient]" = partial(_client, "dynamodb", _FOR_REQUESTS)
+patient_dynamodb_client: "Callable[[], DynamoDBClient]" = partial(_client, "dynamodb", _FOR_EVENTS)
+patient_step_functions_client: "Callable[[], SFNClient]" = partial(_client, "stepfunctions", _FOR_EVENTS)
+sts_client: Callable[[], Any] = partial(_client, "sts", _FOR_REQUESTS)  # at the Region's own endpoint
+s3_client: "Callable[[], S3Client]" = partial(_client, "s3", _FOR_S3)
+secrets_manager_client: "Callable[[], SecretsManagerClient]" = partial(_client, "secretsmanager", _FOR_REQUESTS)
+sqs_client: Callable[[], Any] = partial(_client, "sqs", _FOR_REQUESTS)
+ssm_client: Callable[[], Any] = partial(_client, "ssm", _FOR_EVENTS)
+tagging_client: Callable[[], Any] = partial(_client, "resourcegroupstaggingapi", _FOR_EVENTS)
+events_client: "Callable[[], EventBridgeClient]" = partial(_client, "events", _FOR_EVENTS)
+
+
+def step_functions_client() -> "SFNClient":
+    """Return a Step Functions client for requests: short timeouts, and no retry of throttled reads."""
+    client: SFNClient = _client("stepfunctions", _FOR_REQUESTS)
+    for operation in _POSTPONABLE:
+        client.meta.events.register_first(f"needs-retry.sfn.{operation}", give_up_when_throttled)
+    return client
+
+
+def sync_step_functions_client(longest: timedelta) -> "SFNClient":
+    """Return a Step Functions client for executions that a request waits for: one attempt, and so long."""
+    options: dict[str, Any] = {
+        "connect_timeout": 1,
+        "read_timeout": longest.total_seconds(),
+        "retries": {"total_max_attempts": 1},
+        # With an endpoint of its own, `sync-` in front of its name would be another host.
+        "inject_host_prefix": "AWS_ENDPOINT_URL" not in os.environ,
+    }
+    return _client("stepfunctions", options)
+
+
+def step_functions_client_elsewhere(region: str, credentials: Any) -> "SFNClient":
+    """Return a Step Functions client of a Region with the credentials of a role there."""
+    return _client(
+        "stepfunctions",
+        _FOR_REQUESTS,
+        region_name=region,
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
+    )
+
+
+def read_service_models(*services: str) -> None:
+    """Load the models of services into the session, which is most of the time that a first client takes.
+
+    The clients built for this are discarded: a snapshot must not contain a client with credentials.
+    """
+    from botocore import UNSIGNED  # noqa: PLC0415
+
+    for service in services:
+        _client(service, {"signature_version": UNSIGNED})  # loads no credentials
 
 
 def is_weather(fault: BaseException) -> bool:

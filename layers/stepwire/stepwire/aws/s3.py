@@ -9,7 +9,6 @@ A result that is too large for an item of the table is an object in the bucket o
 
 import hashlib
 from collections.abc import Callable
-from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +22,7 @@ from stepwire.tasks.ids import TaskKey
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+_LINK_LIFETIME: Final = 900  # seconds
 _MISSING: Final = frozenset({"NoSuchKey", "NoSuchBucket"})
 _DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "InvalidObjectState", "PermanentRedirect"})
 # To those who may not list a bucket, S3 says AccessDenied of a missing object too.
@@ -31,24 +31,8 @@ _BUCKET_DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "NoSuchB
 _OF_THE_KEY: Final = "KMS."  # begins the codes of a KMS key that is disabled, deleted or not there
 
 
-class PresignedUrls(Struct, frozen=True, dict=True):
-    """Presigns URLs. The client is built on the first call."""
-
-    good_for: timedelta
-    build_client: "Callable[[], S3Client]"
-
-    @cached_property
-    def _client(self) -> "S3Client":
-        return self.build_client()
-
-    def __call__(self, bucket: str, key: str) -> str:
-        """Return a presigned URL of an object, which need not exist."""
-        seconds = int(self.good_for.total_seconds())
-        return self._client.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=seconds)
-
-
 class Objects(Struct, frozen=True, dict=True):
-    """Reads objects. The client is built on the first call."""
+    """Objects that workflows left. The client is built on the first call."""
 
     build_client: "Callable[[], S3Client]"
 
@@ -56,7 +40,12 @@ class Objects(Struct, frozen=True, dict=True):
     def _client(self) -> "S3Client":
         return self.build_client()
 
-    def __call__(self, bucket: str, key: str, most: int) -> bytes:
+    def sign(self, bucket: str, key: str) -> str:
+        """Return a presigned URL of an object, which need not exist."""
+        asked = {"Bucket": bucket, "Key": key}
+        return self._client.generate_presigned_url("get_object", asked, ExpiresIn=_LINK_LIFETIME)
+
+    def read(self, bucket: str, key: str, most: int) -> bytes:
         """Return the content of an object of at most `most` bytes.
 
         Raises:

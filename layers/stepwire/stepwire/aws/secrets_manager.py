@@ -5,7 +5,7 @@ secrets, so state that does not verify with an instance's own secret is checked 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
@@ -33,28 +33,22 @@ class Secret(Struct):
     def __call__(self) -> bytes:
         """Return the secret."""
         if not self._values:
-            self._values = (_value(self.build_client(), self.arn),)
+            self._values = (self._read(self.build_client(), "AWSCURRENT"),)
         return self._values[0]
 
     def others(self) -> tuple[bytes, ...]:
         """Return the current and the previous secret, read again at most once per `LOOK_INTERVAL`."""
         now = self.monotonic()
         if self._looked_at is None or now - self._looked_at >= LOOK_INTERVAL:
-            self._values = tuple(self._read())
-            self._looked_at = now
+            client = self.build_client()
+            values = [self._read(client, "AWSCURRENT")]
+            try:
+                values.append(self._read(client, "AWSPREVIOUS"))
+            except ClientError as error:
+                if code_of(error) != "ResourceNotFoundException":  # it was never rotated
+                    raise
+            self._values, self._looked_at = tuple(values), now
         return self._values
 
-    def _read(self) -> Iterator[bytes]:
-        client = self.build_client()
-        yield _value(client, self.arn)
-        try:
-            before = client.get_secret_value(SecretId=self.arn, VersionStage="AWSPREVIOUS")
-        except ClientError as error:
-            if code_of(error) != "ResourceNotFoundException":
-                raise
-            return  # it was never rotated
-        yield before["SecretString"].encode()
-
-
-def _value(client: "SecretsManagerClient", arn: str) -> bytes:
-    return client.get_secret_value(SecretId=arn)["SecretString"].encode()
+    def _read(self, client: "SecretsManagerClient", stage: str) -> bytes:
+        return client.get_secret_value(SecretId=self.arn, VersionStage=stage)["SecretString"].encode()

@@ -12,7 +12,7 @@ import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -26,8 +26,6 @@ _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
 _IS_AS_READ: Final = "version = :version"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _REPLACED_KEPT: Final = timedelta(days=1)
-_MOST_KEYS: Final = 100  # of one BatchGetItem
-_MOST_TRIES: Final = 10
 
 
 class DynamoDbCatalog(Struct, frozen=True):
@@ -65,46 +63,23 @@ class DynamoDbCatalog(Struct, frozen=True):
         old = [] if head is None else _names_in(head)
         parts = _named(compiled.shards(), old, _next(over))
         if head is None or old != list(parts):
-            self._put_parts(parts, old)
-            self._put_head(list(parts), over)
-            self._retire([name for name in old if name not in parts], at)
+            for name in [one for one in parts if one not in old]:
+                self.table.put({**_key(name), "tools": {"B": zlib.compress(parts[name].encode())}})
+            new: Item = {**_HEAD, "version": {"N": _next(over)}, "shards": {"L": [{"S": name} for name in parts]}}
+            seen = None if over is None else {":version": {"N": over}}
+            if self.table.put(new, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
+                raise SaveConflict
+            for name in [one for one in old if one not in parts]:
+                values = {":expires": in_seconds(at + _REPLACED_KEPT)}
+                self.table.update(_key(name), "SET expires_at = :expires", "", values)
         self.table.put({**_REFUSALS, "refused": {"S": compiled.refusals_text()}})
 
     def _texts(self, names: Sequence[str]) -> tuple[str, ...]:
-        found: dict[str, str] = {}
-        for first in range(0, len(names), _MOST_KEYS):
-            found |= self._some_texts(names[first : first + _MOST_KEYS])
-        return tuple(found[name] for name in names)
-
-    def _some_texts(self, names: Sequence[str]) -> dict[str, str]:
-        wanted: Any = {self.table.name: {"Keys": [_key(name) for name in names]}}
-        found: dict[str, str] = {}
-        for _ in range(_MOST_TRIES):  # one answer holds 16 MB
-            answer = self.table.client.batch_get_item(RequestItems=wanted)
-            items = cast(list[Item], answer["Responses"].get(self.table.name, []))
-            found |= {item["pk"]["S"].partition("#")[2]: _unpacked(item) for item in items}
-            wanted = answer.get("UnprocessedKeys")
-            if not wanted:
-                break
+        items = self.table.get_all([_key(name) for name in names], is_consistent=False)
+        found = {item["pk"]["S"].partition("#")[2]: _unpacked(item) for item in items}
         if len(found) < len(names):
             raise StoreBusy
-        return found
-
-    def _put_parts(self, parts: Mapping[str, str], old: Sequence[str]) -> None:
-        for name in [one for one in parts if one not in old]:
-            packed = zlib.compress(parts[name].encode())
-            self.table.put({**_key(name), "tools": {"B": packed}})
-
-    def _put_head(self, names: list[str], over: str | None) -> None:
-        head: Item = {**_HEAD, "version": {"N": _next(over)}, "shards": {"L": [{"S": name} for name in names]}}
-        seen = None if over is None else {":version": {"N": over}}
-        if self.table.put(head, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
-            raise SaveConflict
-
-    def _retire(self, names: Sequence[str], at: datetime) -> None:
-        for name in names:
-            values = {":expires": in_seconds(at + _REPLACED_KEPT)}
-            self.table.update(_key(name), "SET expires_at = :expires", "", values)
+        return tuple(found[name] for name in names)
 
 
 def _key(name: str) -> Any:

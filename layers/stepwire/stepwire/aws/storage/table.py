@@ -3,13 +3,15 @@
 Times are numbers of milliseconds since 1970, UTC; the TTL attribute `expires_at` is in seconds, rounded up.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
+
+from stepwire.errors import StoreBusy
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -19,6 +21,8 @@ Item: TypeAlias = dict[str, Any]
 
 MILLISECOND: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
+_MOST_KEYS: Final = 100  # of one BatchGetItem
+_MOST_TRIES: Final = 5  # a response that holds no more of 100 items than a fifth is a fault
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -67,6 +71,23 @@ class Table(Struct, frozen=True, dict=True):
         """Return an item; None if there is none."""
         found = self.client.get_item(TableName=self.name, Key=key, ConsistentRead=is_consistent)
         return cast(Item | None, found.get("Item"))
+
+    def get_all(self, keys: Sequence[Item], *, is_consistent: bool = True) -> Iterator[Item]:
+        """Yield the items of keys, in any order, without those that do not exist.
+
+        Raises:
+            StoreBusy: the table returned only a part of them, several times.
+        """
+        for start in range(0, len(keys), _MOST_KEYS):
+            wanted: Any = {self.name: {"Keys": keys[start : start + _MOST_KEYS], "ConsistentRead": is_consistent}}
+            for _ in range(_MOST_TRIES):  # one response holds 16 MB; the rest is requested again
+                answer = self.client.batch_get_item(RequestItems=wanted)
+                yield from cast(list[Item], answer["Responses"].get(self.name, []))
+                wanted = answer.get("UnprocessedKeys")
+                if not wanted:
+                    break
+            else:
+                raise StoreBusy
 
     def put(self, item: Item, condition: str = "", values: Item | None = None) -> Item | None:
         """Write an item; return None, or the item that does not meet the condition, which may be empty."""

@@ -4,7 +4,7 @@ Reads are strongly consistent, so a task can be read as soon as its handle was r
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -39,8 +39,6 @@ _IS_ABANDONED: Final = "task_id = :abandoned"
 _IS_NOT_CANCELLED: Final = "attribute_not_exists(cancelled)"
 # Clients must not reuse a request id, but some do: the cancelled request had another task.
 _IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
-_MOST_TRIES: Final = 5  # a response that holds no more of 100 items than a fifth is a fault
-_MOST_KEYS: Final = 100  # of one BatchGetItem
 _PAGE: Final = 100  # tasks
 _BESIDE_A_CLAIM: Final = ("task_id", "expires_at")  # attributes: of a condition, and of the TTL
 _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal has this form
@@ -83,24 +81,12 @@ class DynamoDbTaskStore(Struct, frozen=True):
         return None if item is None else _claim_of(item)
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
-        keys = [TaskKey(owner, task_id) for task_id in sorted(task_ids)]
-        return {task.task_id: task for task in self._tasks_of(keys, is_consistent=True)}
+        items = self.table.get_all([item_key(TaskKey(owner, task_id)) for task_id in sorted(task_ids)])
+        return {task.task_id: task for task in map(task_of, items)}
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
-        pages = (keys[start : start + _MOST_KEYS] for start in range(0, len(keys), _MOST_KEYS))
-        return {task.key: task for page in pages for task in self._tasks_of(page, is_consistent=False)}
-
-    def _tasks_of(self, keys: Sequence[TaskKey], *, is_consistent: bool) -> Iterator[Task]:
-        wanted: dict[str, Any] = {
-            self.table.name: {"Keys": [item_key(key) for key in keys], "ConsistentRead": is_consistent}
-        }
-        for _ in range(_MOST_TRIES):  # one response holds 16 MB; the rest is requested again
-            answer = self.table.client.batch_get_item(RequestItems=wanted)
-            yield from map(task_of, cast(list[Item], answer["Responses"].get(self.table.name, [])))
-            wanted = cast(dict[str, Any], answer.get("UnprocessedKeys") or {})
-            if not wanted:
-                return
-        raise StoreBusy
+        items = self.table.get_all([item_key(key) for key in keys], is_consistent=False)
+        return {task.key: task for task in map(task_of, items)}
 
     def load(self, key: TaskKey) -> Task | None:
         item = self.table.get(item_key(key))
