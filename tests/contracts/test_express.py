@@ -48,28 +48,20 @@ def on(wire: Wire) -> StepFunctionsExpress:
 
 
 @pytest.mark.parametrize(
-    ("code", "reason"),
+    ("answer", "error", "reason"),
     [
-        ("StateMachineDoesNotExist", "its state machine no longer exists"),
-        ("StateMachineTypeNotSupported", "its state machine is of another type than when the tool was registered"),
-        ("AccessDeniedException", "this server may not start its state machine"),
+        (refusal("StateMachineDoesNotExist"), StartRefused, "no longer exists"),
+        (refusal("StateMachineTypeNotSupported"), StartRefused, "of another type than when the tool was registered"),
+        (refusal("AccessDeniedException"), StartRefused, "this server may not start its state machine"),
+        (refusal("ThrottlingException"), StartRefusedForNow, "in a few seconds"),
+        (CONNECT_TIMEOUT, StartRefused, "could not be reached"),
     ],
 )
-def test_a_refusal_is_final(code: str, reason: str) -> None:
-    with pytest.raises(StartRefused) as refused:
-        on(Wire([refusal(code)])).run(EXECUTION, "{}")
+def test_a_refusal_is_final(answer: Any, error: type[StartRefused], reason: str) -> None:
+    with pytest.raises(StartRefused, match=reason) as refused:
+        on(Wire([answer])).run(EXECUTION, "{}")
 
-    assert refused.value.reason == reason
-
-
-def test_throttling_is_a_temporary_refusal() -> None:
-    with pytest.raises(StartRefusedForNow):
-        on(Wire([refusal("ThrottlingException")])).run(EXECUTION, "{}")
-
-
-def test_a_request_that_could_not_be_sent_is_refused() -> None:
-    with pytest.raises(StartRefused, match="could not be reached"):
-        on(Wire([CONNECT_TIMEOUT])).run(EXECUTION, "{}")
+    assert type(refused.value) is error
 
 
 @pytest.mark.parametrize("answer", [READ_TIMEOUT, refusal("InternalFailure", 500)], ids=["time-out", "server error"])
@@ -83,18 +75,14 @@ def test_after_a_timeout_the_outcome_is_unclear_and_there_is_no_retry(answer: An
     assert isinstance(silence.value, NoEndInTime) is (answer is READ_TIMEOUT)
 
 
-def test_the_client_waits_for_the_given_time_and_sends_one_request(aws: None) -> None:
-    config: Any = sync_step_functions_client(timedelta(seconds=15)).meta.config
-
-    assert (config.read_timeout, config.retries["total_max_attempts"]) == (15, 1)
-
-
-def test_without_its_own_host_the_call_goes_to_the_endpoint_s(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_waits_for_the_given_time_and_sends_one_request_to_the_endpoint_if_one_is_set(
+    aws: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
     config: Any = sync_step_functions_client(timedelta(seconds=15)).meta.config
 
-    assert config.inject_host_prefix is False
+    assert (config.read_timeout, config.retries["total_max_attempts"], config.inject_host_prefix) == (15, 1, False)
 
 
 # --------------------------------------------------------------------------------------------- the simulated account

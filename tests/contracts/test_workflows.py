@@ -165,15 +165,6 @@ def test_a_started_execution_runs_to_its_end(kind: str, place: Place) -> None:
     assert rewritten(place.settle(execution)) == rewritten(ENDS[kind])
 
 
-def test_an_unfinished_execution_is_running(place: Place) -> None:
-    execution = an_execution(place.machine("waits"))
-
-    place.workflows.start(execution, INPUT)
-
-    assert place.workflows.describe(execution) == Running()
-    place.workflows.stop(execution, "the test is over")
-
-
 def test_an_execution_that_never_started_is_missing(place: Place) -> None:
     assert place.workflows.describe(an_execution(place.machine("echoes"))) == Missing()
 
@@ -227,15 +218,6 @@ def test_starting_a_stopped_execution_is_idempotent(place: Place) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------- stop
-
-
-def test_a_stopped_execution_is_aborted_at_once(place: Place) -> None:
-    execution = an_execution(place.machine("waits"))
-    place.workflows.start(execution, INPUT)
-
-    place.workflows.stop(execution, "Cancelled by the caller.")
-
-    assert place.workflows.describe(execution) == Aborted()
 
 
 @pytest.mark.parametrize("kind", ["echoes", "fails"])
@@ -300,19 +282,15 @@ def test_the_execution_of_a_version_or_an_alias_is_found_stopped_and_started_onc
     assert place.workflows.describe(execution) == Aborted()
 
 
-def test_a_missing_alias_refuses_to_start(aws: None) -> None:
+def test_a_missing_alias_and_a_deleted_state_machine_refuse_to_start(aws: None) -> None:
     place = StepFunctions(StepFunctionsWorkflows(step_functions_client))
 
-    with pytest.raises(StartRefused, match="its state machine no longer exists"):
-        place.workflows.start(replace(an_execution(place.machine("echoes")), qualifier="gone"), INPUT)
-
-
-def test_a_deleted_state_machine_refuses_to_start(aws: None) -> None:
-    workflows = StepFunctionsWorkflows(step_functions_client)
-    gone = an_execution(state_machine_arn("Gone").replace("eu-central-1", "us-east-1"))
-
-    with pytest.raises(StartRefused, match="its state machine no longer exists"):
-        workflows.start(gone, INPUT)
+    for gone in (
+        replace(an_execution(place.machine("echoes")), qualifier="gone"),
+        an_execution(state_machine_arn("Gone")),
+    ):
+        with pytest.raises(StartRefused, match="its state machine no longer exists"):
+            place.workflows.start(gone, INPUT)
 
 
 def test_the_cause_of_a_stop_is_kept_for_the_operator(aws: None) -> None:

@@ -40,33 +40,17 @@ class SecretsManager:
         self.value, self.previous = value, self.value
 
 
-def test_a_secret_is_not_read_before_its_first_use() -> None:
-    manager = SecretsManager()
-
-    Secret(ARN, manager.client)
-
-    assert (manager.built, manager.asked) == (0, [])
-
-
-def test_a_secret_is_read_once_per_instance() -> None:
+def test_a_secret_is_read_at_its_first_use_and_once_per_instance() -> None:
     manager = SecretsManager()
     secret = Secret(ARN, manager.client)
+    before = (manager.built, [*manager.asked])
 
     values = {secret(), secret(), secret()}
-
-    assert values == {"grüße".encode()}
-    assert (manager.built, manager.asked) == (1, [ARN])
-
-
-def test_another_function_instance_reads_the_secret_itself() -> None:
-    """A secret that was changed meanwhile counts for new instances."""
-    manager = SecretsManager()
-    before = Secret(ARN, manager.client)()
     manager.value = "another"
 
-    after = Secret(ARN, manager.client)()
-
-    assert (before, after) == ("grüße".encode(), b"another")
+    assert (before, values) == ((0, []), {"grüße".encode()})
+    assert (manager.built, manager.asked) == (1, [ARN])
+    assert Secret(ARN, manager.client)() == b"another"
 
 
 def test_after_a_rotation_both_secrets_verify_and_the_new_one_signs() -> None:
