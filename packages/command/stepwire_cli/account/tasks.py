@@ -18,10 +18,9 @@ from stepwire.aws.storage.items import (
     SHARDS,
     TASK_PREFIX,
     item_key,
-    result_key,
+    part_key,
     result_of,
     task_of,
-    terms_key,
     terms_of,
 )
 from stepwire.aws.storage.table import Item
@@ -122,10 +121,10 @@ class Tasks:
     def with_data(self, task: Task) -> Task:
         """Return a task with the terms and the result that are kept beside it; what is gone stays away."""
         terms, status = task.work.terms, task.status
-        if isinstance(terms, TermsElsewhere) and (item := self._item(terms_key(task.key, terms))):
+        if isinstance(terms, TermsElsewhere) and (item := self._item(part_key("terms", task.key, terms.place))):
             task = replace(task, work=replace(task.work, terms=terms_of(item)))
         if isinstance(status, Completed) and isinstance(kept := status.result, ResultElsewhere):
-            item = self._item(result_key(task.key, kept))
+            item = self._item(part_key("result", task.key, kept.place))
             task = replace(task, status=replace(status, result=result_of(item, kept))) if item else task
         return task
 

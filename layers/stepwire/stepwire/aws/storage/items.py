@@ -145,7 +145,7 @@ def _without_terms(stored: Divided) -> Divided:
     texts = {name: text for name, text in asdict(terms).items() if text is not None}
     elsewhere = TermsElsewhere(_digest(texts))
     # A result that could not be read at the end is fetched later, with the terms; until then its task is kept.
-    key = _part_key("terms", task.key, elsewhere.place)
+    key = part_key("terms", task.key, elsewhere.place)
     part = _part(key, texts, task.expires_at + task.keep_result)
     head = replace(task, work=replace(task.work, terms=elsewhere))
     return Divided(head, item_of(head), (*stored.parts, part), stored.large_result)
@@ -161,7 +161,7 @@ def _without_result(stored: Divided) -> Divided:
     head = replace(task, status=replace(status, result=kept))
     if is_huge:
         return Divided(head, item_of(head), stored.parts, (digest, result.text))
-    part = _part(_part_key("result", task.key, digest), texts, task.expires_at)
+    part = _part(part_key("result", task.key, digest), texts, task.expires_at)
     return Divided(head, item_of(head), (*stored.parts, part))
 
 
@@ -169,8 +169,19 @@ def _size_of(head: Item) -> int:
     return BESIDE + len(head["task"]["S"].encode())
 
 
-def _part_key(kind: str, key: TaskKey, place: str) -> Item:
+def part_key(kind: str, key: TaskKey, place: str) -> Item:
+    """Return the primary key of the `terms` or the `result` of a task."""
     return {"pk": {"S": key.owner}, "sk": {"S": f"{kind}#{key.task_id}#{place}"}}
+
+
+def terms_of(item: Item) -> Terms:
+    """Return the terms of an item of their own."""
+    return Terms(**{name: item[name]["S"] for name in Terms.__struct_fields__ if name in item})
+
+
+def result_of(item: Item, kept: ResultElsewhere) -> ToolResult:
+    """Return the result of an item of its own."""
+    return ToolResult(item["result"]["S"], kept.is_error)
 
 
 def _part(key: Item, texts: dict[str, str], expires_at: datetime) -> Item:
@@ -206,18 +217,16 @@ class Parts(Struct, frozen=True):
         terms = task.work.terms
         if isinstance(terms, Terms):
             return terms
-        item = self._read("terms", task.key, terms.place)
-        return Terms(**{name: item[name]["S"] for name in Terms.__struct_fields__ if name in item})
+        return terms_of(self._read("terms", task.key, terms.place))
 
     def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
         if kept.place.startswith(IN_BUCKET):
             text = self.large_results().read(task.key, kept.place.removeprefix(IN_BUCKET))
-        else:
-            text = self._read("result", task.key, kept.place)["result"]["S"]
-        return ToolResult(text, kept.is_error)
+            return ToolResult(text, kept.is_error)
+        return result_of(self._read("result", task.key, kept.place), kept)
 
     def _read(self, kind: str, key: TaskKey, place: str) -> Item:
-        found = self.table.get(_part_key(kind, key, place))
+        found = self.table.get(part_key(kind, key, place))
         if found is None:
             raise PartMissing
         return found
