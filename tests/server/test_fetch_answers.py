@@ -143,17 +143,6 @@ class TestTaskAnswer:
 
         assert world.workflows.resumptions[-1].output == '{"action":"decline"}'
 
-    def test_an_answer_to_a_closed_question_changes_nothing(self, world: World, client: Client) -> None:
-        task_id = client_started(world, client)
-        world.ask(task_id)
-        client.call("task_answer", {"task_id": task_id, "question": "approval", "answer": RIGHT})
-
-        late = client.call("task_answer", {"task_id": task_id, "question": "approval", "answer": RIGHT})
-
-        assert late.result["isError"] is True
-        assert "has no open question" in late.text
-        assert len(world.workflows.resumptions) == 1
-
     def test_a_question_for_a_person_is_neither_shown_nor_answered(self, world: World, client: Client) -> None:
         task_id = started(world)  # of a tool whose manifest says nothing of models
         world.ask(task_id)

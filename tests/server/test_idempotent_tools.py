@@ -1,20 +1,79 @@
 """Tools whose manifest makes an idempotency key of arguments: an equal call gets the first one's task, with a mark."""
 
-from typing import Final
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
+from stepwire.catalog.tools import Idempotency
 from stepwire.engine.calls import idempotency_key_of
 from stepwire.json_text import write
-from tests.kits import BOB, OUTPUT, RESUMING, World
+from stepwire.tasks.usage import Limits
+from tests.kits import BOB, CONFIRMED, OPTIONAL, OUTPUT, RESUMING, TOOLS, World, catalog_of
 from tests.server.answers import Answer, Json
-from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
-from tests.server.settling import ARGUMENTS, MARK, SETTLE, begun, client_of, eras, id_of, is_marked, world, world_with
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
-__all__ = ["world"]  # the fixture
-
+MARK: Final = "stepwire/repeated"
+WINDOW: Final = timedelta(minutes=10)
+RULE: Final = Idempotency(("customer", "month"), WINDOW)
+SCHEMA: Final = write(
+    {
+        "type": "object",
+        "properties": {
+            "customer": {"type": "string"},
+            "month": {"type": "number"},
+            "note": {"type": "string"},
+            "confirmation": {"type": "object"},
+        },
+        "required": ["customer", "month"],
+        "additionalProperties": False,
+    }
+)
+SETTLE: Final = replace(OPTIONAL, name="settle", input_schema=SCHEMA, idempotency=RULE)
+BILL: Final = replace(SETTLE, name="bill")
+SETTLE_CONFIRMED: Final = replace(CONFIRMED, name="settle_confirmed", input_schema=SCHEMA, idempotency=RULE)
+ARGUMENTS: Final[Json] = {"customer": "ACME", "month": 7}
 IMMEDIATE: Final = "io.modelcontextprotocol/model-immediate-response"
 WORDS: Final = "This call started nothing new: an earlier call with the same customer and month began this task"
+Client = LegacyClient | ModernClient
+eras = pytest.mark.parametrize("era", ["legacy", "modern"])
+
+
+def world_with(**more: Any) -> World:
+    """Return a world that also has the tools of this module."""
+    return World(catalog=catalog_of(*TOOLS, SETTLE, BILL, SETTLE_CONFIRMED), **more)
+
+
+@pytest.fixture
+def world() -> World:
+    return world_with()
+
+
+def client_of(world: World, era: str, **more: Any) -> Client:
+    """Return a client of this era with tasks, which can ask its user."""
+    if era == "legacy":
+        return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY, **more)
+    return ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}, **more)
+
+
+def begun(client: Client, tool: str = "settle", key: str | None = None, **changes: Any) -> Answer:
+    """Call a tool with a task."""
+    params: Json = {"name": tool, "arguments": {**ARGUMENTS, **changes}}
+    as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
+    headers = None if key is None else {"idempotency-key": key}
+    return client.ask("tools/call", {**params, **as_task}, headers=headers)
+
+
+def id_of(answer: Answer) -> str:
+    """Return the id of the task that a call created or found."""
+    return answer.result.get("task", answer.result)["taskId"]
+
+
+def is_marked(answer: Answer) -> bool:
+    """Tell whether a result says that its call started nothing."""
+    return answer.result.get("_meta", {}).get(MARK, False)
 
 
 # X8
@@ -272,3 +331,113 @@ def test_a_call_of_a_tool_without_idempotency_claims_no_key(era: str, world: Wor
 
     assert len(task_ids) == 2
     assert "claim_key" not in world.store.calls
+
+
+# ------------------------------------------------------------------------------------------------------ when a key ends
+
+
+# DynamoDB deletes expired items late: the claim still exists after its window.
+@eras
+@pytest.mark.parametrize(("after", "is_repeat"), [(WINDOW, True), (WINDOW + timedelta(milliseconds=1), False)])
+def test_a_window_ends_at_its_time_although_the_claim_still_exists(
+    era: str, after: timedelta, is_repeat: bool, world: World
+) -> None:
+    client = client_of(world, era)
+    first = begun(client)
+    world.clock.time += after
+
+    second = begun(client)
+    third = begun(client)
+
+    assert is_marked(second) is is_repeat
+    assert (id_of(second) == id_of(first)) is is_repeat
+    assert (id_of(third), is_marked(third)) == (id_of(second), True)
+    assert client.task("get", id_of(first)).result["status"] == "working"
+
+
+def test_a_claim_expires_at_the_end_of_its_window(world: World) -> None:
+    begun(client_of(world, "modern"))
+
+    (claim,) = world.store.keys.values()
+    assert claim.expires_at == world.clock.now() + WINDOW
+
+
+ENDS: Final[dict[str, Callable[[World, str], object]]] = {
+    "failed": lambda world, task_id: world.fail(task_id),
+    "a JSON-RPC error": lambda world, task_id: world.fail(
+        task_id, "Stepwire.ProtocolError", write({"code": 1001, "message": "No."})
+    ),
+    "a result that is an error": lambda world, task_id: world.succeed(
+        task_id, {"content": [{"type": "text", "text": "no"}], "isError": True}
+    ),
+    "cancelled": lambda world, task_id: client_of(world, "modern").task("cancel", task_id),
+}
+
+
+@eras
+@pytest.mark.parametrize("end", ENDS)
+def test_a_task_that_failed_can_be_started_again_at_once(era: str, end: str, world: World) -> None:
+    client = client_of(world, era)
+    first = begun(client)
+    ENDS[end](world, id_of(first))
+
+    second, third = begun(client), begun(client)
+
+    assert id_of(first) != id_of(second) == id_of(third)
+    assert (is_marked(second), is_marked(third)) == (False, True)
+    assert len(world.workflows.running()) == 1
+
+
+# X8: with their own key, clients repeat a request whose response was lost, even if that response was a failure.
+@eras
+def test_a_key_of_the_client_returns_its_task_even_if_it_failed(era: str, world: World) -> None:
+    client = client_of(world, era)
+    first = begun(client, key="my-own")
+    world.fail(id_of(first))
+
+    assert id_of(begun(client, key="my-own")) == id_of(first)
+
+
+@eras
+@pytest.mark.parametrize("before", ["nothing", "a failure", "a window that is over"])
+def test_concurrent_equal_calls_share_one_task_and_one_slot(era: str, before: str) -> None:
+    world = world_with(limits=Limits(active=1))
+    client, others = client_of(world, era), list[Answer]()
+    if before != "nothing":
+        world.fail(id_of(begun(client)))
+    if before == "a window that is over":
+        world.clock.time += 2 * WINDOW
+    world.store.before_create = lambda: others.append(begun(client, note="the other"))
+
+    mine = begun(client, note="mine")
+
+    assert id_of(mine) == id_of(others[0])
+    assert [is_marked(mine), is_marked(others[0])] == [True, False]
+    assert len(world.workflows.running()) == 1
+
+
+@pytest.mark.parametrize("end", ["failed", "window"])
+def test_a_modern_call_needs_another_confirmation_after_its_window(end: str, world: World) -> None:
+    client = client_of(world, "modern")
+    asked = begun(client, "settle_confirmed").result
+    more = {"requestState": asked["requestState"], "inputResponses": {"confirm": {"action": "accept"}}}
+    first = client.ask("tools/call", {"name": "settle_confirmed", "arguments": ARGUMENTS, **more})
+    if end == "failed":
+        world.fail(id_of(first))
+    else:
+        world.clock.time += 2 * WINDOW
+
+    again = begun(client, "settle_confirmed")
+
+    assert again.result["inputRequests"].keys() == {"confirm"}
+
+
+def test_a_call_after_the_window_does_not_read_the_earlier_task(world: World) -> None:
+    client = client_of(world, "modern")
+    begun(client)
+    world.clock.time += 2 * WINDOW
+    world.store.calls.clear()
+
+    begun(client)
+
+    assert world.store.calls == ["claim_key", "claim_key", "reserve", "create"]

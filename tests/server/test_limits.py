@@ -2,13 +2,9 @@
 
 import pytest
 
-from stepwire.errors import StartRefusedForNow
-from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.usage import Limits
-from tests.fakes import nothing
-from tests.faults.boundary import ProcessDied
-from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World
-from tests.server.clients import FORM_CAPABILITY, LegacyClient, ModernClient
+from tests.kits import ALICE, BOB, OUTPUT, World
+from tests.server.clients import LegacyClient, ModernClient
 
 Client = LegacyClient | ModernClient
 LIMIT_REACHED = -31002
@@ -114,17 +110,6 @@ def test_a_slot_whose_release_was_lost_is_reclaimed_when_the_caller_reaches_the_
 
 
 # T27
-def test_a_workflow_that_could_not_be_started_uses_no_slot(modern: ModernClient, world: World) -> None:
-    from stepwire.errors import StartRefused  # noqa: PLC0415
-
-    world.workflows.start_fault = StartRefused("it is not there")
-
-    modern.call("optional")
-
-    assert world.store.usage[ALICE].active == frozenset()
-
-
-# T27
 @eras
 def test_the_creation_rate_of_tasks_is_limited(era: str) -> None:
     world = World(limits=Limits(per_minute=2))
@@ -192,128 +177,3 @@ def test_the_poll_hint_grows_with_the_age_of_a_task(modern: ModernClient, world:
         hints.append(modern.task("get", task_id).result["pollIntervalMs"])
 
     assert hints == [2000, 3000, 6000, 60_000, 60_000]
-
-
-KEYED = {"idempotency-key": "order-7"}
-
-
-def keyed(client: Client, arguments: dict[str, object], *, key: str = "order-7", in_meta: bool = False) -> str:
-    """Call a tool with a task and an idempotency key; return the task's id, or the error's code."""
-    headers = None if in_meta else {"idempotency-key": key}
-    meta = {"stepwire/idempotencyKey": key} if in_meta else {}
-    params = {"name": "optional", "arguments": arguments}
-    if isinstance(client, LegacyClient):
-        answer = client.ask("tools/call", {**params, "task": {}, "_meta": meta}, headers=headers)
-    else:
-        answer = client.ask("tools/call", params, headers=headers, meta=meta)
-    found = answer.body.get("result", {})
-    return str(found.get("task", found).get("taskId") or answer.code)
-
-
-@eras
-@pytest.mark.parametrize("in_meta", [False, True])
-def test_a_repeated_call_gets_the_same_task_and_starts_nothing_new(era: str, in_meta: bool, world: World) -> None:
-    client = client_of(world, era)
-
-    ids = {keyed(client, {"text": "x"}, in_meta=in_meta) for _ in range(3)}
-
-    assert len(ids) == 1
-    assert len(world.workflows.starts) == 1
-
-
-@eras
-@pytest.mark.parametrize("throttled", [set[str](), {"describe"}])
-def test_a_repeated_call_starts_what_a_call_that_died_has_not(era: str, throttled: set[str], world: World) -> None:
-    client = client_of(world, era)
-    world.workflows.on_start = die
-    with pytest.raises(ProcessDied):
-        keyed(client, {"text": "x"})
-    world.workflows.on_start = nothing
-
-    world.workflows.throttled |= throttled
-    task_id = keyed(client, {"text": "x"})
-    world.workflows.throttled -= throttled
-    client.task("get", task_id)
-
-    assert len(world.workflows.running()) == 1
-
-
-def die() -> None:
-    raise ProcessDied
-
-
-def test_a_repeated_call_that_nobody_confirmed_in_time_starts_nothing(world: World) -> None:
-    client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
-    params = {"name": CONFIRMED.name, "arguments": {"text": "x"}, "task": {}}
-    first = client.ask("tools/call", params, headers=KEYED).result["task"]["taskId"]
-    world.clock.time += LONGEST_CONFIRMATION
-
-    again = client.ask("tools/call", params, headers=KEYED).result["task"]
-
-    assert (again["taskId"], again["status"]) == (first, "failed")
-    assert world.workflows.starts == []
-
-
-def test_a_repeated_call_from_either_era_gets_the_task_in_any_status(world: World) -> None:
-    task_id = keyed(LegacyClient(world), {"text": "x"})
-    world.succeed(task_id, OUTPUT)
-
-    answer = ModernClient(world).ask(
-        "tools/call", {"name": "optional", "arguments": {"text": "x"}}, headers={"idempotency-key": "order-7"}
-    )
-
-    assert (answer.result["taskId"], answer.result["status"]) == (task_id, "completed")
-
-
-@eras
-def test_a_task_is_not_removed_after_a_repeated_call_got_its_handle(era: str, world: World) -> None:
-    client = client_of(world, era)
-    given: list[str] = []
-
-    def repeat() -> None:
-        world.workflows.on_start = nothing
-        given.append(keyed(client, {"text": "x"}))
-        world.workflows.start_fault = StartRefusedForNow("too many are running")
-
-    world.workflows.on_start = repeat
-    given.append(keyed(client, {"text": "x"}))
-    world.workflows.start_fault = None
-    world.clock.time += world.intervals.repair
-
-    status = client.task("get", given[0]).result["status"]
-
-    assert given == given[:1] * 2
-    assert status == "working"
-    assert len(world.workflows.running()) == 1
-    assert world.store.usage[ALICE].active == frozenset(given)
-
-
-@eras
-def test_a_key_with_other_arguments_is_refused(era: str, world: World) -> None:
-    client = client_of(world, era)
-    keyed(client, {"text": "x"})
-
-    assert keyed(client, {"text": "y"}) == "-31003"
-    assert len(world.workflows.starts) == 1
-
-
-def test_equal_whole_numbers_in_different_notations_make_equal_calls(modern: ModernClient, world: World) -> None:
-    first, again = (keyed(modern, {"text": "x", "count": number}) for number in (1, 1.0))
-
-    assert again == first
-    assert len(world.workflows.starts) == 1
-
-
-@pytest.mark.parametrize("key", ["", "a b", "é", "x" * 256])
-def test_an_invalid_key_is_refused(key: str, world: World) -> None:
-    assert keyed(LegacyClient(world), {"text": "x"}, key=key, in_meta=True) == "-32602"
-    assert world.workflows.starts == []
-
-
-def test_a_repeated_call_at_the_limit_still_gets_its_task() -> None:
-    world = World(limits=Limits(active=1))
-    client = ModernClient(world)
-
-    first, again = keyed(client, {"text": "x"}), keyed(client, {"text": "x"})
-
-    assert first == again

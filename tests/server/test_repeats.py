@@ -5,10 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.errors import StartRefused
+from stepwire.errors import StartRefused, StartRefusedForNow
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
-from tests.kits import ALICE, OUTPUT, World
+from tests.faults.boundary import ProcessDied
+from tests.kits import ALICE, CONFIRMED, OUTPUT, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
@@ -25,12 +27,17 @@ def client_of(world: World, era: str) -> Client:
     return ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY})
 
 
-def called(client: Client, key: str | None, arguments: Json = ARGUMENTS, tool: str = "optional") -> str:
+def called(
+    client: Client, key: str | None, arguments: Json = ARGUMENTS, tool: str = "optional", *, in_meta: bool = False
+) -> str:
     """Call a tool with a task; return the task's id, or the error's code."""
     params: Json = {"name": tool, "arguments": arguments}
-    headers = None if key is None else {"idempotency-key": key}
-    as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
-    answer = client.ask("tools/call", {**params, **as_task}, headers=headers)
+    headers = None if key is None or in_meta else {"idempotency-key": key}
+    meta: Json = {"stepwire/idempotencyKey": key} if in_meta else {}
+    if isinstance(client, LegacyClient):
+        answer = client.ask("tools/call", {**params, "task": {}, "_meta": meta}, headers=headers)
+    else:
+        answer = client.ask("tools/call", params, headers=headers, meta=meta)
     found = answer.body.get("result", {})
     return str(found.get("task", found).get("taskId") or answer.code)
 
@@ -182,11 +189,8 @@ def test_a_repeated_call_creates_the_task_if_the_first_process_died_before_it_di
         pytest.skip("a modern call asks before there is a task")
     client = client_of(world, era)
 
-    def die() -> None:
-        raise SystemExit
-
     world.store.before_create = die
-    with pytest.raises(SystemExit):
+    with pytest.raises(ProcessDied):
         called(client, KEY, tool=tool)
 
     world.clock.advance(seconds=1)
@@ -204,11 +208,8 @@ def test_a_claim_without_a_task_is_replaced_when_no_process_can_still_be_creatin
 ) -> None:
     client = client_of(world, "modern")
 
-    def die() -> None:
-        raise SystemExit
-
     world.store.before_create = die
-    with pytest.raises(SystemExit):
+    with pytest.raises(ProcessDied):
         called(client, KEY)
     world.clock.advance(seconds=seconds)
 
@@ -260,3 +261,115 @@ def test_a_confirmed_call_keeps_its_slot_while_another_call_reclaims_slots() -> 
 
     assert others == ["-31002"]
     assert world.store.usage[ALICE].active == {task_id}
+
+
+# -------------------------------------------------------------------------------------------------- the keys of clients
+
+
+@eras
+@pytest.mark.parametrize("in_meta", [False, True])
+def test_a_repeated_call_gets_the_same_task_and_starts_nothing_new(era: str, in_meta: bool, world: World) -> None:
+    client = client_of(world, era)
+
+    ids = {called(client, KEY, in_meta=in_meta) for _ in range(3)}
+
+    assert len(ids) == 1
+    assert len(world.workflows.starts) == 1
+
+
+@eras
+@pytest.mark.parametrize("throttled", [set[str](), {"describe"}])
+def test_a_repeated_call_starts_what_a_call_that_died_has_not(era: str, throttled: set[str], world: World) -> None:
+    client = client_of(world, era)
+    world.workflows.on_start = die
+    with pytest.raises(ProcessDied):
+        called(client, KEY)
+    world.workflows.on_start = nothing
+
+    world.workflows.throttled |= throttled
+    task_id = called(client, KEY)
+    world.workflows.throttled -= throttled
+    client.task("get", task_id)
+
+    assert len(world.workflows.running()) == 1
+
+
+def die() -> None:
+    raise ProcessDied
+
+
+def test_a_repeated_call_that_nobody_confirmed_in_time_starts_nothing(world: World) -> None:
+    client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
+    params = {"name": CONFIRMED.name, "arguments": {"text": "x"}, "task": {}}
+    first = client.ask("tools/call", params, headers={"idempotency-key": KEY}).result["task"]["taskId"]
+    world.clock.time += LONGEST_CONFIRMATION
+
+    again = client.ask("tools/call", params, headers={"idempotency-key": KEY}).result["task"]
+
+    assert (again["taskId"], again["status"]) == (first, "failed")
+    assert world.workflows.starts == []
+
+
+def test_a_repeated_call_from_either_era_gets_the_task_in_any_status(world: World) -> None:
+    task_id = called(LegacyClient(world), KEY)
+    world.succeed(task_id, OUTPUT)
+
+    answer = ModernClient(world).ask(
+        "tools/call", {"name": "optional", "arguments": {"text": "x"}}, headers={"idempotency-key": KEY}
+    )
+
+    assert (answer.result["taskId"], answer.result["status"]) == (task_id, "completed")
+
+
+@eras
+def test_a_task_is_not_removed_after_a_repeated_call_got_its_handle(era: str, world: World) -> None:
+    client = client_of(world, era)
+    given: list[str] = []
+
+    def repeat() -> None:
+        world.workflows.on_start = nothing
+        given.append(called(client, KEY))
+        world.workflows.start_fault = StartRefusedForNow("too many are running")
+
+    world.workflows.on_start = repeat
+    given.append(called(client, KEY))
+    world.workflows.start_fault = None
+    world.clock.time += world.intervals.repair
+
+    status = client.task("get", given[0]).result["status"]
+
+    assert given == given[:1] * 2
+    assert status == "working"
+    assert len(world.workflows.running()) == 1
+    assert world.store.usage[ALICE].active == frozenset(given)
+
+
+@eras
+def test_a_key_with_other_arguments_is_refused(era: str, world: World) -> None:
+    client = client_of(world, era)
+    called(client, KEY)
+
+    assert called(client, KEY, {"text": "y"}) == "-31003"
+    assert len(world.workflows.starts) == 1
+
+
+def test_equal_whole_numbers_in_different_notations_make_equal_calls(modern: ModernClient, world: World) -> None:
+    first, again = (called(modern, KEY, {"text": "x", "count": number}) for number in (1, 1.0))
+
+    assert again == first
+    assert len(world.workflows.starts) == 1
+
+
+@pytest.mark.parametrize("key", ["", "a b", "é", "x" * 256])
+def test_an_invalid_key_is_refused(key: str, world: World) -> None:
+    assert called(LegacyClient(world), key, in_meta=True) == "-32602"
+    assert world.workflows.starts == []
+
+
+def test_a_repeated_call_at_the_limit_still_gets_its_task() -> None:
+    world = World(limits=Limits(active=1))
+    client = ModernClient(world)
+
+    first, again = called(client, KEY), called(client, KEY)
+
+    assert first == again

@@ -22,7 +22,7 @@ def counts() -> dict[str, Counts]:
 
 @pytest.mark.parametrize(
     ("method", "most_bytes", "most_calls"),
-    [("tools/list", 70_000, 750), ("tasks/get", 7_000, 275), ("tools/call", 11_000, 640)],
+    [("tools/list", 63_000, 750), ("tasks/get", 6_600, 235), ("tools/call", 10_300, 600)],
 )
 def test_a_warm_request_stays_within_its_counts(
     counts: dict[str, Counts], method: str, most_bytes: int, most_calls: int

@@ -20,17 +20,18 @@ from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply
 from stepwire.server.composition import own_tool, way_of
-from stepwire.server.extension import OwnTool, Wait, Way
+from stepwire.server.extension import OwnTool, PlainWay, Wait, Way
 from stepwire.server.results import (
     answer_or_raise,
     can_ask,
-    modes_for,
+    offers_answers,
     rejection,
     result_or_raise,
     unfinished,
     written,
 )
 from stepwire.server.services import Services
+from stepwire.tasks.inputs import ELICITATION_MODES, Mode
 from stepwire.tasks.task import Origin, Task, ToolResult, tool_error
 
 _UNKNOWN: Final = tool_error(
@@ -39,26 +40,15 @@ _UNKNOWN: Final = tool_error(
 """The result for a task that is not there, whatever the reason."""
 
 
-class Asking(Struct, frozen=True):
-    """How the client of an era is asked what a task asks for which its model waits."""
-
-    question: Callable[[Task], Reply]
-    """Puts the open questions to the client."""
-    answered: Callable[[Task], Task]
-    """Returns the task with the answers that the call brings along."""
-
-
 class Era(Struct, frozen=True):
     """What an era has of its own on the road."""
 
     check: Callable[[Call, Tool], None]
     """Checks whether this client may call the tool in this way; raises a ProtocolError."""
-    plain: Callable[[Services, Call, str], Way]
+    plain: Callable[[Services, Call, str], PlainWay]
     """Returns the way of a call of a tool, by its name, that is no task."""
     check_own: Callable[[Call, str], None]
     """Checks whether this client may call one of Stepwire's own tools, by its name, in this way."""
-    asking: Callable[[Services, Call, str], Asking]
-    """Returns how a call of such a tool, by its name, puts the questions of a task to its client."""
 
 
 def call_tool(services: Services, call: Call, era: Era) -> Reply:
@@ -91,7 +81,14 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
 
 
 def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, way: Way) -> ToolCall:
-    followed = call.is_followed(as_task=way.is_task)
+    followed, shows_card = call.is_followed(as_task=way.is_task), call.shows_card_of(tool)
+    if shows_card:
+        # Its call answers soon, so what the client's model and roots could say comes too late.
+        modes = ELICITATION_MODES | (call.modes if call.declares_tasks else frozenset[Mode]())
+    else:
+        modes = call.modes if followed else frozenset[Mode]()
+        if tool.model_may_answer and offers_answers(services, call):
+            modes |= {Mode.FORM}
     # Progress is sent on responses that the client resumes; in older versions none, as it restarts no timer there.
     gets_progress = followed and call.version == LEGACY_WITH_TASKS
     return ToolCall(
@@ -100,7 +97,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
         complete,
         way.ttl_ms,
         Origin(
-            modes_for(services, call, tool, is_asked=followed),
+            modes,
             progress_token_of(call.meta) if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
         ),
@@ -108,13 +105,13 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
-        call.shows_card_of(tool),
+        shows_card,
     )
 
 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
     """Run a tool of Stepwire's own. Bad arguments and unknown tasks are results that a model can act on."""
-    sent, asking = call.arguments, era.asking(services, call, tool.name)
+    sent, way = call.arguments, era.plain(services, call, tool.name)
     arguments = without_nulls(tool.input_schema_text, sent) if None in sent.values() else sent
     faults = violations_of(tool.input_schema_text, arguments)
     if faults:
@@ -123,14 +120,14 @@ def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
         outcome = tool.run(services, call, arguments)
         if isinstance(outcome, ToolResult):
             return written(call, outcome)
-        return _waited_for(services, call, outcome, asking)
+        return _waited_for(services, call, outcome, way)
     except UnknownTask:  # or it expired meanwhile
         return written(call, _UNKNOWN)
 
 
-def _waited_for(services: Services, call: Call, wait: Wait, asking: Asking) -> Reply:
+def _waited_for(services: Services, call: Call, wait: Wait, way: PlainWay) -> Reply:
     """Wait for news of a task; a question that this client can be asked goes to it at once."""
-    before = asking.answered(wait.task)
+    before = way.answered(wait.task)
 
     def can_ask_any(task: Task) -> bool:
         return any(can_ask(call, one) for one in task.input_requests)
@@ -141,7 +138,7 @@ def _waited_for(services: Services, call: Call, wait: Wait, asking: Asking) -> R
     *_, task = services.operations.watch(before, wait.patience, wants_client, call.deadline)
     if task.has_ended:
         return written(call, answer_or_raise(services, task))
-    return asking.question(task) if can_ask_any(task) else written(call, unfinished(services, call, task))
+    return way.question(task) if can_ask_any(task) else written(call, unfinished(services, call, task))
 
 
 def _has_news(before: Task, now: Task) -> bool:

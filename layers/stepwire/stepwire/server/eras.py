@@ -31,9 +31,9 @@ from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_para
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import SERVER_INFO, legacy_result, legacy_tool, mark_repeated, modern_tool
 from stepwire.server.call import Call, Reply, SessionOpened
-from stepwire.server.calls import Asking, Era, call_tool
+from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
-from stepwire.server.extension import Method, Way
+from stepwire.server.extension import Method, PlainWay
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
@@ -79,12 +79,12 @@ def _that_fit(tools: list[Tool]) -> Iterator[Tool]:
 
 def _missing_capabilities(call: Call, tool: Tool) -> JsonObject:
     """Return the capabilities that the tool needs and the client does not declare; a confirmation needs forms."""
-    on_card = {"elicitation"} if call.shows_card_of(tool) else set[str]()
-    declared = call.client_capabilities.keys() | on_card
-    missing = {name: value for name, value in tool.client_capabilities.items() if name not in declared}
-    if tool.confirmation is None or Mode.FORM in call.modes or on_card:
-        return missing
-    return {**missing, "elicitation": {"form": {}}}
+    missing = {name: one for name, one in tool.client_capabilities.items() if name not in call.client_capabilities}
+    if tool.confirmation is not None and Mode.FORM not in call.modes:
+        missing["elicitation"] = {"form": {}}
+    if "elicitation" in missing and call.shows_card_of(tool):
+        del missing["elicitation"]  # the card asks
+    return missing
 
 
 # --------------------------------------------------------------------------------------------------------------- legacy
@@ -157,18 +157,18 @@ def _awaited(services: Services, call: Call, begun: Begun) -> Reply:
     return mark_repeated(legacy_result(result), is_repeat=is_repeat)
 
 
-def _asking_on_stream(services: Services, call: Call, _tool: str) -> Asking:
-    """Let a question travel on a stream, on which its answer comes later."""
-    return Asking(
-        lambda task: open_stream(services, call, task, is_call=True, is_fetch=True), answered=lambda task: task
+def _on_stream(services: Services, call: Call, _tool: str) -> PlainWay:
+    """Answer in time, or on a stream; a question travels on a stream, and its answer comes later."""
+    return PlainWay(
+        partial(_awaited, services, call),
+        question=lambda task: open_stream(services, call, task, is_call=True, is_fetch=True),
     )
 
 
 _LEGACY: Final = Era(
     _check_legacy,
-    plain=lambda services, call, _tool: Way(partial(_awaited, services, call)),
+    _on_stream,
     check_own=lambda call, tool: _check_kind_of_call(tool, TaskSupport.FORBIDDEN, as_task=call.asks_for_task),
-    asking=_asking_on_stream,
 )
 
 
@@ -208,17 +208,12 @@ def _check_modern(call: Call, tool: Tool) -> None:
         raise MissingClientCapability(message, TASKS_CAPABILITY)
 
 
-def _in_rounds(services: Services, call: Call, tool: str) -> Way:
+def _in_rounds(services: Services, call: Call, tool: str) -> PlainWay:
     rounds = Rounds(services, call, tool)
-    return Way(rounds.answer, rounds.confirm, rounds.resume)
+    return PlainWay(rounds.answer, rounds.confirm, rounds.resume, question=rounds.question, answered=rounds.answered)
 
 
-def _asking_in_rounds(services: Services, call: Call, tool: str) -> Asking:
-    rounds = Rounds(services, call, tool)
-    return Asking(rounds.question, rounds.answered)
-
-
-_MODERN: Final = Era(_check_modern, _in_rounds, check_own=lambda _call, _tool: None, asking=_asking_in_rounds)
+_MODERN: Final = Era(_check_modern, _in_rounds, check_own=lambda _call, _tool: None)
 
 
 # -------------------------------------------------------------------------------------------------------------- methods

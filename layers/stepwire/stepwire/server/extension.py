@@ -95,6 +95,15 @@ class Way(Struct, frozen=True):
     """Whether a cancellation of the request stops the work."""
 
 
+class PlainWay(Way, frozen=True, kw_only=True):
+    """The way of a call that is no task. A tool of Stepwire's own puts the questions of a task by it, too."""
+
+    question: Callable[[Task], Reply]
+    """Puts the open questions to the client."""
+    answered: Callable[[Task], Task] = lambda task: task
+    """Returns the task with the answers that the call brings along."""
+
+
 Intercept: TypeAlias = Callable[[Services, Call, Tool, Way], Way | None]
 
 

@@ -30,7 +30,6 @@ from stepwire.tasks.inputs import (
     Elicitation,
     FormElicitation,
     InputRequest,
-    Mode,
     WorkflowInput,
     mode_of,
     retry_key,
@@ -161,15 +160,6 @@ def answer_question(
     return Answered(task, next((one for one in task.input_requests if one.key == retry_key(key, one.number)), None))
 
 
-def modes_for(services: Services, call: Call, tool: Tool, *, is_asked: bool) -> frozenset[Mode]:
-    """Return how a workflow may ask: its client, if questions reach it; on a card; or the client's model."""
-    if call.shows_card_of(tool):
-        # Its call answers soon, so what the client's model and roots could say comes too late.
-        return ELICITATION_MODES | (call.modes if call.declares_tasks else frozenset[Mode]())
-    own = call.modes if is_asked else frozenset[Mode]()
-    return own | {Mode.FORM} if tool.model_may_answer and _offers_answers(services, call) else own
-
-
 def stops_waiting(services: Services, call: Call) -> Callable[[Task], bool]:
     """Return the condition at which a plain call stops waiting: its task has ended, or its model has to answer."""
     return lambda task: task.has_ended or bool(_for_this_model(services, call, task))
@@ -285,10 +275,11 @@ def fetch_step(task_id: str, **more: Json) -> str:
 
 def _for_this_model(services: Services, call: Call, task: Task) -> tuple[InputRequest, ...]:
     # Most tasks have no open question, and a look at one must not ask for the catalog, which the table may hold.
-    return questions_for_models(services, task) if task.input_requests and _offers_answers(services, call) else ()
+    return questions_for_models(services, task) if task.input_requests and offers_answers(services, call) else ()
 
 
-def _offers_answers(services: Services, call: Call) -> bool:
+def offers_answers(services: Services, call: Call) -> bool:
+    """Tell whether this client's model may answer questions that it is shown."""
     return ANSWER_TOOL in offered_names(services, call)
 
 

@@ -115,7 +115,7 @@ def shown(services: Services, call: Call, task: Task, fault: str | None = None) 
 
 def task_data(services: Services, task: Task) -> JsonObject:
     """Write how a task stands; see docs/cards.md for the members."""
-    now, message = services.now(), status_message(task)
+    now, message, states = services.now(), status_message(task), services.operations.upkeep.passed_states(task)
     until: JsonObject = {"endedAt": timestamp(task.last_updated_at)} if task.has_ended else {}
     pace: JsonObject = {} if task.has_ended else {"pollIntervalMs": task.poll_hint(now) // _MILLISECOND}
     return {
@@ -131,7 +131,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
         "ttlMs": task.ttl // _MILLISECOND,
         **pace,
         **_progress(task),
-        **_states(services, task),
+        **({"states": [visible(name) for name in states]} if states else {}),
         "questions": [_question(one) for one in questions_of(task)],
         **_end(services, task),
     }
@@ -161,11 +161,6 @@ def _progress(task: Task) -> JsonObject:
             **({} if message is None else {"message": visible(message)}),
         }
     }
-
-
-def _states(services: Services, task: Task) -> JsonObject:
-    names = services.operations.upkeep.passed_states(task)
-    return {"states": [visible(name) for name in names]} if names else {}
 
 
 def _question(request: InputRequest) -> JsonObject:
