@@ -1,7 +1,7 @@
 """The rules of AgentCore Gateway for the tools of an MCP server, and the input of the recipe in docs/clients.md.
 
 A Gateway rejects a target whose tools have references in their schemas. It passes the tasks of 2026-07-28 through for
-clients that declare them. When it lists the tools itself, it declares none, and gets the tools for clients without tasks.
+clients that declare them. It lists the tools for itself without tasks, and gets the tools for clients without tasks.
 """
 
 import json
