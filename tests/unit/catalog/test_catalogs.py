@@ -9,7 +9,7 @@ from stepwire.catalog.manifests import compile_directory, main
 from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
 from tests.kits import state_machine_arn
-from tests.unit.catalog.manifest_files import SMALLEST, compiled, faults, put, with_line
+from tests.unit.catalog.manifest_files import SMALLEST, compiled, put, with_line
 
 
 def test_a_folder_that_is_not_there_is_a_fault(folder: Path) -> None:
@@ -89,25 +89,3 @@ def test_a_catalog_reads_a_schema_of_any_depth_that_a_manifest_may_have(folder: 
     tool = compiled(folder)
 
     assert tool.input_schema.count("properties") == 99
-
-
-# --------------------------------------------------------------------------------------------------------------- scopes
-
-
-def test_a_tool_may_need_scopes(folder: Path) -> None:
-    put(folder, with_line("scopes: ['refunds:write', 'https://mcp.example/mcp/audit']"))
-
-    assert compiled(folder).scopes == ("refunds:write", "https://mcp.example/mcp/audit")
-
-
-def test_a_tool_needs_no_scope_by_default(folder: Path) -> None:
-    put(folder, SMALLEST)
-
-    assert compiled(folder).scopes == ()
-
-
-@pytest.mark.parametrize("scope", ["''", "'two words'", "'quo\"ted'", "'back\\slash'", "ümlaut", "7", "null"])
-def test_a_scope_is_one_word_that_is_valid_in_a_header(folder: Path, scope: str) -> None:
-    put(folder, with_line(f"scopes: [{scope}]"))
-
-    assert faults(folder)[0].startswith("greet.yaml: scopes.0: ")
