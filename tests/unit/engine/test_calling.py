@@ -13,7 +13,7 @@ from stepwire.schemas.validation import Violation
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Cancelled, Execution, Failed, Working
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows, Start
-from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
+from tests.kits import ALICE, ARGUMENTS, OPTIONAL, STRUCTURED, World
 
 REPAIR_AFTER = Intervals().repair
 INPUT = write(ARGUMENTS)
@@ -67,15 +67,6 @@ class TestCall:
         assert len(world.workflows.starts) == 1
         assert world.workflows.described == []
 
-    def test_gives_each_call_its_own_task(self) -> None:
-        """T8."""
-        world = World()
-
-        one, other = world.call(), world.call()
-
-        assert one.task_id != other.task_id
-        assert len(world.workflows.running()) == 2
-
     def test_stores_what_is_needed_to_interpret_the_end_later(self) -> None:
         world = World()
 
@@ -114,16 +105,7 @@ class TestCall:
 
 
 class TestAStartThatIsRefused:
-    def test_leaves_no_task(self) -> None:
-        world = World()
-        world.workflows.start_fault = StartRefused("its state machine no longer exists")
-
-        with pytest.raises(WorkflowNotStarted):
-            world.call()
-
-        assert world.store.tasks == {}
-
-    def test_names_the_tool_and_the_reason(self) -> None:
+    def test_leaves_no_task_and_names_the_tool_and_the_reason(self) -> None:
         world = World()
         world.workflows.start_fault = StartRefused("its state machine no longer exists")
 
@@ -133,6 +115,7 @@ class TestAStartThatIsRefused:
         assert refused.value.message == (
             "The workflow of optional could not be started: its state machine no longer exists"
         )
+        assert world.store.tasks == {}
 
     def test_during_a_repair_fails_the_task(self) -> None:
         """X12: the client has the task id, so the task shows the failure."""
@@ -206,15 +189,6 @@ class TestAStartThatIsUnclear:
 
 
 class TestFaultsOfArguments:
-    def test_are_none_for_valid_arguments(self) -> None:
-        assert faults_of(OPTIONAL, ARGUMENTS) == ()
-
-    def test_are_named_with_their_place(self) -> None:
-        """M37, M38."""
-        (fault,) = faults_of(OPTIONAL, BAD_ARGUMENTS)
-
-        assert fault.pointer == "/count"
-
     @pytest.mark.parametrize(
         "text",
         ["x" * LARGEST_INPUT, "\N{EURO SIGN}" * (LARGEST_INPUT // 3), '"' * (LARGEST_INPUT // 2)],

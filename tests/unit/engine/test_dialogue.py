@@ -6,12 +6,11 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.dialogue import LARGEST_UNDELIVERED
-from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from stepwire.tasks.task import Cancelled, Completed, Inputs, Task, Working
 from tests.fake_workflows import Resumption
-from tests.kits import ALICE, BOB, OUTPUT, URL, World
+from tests.kits import ALICE, OUTPUT, URL, World
 
 YES: JsonObject = {"action": "accept", "content": {"amount": 25}}
 NO: JsonObject = {"action": "decline"}
@@ -231,27 +230,6 @@ class TestAnAnswerThatNobodyAskedFor:
         assert after.status == Working()
         assert all(one.is_unclaimed for one in world.stored(task).inputs.undelivered)  # kept for a retry
         assert (got(world), world.troubles) == ({}, [])
-
-    @pytest.mark.parametrize("task_id", ["0" * 36, "nonsense", None, 7])
-    def test_because_there_is_no_such_task_is_refused(self, task_id: Any) -> None:
-        world = World()
-
-        with pytest.raises(UnknownTask):
-            world.dialogue.respond(ALICE, task_id, {"approval": YES})
-        with pytest.raises(UnknownTask):
-            world.dialogue.mark_unanswerable(ALICE, task_id, "approval")
-
-    def test_to_a_foreign_task_is_refused_like_an_unknown_one(self) -> None:
-        """X28."""
-        world = World()
-        task = asking(world, "approval")
-
-        with pytest.raises(UnknownTask):
-            world.dialogue.respond(BOB, task.task_id, {"approval": YES})
-        with pytest.raises(UnknownTask):
-            world.dialogue.mark_unanswerable(BOB, task.task_id, "approval")
-
-        assert world.stored(task) == task
 
 
 class TestAClientThatCannotAskAfterAll:

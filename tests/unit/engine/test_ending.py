@@ -8,14 +8,13 @@ from stepwire.errors import (
     PartMissing,
     StartRefused,
     StopRefused,
-    TaskAlreadyEnded,
     UnknownTask,
     WorkflowNotStopped,
     WorkflowsUnavailable,
 )
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import JsonObject
 from stepwire.tasks.events import WorkCompleted
-from stepwire.tasks.outcomes import Aborted, Missing, Running, Succeeded, event_of
+from stepwire.tasks.outcomes import Missing
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -26,27 +25,14 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
-from tests.fake_workflows import Stop
 from tests.fakes import LARGE
-from tests.kits import ALICE, BOB, OUTPUT, STRUCTURED, World, catalog_of
+from tests.kits import ALICE, OUTPUT, STRUCTURED, World, catalog_of
 
 REPAIR_AFTER = Intervals().repair
 LARGE_OUTPUT = {"answer": 42, "text": "x" * LARGE}
 
 
 class TestCancel:
-    def test_stops_the_work_and_records_it_before_the_answer(self) -> None:
-        """T23."""
-        world = World()
-        task = world.call()
-
-        after = world.operations.cancel(ALICE, task.task_id)
-
-        assert isinstance(after.status, Cancelled)
-        assert after == world.stored(task)
-        assert world.workflows.stops == [Stop(task.execution, "Cancelled by the caller.")]
-        assert world.workflows.states[task.execution] == Aborted()
-
     def test_costs_a_read_a_stop_and_two_writes(self) -> None:
         world = World()
         task = world.call()
@@ -56,40 +42,6 @@ class TestCancel:
 
         assert world.store.calls == ["load", "save", "release"]
         assert world.workflows.described == []
-
-    def test_is_final_even_if_the_work_finishes_later(self) -> None:
-        """T23, X30."""
-        world = World()
-        task = world.call()
-        cancelled = world.operations.cancel(ALICE, task.task_id)
-        world.workflows.states[task.execution] = Running()
-        world.succeed(task.task_id, OUTPUT)
-
-        assert world.stored(task) == cancelled
-
-    def test_of_an_ended_task_is_refused_and_stops_nothing(self) -> None:
-        """T22, X20."""
-        world = World()
-        task = world.call()
-        world.succeed(task.task_id, OUTPUT)
-
-        with pytest.raises(TaskAlreadyEnded):
-            world.operations.cancel(ALICE, task.task_id)
-
-        assert world.workflows.stops == []
-        assert isinstance(world.stored(task).status, Completed)
-
-    def test_that_loses_the_race_with_an_end_is_refused(self) -> None:
-        """T22, T10: the end is saved between the cancel's read and its write."""
-        world = World()
-        task = world.call()
-        event = event_of(Succeeded(write(OUTPUT)), None)
-        world.store.before_save = lambda: world.recorder.record(task, event)
-
-        with pytest.raises(TaskAlreadyEnded):
-            world.operations.cancel(ALICE, task.task_id)
-
-        assert isinstance(world.stored(task).status, Completed)
 
     def test_overtaken_by_its_own_abort_event_succeeds(self) -> None:
         """T23: EventBridge may be faster than the cancel's own write."""
@@ -129,16 +81,6 @@ class TestCancel:
 
         assert isinstance(after.status, Cancelled)
         assert world.workflows.running() == ()
-
-    def test_of_a_foreign_task_is_an_unknown_task_and_stops_nothing(self) -> None:
-        """X28, T24."""
-        world = World()
-        task = world.call(owner=BOB)
-
-        with pytest.raises(UnknownTask):
-            world.operations.cancel(ALICE, task.task_id)
-
-        assert world.workflows.running() == (task.execution,)
 
 
 class TestAnswerOf:

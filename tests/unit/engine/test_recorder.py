@@ -7,8 +7,8 @@ import pytest
 from stepwire.aws.invocations import SystemClock
 from stepwire.engine.recorder import MOST_TRIES
 from stepwire.errors import InternalError, SaveConflict
-from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkStopped
-from stepwire.tasks.task import Cancelled, Completed, Task, ToolResult
+from stepwire.tasks.events import WorkChecked, WorkCompleted, WorkStopped
+from stepwire.tasks.task import Task, ToolResult
 from tests.fakes import InMemoryTaskStore
 from tests.kits import OPTIONAL, World
 
@@ -24,19 +24,6 @@ class ContendedStore(InMemoryTaskStore):
         raise SaveConflict
 
 
-def test_an_event_is_saved() -> None:
-    world = World()
-    task = world.call()
-    world.clock.advance(seconds=5)
-
-    after = world.recorder.record(task, COMPLETED)
-
-    assert after is not None
-    assert after.status == Completed(COMPLETED.result)
-    assert after.last_updated_at == task.created_at + timedelta(seconds=5)
-    assert after == world.stored(task)
-
-
 def test_an_event_that_changes_nothing_is_not_saved() -> None:
     """T10."""
     world = World()
@@ -48,44 +35,6 @@ def test_an_event_that_changes_nothing_is_not_saved() -> None:
 
     assert after is ended
     assert world.store.calls == []
-
-
-def test_a_lost_race_is_retried_from_the_new_state() -> None:
-    world = World()
-    task = world.call()
-    world.clock.advance(seconds=5)
-    world.store.before_save = lambda: world.recorder.save_if_unchanged(task, WorkChecked())
-
-    world.recorder.record(task, COMPLETED)
-
-    assert world.stored(task).status == Completed(COMPLETED.result)
-    assert world.stored(task).checked_at == task.created_at + timedelta(seconds=5)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "status"),
-    [(COMPLETED, STOPPED, Completed(COMPLETED.result)), (STOPPED, COMPLETED, Cancelled("stopped"))],
-    ids=["the end comes first", "the cancel comes first"],
-)
-def test_of_two_ends_the_first_saved_wins(first: TaskEvent, second: TaskEvent, status: object) -> None:
-    """T10, T23, X30."""
-    world = World()
-    task = world.call()
-    world.store.before_save = lambda: world.recorder.record(task, first)
-
-    after = world.recorder.record(task, second)
-
-    assert after == world.stored(task)
-    assert world.stored(task).status == status
-
-
-def test_a_task_that_is_deleted_meanwhile_is_unknown() -> None:
-    world = World()
-    task = world.call()
-    world.store.before_save = lambda: world.store.delete(task)
-
-    assert world.recorder.record(task, COMPLETED) is None
-    assert world.store.tasks == {}
 
 
 def test_a_task_that_expires_meanwhile_is_unknown() -> None:
@@ -110,19 +59,6 @@ def test_retries_are_bounded() -> None:
         world.recorder.record(task, COMPLETED)
 
     assert world.store.calls.count("save") == MOST_TRIES
-
-
-def test_only_the_first_of_two_conditional_saves_succeeds() -> None:
-    world = World()
-    task = world.call()
-
-    first, second = (
-        world.recorder.save_if_unchanged(task, WorkChecked()),
-        world.recorder.save_if_unchanged(task, WorkChecked()),
-    )
-
-    assert first == world.stored(task)
-    assert second is None
 
 
 def test_a_task_is_visible_until_it_expires() -> None:

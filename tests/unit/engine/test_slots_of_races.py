@@ -169,19 +169,6 @@ def test_slots_that_an_end_could_not_free_are_reclaimed_at_the_limit() -> None:
     assert store.usage[ALICE].active == slot_names(task.task_id, 3) | {running.task_id}
 
 
-def test_an_earlier_version_that_frees_one_slot_leaves_the_others_to_be_reclaimed() -> None:
-    """Versions that know races and not this field drop it with their next save."""
-    world = with_most(3)
-    task = world.call(EACH)
-    world.store.tasks[task.key] = replace(world.stored(task), slots=1)
-    world.end_arm(task, "a", WON)
-    assert taken(world) == 2
-
-    world.call(EACH)
-
-    assert taken(world) == 3
-
-
 def test_all_slots_are_in_one_shard_with_room_for_all() -> None:
     limits = Limits(active=1_250, per_minute=60_000)
     world = World(limits=limits)

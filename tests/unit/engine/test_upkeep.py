@@ -8,11 +8,11 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.json_text import JsonObject
 from stepwire.tasks.events import InputAnswered
-from stepwire.tasks.inputs import Action, InputResponse, Unanswerable
+from stepwire.tasks.inputs import Action, InputResponse
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Completed, ItemCount, Progress, Task, Working
 from tests.fake_workflows import Resumption
-from tests.kits import ALICE, OPTIONAL, OUTPUT, TELLING, World
+from tests.kits import ALICE, OUTPUT, TELLING, World
 
 STATE_AFTER = Intervals().state
 REPAIR_AFTER = Intervals().repair
@@ -32,16 +32,6 @@ def undelivered(world: World) -> Task:
 
 
 class TestDelivery:
-    def test_happens_with_the_next_reader_after_a_crash(self) -> None:
-        """X8: what was acknowledged is not lost."""
-        world = World()
-        task = undelivered(world)
-
-        world.operations.get(ALICE, task.task_id)
-
-        assert world.workflows.resumptions == [DELIVERED]
-        assert world.stored(task).inputs.undelivered == ()
-
     def test_happens_once_however_many_read(self) -> None:
         world = World()
         task = undelivered(world)
@@ -84,30 +74,6 @@ class TestDelivery:
         world.workflows.is_available = True
         world.operations.get(ALICE, task.task_id)
         assert world.workflows.resumptions == [DELIVERED]
-
-    def test_of_an_accepted_answer_is_retried_after_an_outage(self) -> None:
-        world = World()
-        task = world.call()
-        world.ask(task.task_id)
-        world.workflows.is_available = False
-
-        after = world.dialogue.respond(ALICE, task.task_id, {"approval": YES})
-
-        assert after.status == Working()
-        assert len(after.inputs.undelivered) == 1
-        world.workflows.is_available = True
-        world.operations.get(ALICE, task.task_id)
-        assert world.workflows.resumptions == [DELIVERED]
-
-    def test_of_an_unanswerable_question_fails_the_state(self) -> None:
-        world = World()
-        task = world.call()
-        world.ask(task.task_id)
-        world.recorder.record(world.stored(task), InputAnswered({"approval": Unanswerable()}))
-
-        world.operations.get(ALICE, task.task_id)
-
-        assert [one.error for one in world.workflows.resumptions] == ["Stepwire.InputNotSupported"]
 
     def test_is_invisible_to_the_client(self) -> None:
         """T11: the task does not change."""
@@ -186,15 +152,6 @@ class TestTheStateThatRuns:
         assert after == world.stored(task)
         assert after.version == task.version + 1
 
-    def test_is_not_read_within_the_first_interval(self) -> None:
-        world = World()
-        task = in_state(world)
-        world.clock.time -= timedelta(milliseconds=1)
-
-        world.operations.get(ALICE, task.task_id)
-
-        assert world.workflows.looked_at == []
-
     def test_that_is_unchanged_is_no_update(self) -> None:
         """T11."""
         world = World()
@@ -215,27 +172,6 @@ class TestTheStateThatRuns:
 
         assert len(after.input_requests) == 1
         assert after.status.message == "The workflow is in its state AskForApproval."
-
-    def test_is_hidden_if_the_tool_hides_it(self) -> None:
-        world = World()
-        task = world.overdue(OPTIONAL)
-        world.workflows.current_states[task.execution] = "Secret"
-
-        after = world.operations.get(ALICE, task.task_id)
-
-        assert after.status == Working()
-        assert world.workflows.looked_at == []
-
-    def test_is_not_read_when_the_workflow_reports_progress(self) -> None:
-        world = World()
-        task = in_state(world)
-        world.progress(task.task_id, 40, message="reading")
-
-        after = world.operations.get(ALICE, task.task_id)
-
-        assert after.status == Working("reading")
-        assert after.progress == Progress(40, 100)
-        assert world.workflows.looked_at == []
 
     def test_is_not_read_with_an_interval_of_zero(self) -> None:
         world = World(intervals=Intervals(state=timedelta()))

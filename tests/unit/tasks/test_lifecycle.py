@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -16,26 +15,19 @@ from stepwire.tasks.events import (
     StartPostponed,
     TaskEvent,
     WorkBegun,
-    WorkChecked,
-    WorkCompleted,
     WorkConfirmed,
     WorkFailed,
-    WorkStopped,
 )
 from stepwire.tasks.inputs import MOST_CLIENT_TASKS
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
-    Cancelled,
-    Completed,
     Failed,
     InputRequired,
     Inputs,
-    Status,
     Task,
     TaskError,
     ToolResult,
-    Working,
 )
 from tests.kits import World
 from tests.strategies import asking, ending_events, ends, events, moments, statuses, tasks, working
@@ -43,24 +35,6 @@ from tests.unit.tasks.advancing import advanced
 
 RESULT = ToolResult('{"content":[]}', is_error=False)
 ERROR = TaskError(-32603, "it broke")
-
-
-@pytest.mark.parametrize(
-    ("event", "status"),
-    [
-        (WorkCompleted(RESULT, "done"), Completed(RESULT, "done")),
-        (WorkFailed(ERROR), Failed(ERROR, "it broke")),
-        (WorkStopped("stopped"), Cancelled("stopped")),
-        (WorkChecked(), Working()),
-    ],
-)
-def test_a_working_task_reaches_the_status_of_the_event(event: TaskEvent, status: Status) -> None:
-    """T10, X30."""
-    task = World().call()
-
-    after = advanced(task, event, task.created_at)
-
-    assert after.status == status
 
 
 _OF_RUNS = (RunEnded, RunNotRedriven, StartPostponed, WorkBegun)
@@ -143,13 +117,6 @@ def test_a_repeated_event_leaves_the_status_unchanged(task: Task, event: TaskEve
 def test_an_ended_task_ignores_any_event(task: Task, event: TaskEvent, at: datetime) -> None:
     """T10, X30."""
     assert advanced(task, event, at) is task
-
-
-@given(tasks(working | ends), moments)
-def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: datetime) -> None:
-    after = advanced(task, WorkChecked(), at)
-
-    assert (after.status, after.last_updated_at) == (task.status, task.last_updated_at)
 
 
 @given(tasks(working | asking), ending_events, moments)

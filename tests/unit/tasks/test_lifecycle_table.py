@@ -40,7 +40,7 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
 from stepwire.tasks.runs import ONCE, Attempt, Retry, Run, RunEnd, RunState
-from stepwire.tasks.task import Cancelled, Completed, InputRequired, Progress, Task, TaskError, Terms, ToolResult
+from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult
 from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
@@ -119,12 +119,3 @@ def test_an_event_leads_to_the_states_of_the_table(event: type[TaskEvent], state
 
 def test_every_event_is_in_the_table() -> None:
     assert set(TABLE) == set(get_args(TaskEvent))
-
-
-@pytest.mark.parametrize("status", [Completed(RESULT), Cancelled("stopped")])
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_an_ended_task_ignores_every_event(event: TaskEvent, status: Completed | Cancelled) -> None:
-    """T10, X30."""
-    task = replace(task_in(State.WORKING), status=status)
-
-    assert advance(task, event, task.created_at + timedelta(seconds=1)).task is task

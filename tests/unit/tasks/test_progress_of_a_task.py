@@ -11,7 +11,7 @@ from stepwire.tasks.events import ProgressReported, StateEntered, TaskEvent
 from stepwire.tasks.task import LONGEST_MESSAGE, ItemCount, Progress, Task, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import World
-from tests.strategies import amounts, asking, ends, events, moments, progress_events, tasks, working
+from tests.strategies import amounts, asking, events, moments, tasks, working
 from tests.unit.tasks.advancing import advanced
 
 
@@ -34,12 +34,6 @@ def test_progress_never_decreases(task: Task, event: TaskEvent, at: datetime) ->
         assert then.progress == task.progress or then.progress.done > task.progress.done
 
 
-@given(tasks(ends), progress_events, moments)
-def test_an_ended_task_makes_no_progress(task: Task, event: TaskEvent, at: datetime) -> None:
-    """T33."""
-    assert advanced(task, event, at) is task
-
-
 @given(st.lists(amounts, min_size=1))
 def test_reports_in_any_order_lead_to_the_highest_progress(order: list[float]) -> None:
     task = after(reported(done) for done in order)
@@ -56,13 +50,6 @@ def test_reports_in_any_order_and_duplicated_lead_to_the_same_message(orders: tu
     assert (found.progress, found.status) == (expected.progress, expected.status)
 
 
-def test_the_message_of_a_report_is_the_status_message() -> None:
-    task = after([reported(40, "40 of 100 rows")])
-
-    assert task.status == Working("40 of 100 rows")
-    assert task.progress == Progress(40, 100)
-
-
 def test_a_report_without_a_message_keeps_the_last_message() -> None:
     task = after([reported(40, "reading"), reported(50)])
 
@@ -70,23 +57,8 @@ def test_a_report_without_a_message_keeps_the_last_message() -> None:
     assert task.progress == Progress(50, 100)
 
 
-def test_a_report_without_higher_progress_is_ignored() -> None:
-    once = after([reported(40, "reading")])
-
-    assert advanced(once, reported(40, "still reading"), START_OF_TIME) is once
-    assert advanced(once, reported(39.9, "back again"), START_OF_TIME) is once
-
-
 def test_a_long_message_is_cut() -> None:
     assert after([reported(1, "x" * 5_000)]).status == Working("x" * LONGEST_MESSAGE)
-
-
-def test_the_first_report_may_be_zero() -> None:
-    assert after([reported(0)]).progress == Progress(0, 100)
-
-
-def test_the_name_of_the_state_is_shown_while_the_workflow_reports_nothing() -> None:
-    assert after([StateEntered("Reading")]).status == Working("The workflow is in its state Reading.")
 
 
 def test_the_name_of_the_state_never_replaces_a_report() -> None:

@@ -78,36 +78,12 @@ def test_in_any_order_of_ends_the_task_ends_once_as_soon_as_the_quorum_is_reache
     assert sorted(run.place for run in task.runs if run.place) == list(range(1, successes(task.runs) + 1))
 
 
-def test_a_run_that_has_ended_never_changes() -> None:
-    task = ended(a_race(3), end("a"))
-
-    assert ended(task, end("a", RunState.SUCCEEDED)) is task
-
-
-def test_an_end_of_an_earlier_attempt_changes_nothing() -> None:
-    second = ended(a_race(3, retry=RETRY), end("a", error="Busy"))
-
-    assert second.runs[0].attempt.begins_at == NOW + timedelta(minutes=1)
-    assert ended(second, end("a", error="Busy")) is second
-    assert ended(second, end("a", execution=2, error="Busy")).runs[0].state is RunState.FAILED
-
-
-def test_no_attempt_of_a_run_begins_after_the_expiry() -> None:
-    task = replace(a_race(3, retry=RETRY), ttl=timedelta(minutes=1))
-
-    assert ended(task, end("a", error="Busy")).runs[0].state is RunState.FAILED
-
-
 def test_a_failure_starts_as_many_waiting_runs_as_the_quorum_lacks() -> None:
     one = ended(a_race(5, 0, 0, 30, 20, 10, quorum=2), end("a"))
     two = ended(one, end("b"))
 
     assert due(one) == "be"
     assert due(two) == "de"
-
-
-def test_a_failure_starts_no_run_while_enough_others_run() -> None:
-    assert due(ended(a_race(3, 0, 0, 30), end("a"))) == "b"
 
 
 def test_runs_that_become_due_before_an_end_is_saved_are_to_be_stopped() -> None:

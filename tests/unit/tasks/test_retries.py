@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwire.tasks.runs import Attempt, Retry, begun_text, delay_before, matches, next_attempt, retry_text
+from stepwire.tasks.runs import Attempt, Retry, begun_text, delay_before, matches, retry_text
 from tests.fakes import START_OF_TIME
 
 ALL = Retry(3, ("States.ALL",))
@@ -72,31 +72,6 @@ def test_jitter_is_a_part_of_the_delay(seed: str, number: int) -> None:
     whole = delay_before(Retry(10, ("States.ALL",)), number, seed)
 
     assert timedelta() <= delay_before(policy, number, seed) < whole
-
-
-def test_a_restart_has_an_execution_of_its_own() -> None:
-    second = next_attempt(Attempt(), ALL, "Busy", "a task", NOW)
-    assert second is not None
-    third = next_attempt(second, ALL, "Busy", "a task", NOW)
-    assert third is not None
-
-    assert (second.execution, third.execution) == (2, 3)
-    assert not third.is_redriven
-    assert second.begins_at == NOW + timedelta(seconds=1)
-    assert next_attempt(third, ALL, "Busy", "a task", NOW) is None
-
-
-def test_a_redrive_keeps_the_execution() -> None:
-    second = next_attempt(Attempt(), Retry(3, ("States.ALL",), redrives=True), "Busy", "a task", NOW)
-
-    assert second is not None
-    assert (second.execution, second.redrives) == (1, 1)
-    assert second.is_of(1, 1)
-    assert not second.is_of(1, 0)
-
-
-def test_an_error_that_the_policy_does_not_name_has_no_next_attempt() -> None:
-    assert next_attempt(Attempt(), Retry(3, ("OutOfStock",)), "Busy", "a task", NOW) is None
 
 
 @pytest.mark.parametrize(
