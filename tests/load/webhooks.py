@@ -18,7 +18,7 @@ from stepwire.subscriptions.delivering import Delivering, Job, Taking
 from stepwire.subscriptions.events import STATUS_CHANGED, Change, Filter, OwnedChange, Position
 from stepwire.subscriptions.ports import Answer, NotReached
 from stepwire.subscriptions.record import Recording
-from stepwire.subscriptions.subscription import LONGEST_TTL, Subscription
+from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, Subscription
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from tests.fake_events import InMemoryEventStore, InMemorySubscriptionStore, Post
 from tests.fakes import START_OF_TIME, counting
@@ -175,10 +175,12 @@ class Simulation:
     def subscribe(self, name: str, urls: Mapping[str, float]) -> Principal:
         """Let a caller subscribe to all changes, with receivers that answer after so many seconds."""
         owner, now = principal_of((name,), "a stack"), self.clock.now()
-        head = self._record.open_record(owner, now, now + LONGEST_TTL)
+        head = self._record.open_record(owner, now, now + LONGEST_SUBSCRIPTION)
         for url in urls:
             position = Position(head.number, now)
-            self._store.begin(Subscription(owner, Filter(STATUS_CHANGED), url, SECRET, now + LONGEST_TTL, position))
+            self._store.begin(
+                Subscription(owner, Filter(STATUS_CHANGED), url, SECRET, now + LONGEST_SUBSCRIPTION, position)
+            )
         self.answers_after |= urls
         return owner
 

@@ -16,7 +16,7 @@ from stepwire.subscriptions.delivering import Done, Outcome
 from stepwire.subscriptions.events import FINISHED, RETENTION, STATUS_CHANGED
 from stepwire.subscriptions.ports import CARRIED, Answer, NotPublic
 from stepwire.subscriptions.subscription import (
-    LONGEST_TTL,
+    LONGEST_SUBSCRIPTION,
     MOST_SUBSCRIPTIONS,
     PATIENCE,
     RESERVATION,
@@ -326,8 +326,8 @@ def test_the_id_depends_on_who_what_and_where_and_nothing_else(world: World) -> 
         ({}, timedelta(days=1)),
         ({"ttlMs": 3_600_000}, timedelta(hours=1)),
         ({"ttlMs": 1}, SHORTEST_TTL),
-        ({"ttlMs": None}, LONGEST_TTL),
-        ({"ttlMs": 10**15}, LONGEST_TTL),
+        ({"ttlMs": None}, LONGEST_SUBSCRIPTION),
+        ({"ttlMs": 10**15}, LONGEST_SUBSCRIPTION),
     ],
 )
 def test_a_subscription_lives_as_long_as_asked_within_bounds(
@@ -435,7 +435,7 @@ def test_events_arrive_in_order_also_after_a_failure(modern: ModernClient, world
 
 
 def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient, world: World) -> None:
-    subscribe(modern, ttlMs=LONGEST_TTL // timedelta(milliseconds=1))
+    subscribe(modern, ttlMs=LONGEST_SUBSCRIPTION // timedelta(milliseconds=1))
     world.endpoints.down[URL] = "connection_refused"
     tell(world, ended(world))
     (bell,) = world.queue.take()

@@ -5,7 +5,7 @@ X11).
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, cast
 
 from stepwire import __version__
@@ -35,11 +35,11 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
+from stepwire.times import MILLISECOND
 from stepwire.visible_text import visible
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 _NO_FOLLOW_UPS: Final = FollowUpIds()
-_MILLISECOND: Final = timedelta(milliseconds=1)
 # Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
 # The server's own member of `_meta`, on the result of a call whose workflow is still running.
@@ -76,8 +76,8 @@ def legacy_task(task: Task, at: datetime) -> JsonObject:
     status = "failed" if tool_failed(task.status) else modern_status(task.status)
     return {
         **_task(task, status),
-        "ttl": task.ttl // _MILLISECOND,
-        "pollInterval": task.poll_hint(at) // _MILLISECOND,
+        "ttl": task.ttl // MILLISECOND,
+        "pollInterval": task.poll_hint(at) // MILLISECOND,
     }
 
 
@@ -85,8 +85,8 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
     """Return a task as 2026-07-28 writes it, without its result, error or input requests (X6)."""
     return {
         **_task(task, modern_status(task.status)),
-        "ttlMs": task.ttl // _MILLISECOND,
-        "pollIntervalMs": task.poll_hint(at) // _MILLISECOND,
+        "ttlMs": task.ttl // MILLISECOND,
+        "pollIntervalMs": task.poll_hint(at) // MILLISECOND,
     }
 
 

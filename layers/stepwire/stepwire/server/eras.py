@@ -6,7 +6,6 @@ operation of the engine and renders the result. The extensions add methods of th
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -39,13 +38,14 @@ from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
 from stepwire.server.sse_polling import open_stream
 from stepwire.tasks.inputs import Mode
+from stepwire.times import MILLISECOND
 
 TOOLS_PAGE_SIZE: Final = 100
 LARGEST_TOOLS_PAGE: Final = 2_000_000
 """Bytes, nearly, of the tools on a page, unless one tool alone has more. A response of Lambda has room for 6 MB."""
 _TOOL: Final = "tool:"  # in a cursor, before the name of the last tool on its page
 _CACHE_TTL_MS: Final = 300_000
-_TOOLS_TTL_MS: Final = REREAD_AFTER // timedelta(milliseconds=1)  # owners register tools while the server runs
+_TOOLS_TTL_MS: Final = REREAD_AFTER // MILLISECOND  # owners register tools while the server runs
 
 
 def _tools_page(services: Services, call: Call, written: Callable[[Tool], JsonObject]) -> JsonObject:

@@ -50,10 +50,11 @@ from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
 from stepwire.tasks.inputs import InputRequest, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
+from stepwire.times import MILLISECOND
 from stepwire.visible_text import visible
 
 _PAUSE_STEP: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
-_LONGEST_PAUSE: Final = LONGEST_PAUSE // timedelta(milliseconds=1)
+_LONGEST_PAUSE: Final = LONGEST_PAUSE // MILLISECOND
 _SHORTEST_PAUSE: Final = 500  # milliseconds
 _LONGEST_SILENCE: Final = 20_000  # milliseconds; between two notifications of progress
 _SLACK: Final = 1_000  # milliseconds; that a poll takes on its way
@@ -237,9 +238,9 @@ class _Stream(Struct, frozen=True):
 
     def _retry_ms(self, task: Task | None) -> int:
         paces = [] if task is None else [one.pace_of(self.call, task) for one in ON_STREAMS]
-        paces_ms = (pace // timedelta(milliseconds=1) for pace in paces)
+        paces_ms = (pace // MILLISECOND for pace in paces)
         pause, left = max((retry_ms(self.position.polls), *paces_ms)), self._left
-        return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // timedelta(milliseconds=1)))
+        return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // MILLISECOND))
 
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
         """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""

@@ -15,6 +15,7 @@ from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import RETENTION, Change, Filter, OwnedChange, Position, cursor_of, start_of
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
+from stepwire.times import MILLISECOND
 
 MOST_READ: Final = 200  # changes in one poll
 MOST_EVENTS: Final = 100
@@ -96,5 +97,5 @@ def poll(store: EventStore, asked: Poll, at: datetime) -> JsonObject:
         "cursor": cursor_of(asked.owner, reached),
         "truncated": start.is_truncated,
         "hasMore": not is_whole,
-        "nextPollMs": NEXT_POLL // timedelta(milliseconds=1),
+        "nextPollMs": NEXT_POLL // MILLISECOND,
     }

@@ -27,7 +27,7 @@ from stepwire.subscriptions.events import RETENTION, Filter, Position, Recorded,
 MOST_SUBSCRIPTIONS: Final = 100  # of one caller
 USUAL_TTL: Final = timedelta(days=1)
 SHORTEST_TTL: Final = timedelta(minutes=5)
-LONGEST_TTL: Final = RETENTION
+LONGEST_SUBSCRIPTION: Final = RETENTION
 RESERVATION: Final = timedelta(minutes=1)
 """How long the place of a subscription is reserved for the request that writes it; longer than a request may take."""
 ROTATION: Final = timedelta(hours=1)
@@ -176,7 +176,7 @@ def granted(asked: timedelta | None, *, is_given: bool) -> timedelta:
     """Return the lifetime of a subscription; one without an end is never granted."""
     if not is_given:
         return USUAL_TTL
-    return LONGEST_TTL if asked is None else min(max(asked, SHORTEST_TTL), LONGEST_TTL)
+    return LONGEST_SUBSCRIPTION if asked is None else min(max(asked, SHORTEST_TTL), LONGEST_SUBSCRIPTION)
 
 
 def verdict_on(status: int, failures: int) -> Verdict:

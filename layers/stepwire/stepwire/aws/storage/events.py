@@ -43,7 +43,7 @@ from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Filter, Head, Recorded
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener
-from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Subscription
+from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, RESERVATION, Subscription
 
 RECORD: Final = "events#record"
 _CHANGE: Final = "change#"
@@ -61,7 +61,7 @@ _RESERVED: Final = ("number", "until")
 _SUBSCRIPTION: Final = "events#sub#"
 _VERIFIED: Final = "verified#"
 _PLACES: Final = "events#places"
-_PLACES_RETENTION: Final = LONGEST_TTL + timedelta(days=1)  # longer than any subscription
+_PLACES_RETENTION: Final = LONGEST_SUBSCRIPTION + timedelta(days=1)  # longer than any subscription
 _MOST_TRIES: Final = 20  # simultaneous requests of one caller
 _IS_AS_READ: Final = "version = :seen"
 _IS_LIVE_AND_FREE: Final = (

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from msgspec import Struct
 
 from stepwire.errors import StoreBusy
+from stepwire.times import MILLISECOND
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 Item: TypeAlias = dict[str, Any]
 """An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
 
-MILLISECOND: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
 _MOST_KEYS: Final = 100  # of one BatchGetItem
 _MOST_TRIES: Final = 5  # a response that holds no more of 100 items than a fifth is a fault

@@ -32,10 +32,10 @@ from stepwire.tasks.inputs import (
     method_of,
 )
 from stepwire.tasks.task import Task
+from stepwire.times import MILLISECOND
 
 # JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
-_LONGEST_TTL: Final = timedelta(days=24)
-_MILLISECOND: Final = timedelta(milliseconds=1)
+_LONGEST_CLIENT_TASK: Final = timedelta(days=24)
 _LOST: Final = "the client has lost the task that it made of this question"
 _DISMISSED: Final[JsonObject] = {"action": Action.CANCEL.value}
 
@@ -49,7 +49,7 @@ def _offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonO
     if is_full or request.is_asked_again or not _declares(call, method_of(request.asked)):
         return {}
     left = (request.expires_at or task.expires_at) - at
-    return {"task": {"ttl": min(left, _LONGEST_TTL) // _MILLISECOND}}
+    return {"task": {"ttl": min(left, _LONGEST_CLIENT_TASK) // MILLISECOND}}
 
 
 def _is_deferred(call: Call, task: Task, request: InputRequest) -> bool:

@@ -19,6 +19,7 @@ from stepwire.rendering import CARD_URI
 from stepwire.server.call import Call
 from stepwire.server.extension import Method
 from stepwire.server.services import Services
+from stepwire.times import MILLISECOND
 
 _PAGE: Final = Path(__file__).parent / "card.html"
 _TTL: Final = timedelta(minutes=5)  # a new release may bring another page
@@ -80,7 +81,7 @@ def _caching(call: Call, scope: str) -> JsonObject:
     """Return how long a client of the newer era may keep a result (M31); in the older one, nothing says so."""
     if not call.is_modern:
         return {}
-    return {"ttlMs": _TTL // timedelta(milliseconds=1), "cacheScope": scope}
+    return {"ttlMs": _TTL // MILLISECOND, "cacheScope": scope}
 
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(

@@ -7,7 +7,6 @@ may give to its model. Loaded with the first request of such a host.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -24,9 +23,9 @@ from stepwire.server.results import NotOpen, answer_or_raise, answer_question, u
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
+from stepwire.times import MILLISECOND
 from stepwire.visible_text import visible
 
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _LINE_ENDS: Final = "\n\t"
 _OF_A_RESULT: Final = ("content", "structuredContent", "isError")
 _TASK_ID: Final[JsonObject] = {"type": "string", "description": "The id of the task that the card shows."}
@@ -117,7 +116,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
     """Write how a task stands; see docs/cards.md for the members."""
     now, message, states = services.now(), status_message(task), services.operations.upkeep.passed_states(task)
     until: JsonObject = {"endedAt": timestamp(task.last_updated_at)} if task.has_ended else {}
-    pace: JsonObject = {} if task.has_ended else {"pollIntervalMs": task.poll_hint(now) // _MILLISECOND}
+    pace: JsonObject = {} if task.has_ended else {"pollIntervalMs": task.poll_hint(now) // MILLISECOND}
     return {
         "taskId": task.task_id,
         "tool": task.work.tool,
@@ -128,7 +127,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
         "lastUpdatedAt": timestamp(task.last_updated_at),
         **until,
         "now": timestamp(now),
-        "ttlMs": task.ttl // _MILLISECOND,
+        "ttlMs": task.ttl // MILLISECOND,
         **pace,
         **_progress(task),
         **({"states": [visible(name) for name in states]} if states else {}),

@@ -15,6 +15,7 @@ from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, fi
 from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.subscribing import Asked, Events
 from stepwire.subscriptions.subscription import check_secret, endpoint_of, granted
+from stepwire.times import MILLISECOND
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LONGEST_AGE: Final = timedelta(days=365)
@@ -99,7 +100,7 @@ def _longest(call: Call) -> timedelta | None:
 
 def _duration(call: Call, name: str) -> timedelta | None:
     milliseconds = optional_milliseconds_in(call.params, name, f"params.{name}")
-    return None if milliseconds is None else timedelta(milliseconds=min(milliseconds, _LONGEST_AGE // _MILLISECOND))
+    return None if milliseconds is None else timedelta(milliseconds=min(milliseconds, _LONGEST_AGE // MILLISECOND))
 
 
 def _most(call: Call) -> int:
@@ -111,7 +112,6 @@ def _most(call: Call) -> int:
     return value
 
 
-_MILLISECOND: Final = timedelta(milliseconds=1)
 METHODS: Final[Mapping[str, Callable[[Services, Events, Call], JsonObject]]] = MappingProxyType(
     {
         "events/list": list_events,
