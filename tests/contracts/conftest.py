@@ -10,10 +10,12 @@ import pytest
 
 from layers.models import cut
 from stepwire.aws import clients
+from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import TaskStore
 from stepwire_local.account.engine import shared_account
 from stepwire_local.lambdas import functions
-from tests.contracts.task_stores import in_memory, on_dynamodb, on_dynamodb_without_http
+from tests.contracts.task_stores import places
+from tests.fakes import InMemoryTaskStore
 from tests.waiting import PATIENT
 
 # Stretch the timeouts of functions, so that no invocation fails because the machine is busy.
@@ -43,7 +45,7 @@ def aws() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])
+@pytest.fixture(params=places(InMemoryTaskStore, task_store))
 def store(request: pytest.FixtureRequest, aws: None) -> TaskStore:
     build: Callable[[], TaskStore] = request.param
     return build()

@@ -33,10 +33,11 @@ def lease(number: int) -> Lease:
     return Lease(UNTIL, number)
 
 
-def test_a_pool_has_a_limited_number_of_slots(wait_slots: WaitSlots) -> None:
+def test_each_pool_has_a_limited_number_of_slots(wait_slots: WaitSlots) -> None:
     taken = [wait_slots.acquire(ALICE, lease(number), 2, START_OF_TIME) for number in range(3)]
 
     assert taken == [True, True, False]
+    assert wait_slots.acquire(BOB, lease(1), 2, START_OF_TIME)
 
 
 def test_a_slot_that_was_taken_is_taken_again_by_the_same_lease(wait_slots: WaitSlots) -> None:
@@ -44,12 +45,6 @@ def test_a_slot_that_was_taken_is_taken_again_by_the_same_lease(wait_slots: Wait
     taken = [wait_slots.acquire(ALICE, lease(number), 1, START_OF_TIME) for number in (1, 1, 2)]
 
     assert taken == [True, True, False]
-
-
-def test_pools_are_independent(wait_slots: WaitSlots) -> None:
-    wait_slots.acquire(ALICE, lease(1), 1, START_OF_TIME)
-
-    assert wait_slots.acquire(BOB, lease(1), 1, START_OF_TIME)
 
 
 def test_releasing_a_slot_is_idempotent(wait_slots: WaitSlots) -> None:

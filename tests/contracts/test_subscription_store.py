@@ -14,10 +14,10 @@ from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore
 from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
 from stepwire.tasks.ids import TaskId
+from tests.contracts.task_stores import places
 from tests.fake_events import InMemorySubscriptionStore
 from tests.fakes import START_OF_TIME as NOW
 from tests.kits import ALICE, BOB
-from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table
 
 HOUR = timedelta(hours=1)
@@ -36,19 +36,7 @@ FULL = Subscription(
 )
 
 
-def in_memory() -> SubscriptionStore:
-    return InMemorySubscriptionStore()
-
-
-def on_dynamodb() -> SubscriptionStore:
-    return DynamoDbSubscriptionStore(Table(new_table(), dynamodb_client))
-
-
-def on_dynamodb_without_http() -> SubscriptionStore:
-    return DynamoDbSubscriptionStore(Table(new_table(), quick_dynamodb_client))
-
-
-@pytest.fixture(params=[in_memory, pytest.param(on_dynamodb, marks=pytest.mark.long), on_dynamodb_without_http])
+@pytest.fixture(params=places(InMemorySubscriptionStore, DynamoDbSubscriptionStore))
 def store(request: pytest.FixtureRequest, aws: None) -> SubscriptionStore:
     build: Callable[[], SubscriptionStore] = request.param
     return build()

@@ -1,4 +1,4 @@
-"""The contract of Workflows, for the fakes and for simulated Step Functions, which runs the executions."""
+"""The contract of Workflows, for the fake, for simulated Step Functions and for those of the model's runs."""
 
 import json
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
+from packages.local.tests.simulated import Account, waiting_for_a_token
 from stepwire.aws.clients import step_functions_client
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.engine.ports import Workflows
@@ -33,11 +34,11 @@ from tests.fake_workflows import FakeWorkflows
 from tests.fakes import START_OF_TIME, FixedClock
 from tests.kits import ALICE, state_machine_arn
 from tests.model.handlers import Boundary
-from tests.simulated.step_functions import RUNNING
-from tests.simulated.step_functions import StepFunctions as MovedStepFunctions
+from tests.simulated.step_functions import RUNNING, OneStateThatWaits
 from tests.waiting import until
 
 INPUT = '{"text":"grüße","count":2}'
+ANSWER = '{"action":"accept","content":{"note":"grüße","amount":1.5}}'
 _numbers = count(1)
 
 # The definition and the end of each kind of state machine.
@@ -70,6 +71,10 @@ class Place(Protocol):
         """Return the ARN of a state machine of that kind."""
         ...
 
+    def waiting(self) -> tuple[Execution, str]:
+        """Start an execution that waits in its state S0, whose answer is its output; return it and its token."""
+        ...
+
     def settle(self, execution: Execution) -> ExecutionState:
         """Let an execution run until it has ended; return its end."""
         ...
@@ -77,15 +82,25 @@ class Place(Protocol):
 
 @dataclass
 class Fake:
-    """The fake: a test ends what would end by itself."""
+    """The fake: a test ends what would end by itself, and does what a state does with its answer."""
 
     workflows: FakeWorkflows
 
     def machine(self, kind: str) -> str:
         return state_machine_arn(kind)
 
+    def waiting(self) -> tuple[Execution, str]:
+        execution = an_execution(self.machine("asks"))
+        self.workflows.start(execution, "{}")
+        self.workflows.current_states[execution] = "S0"
+        self.workflows.waiting.add("a token")
+        return execution, "a token"
+
     def settle(self, execution: Execution) -> ExecutionState:
         end = ENDS.get(execution.state_machine_arn.rpartition(":")[2])
+        for got in self.workflows.resumptions:
+            broke = ExecutionFailed(got.error or "", got.cause or "")
+            end = broke if got.output is None else Succeeded(got.output)
         if end is not None and execution in self.workflows.running():
             self.workflows.end(execution, end)
         return self.workflows.describe(execution)
@@ -105,21 +120,35 @@ class StepFunctions:
         )
         return created["stateMachineArn"]
 
+    def waiting(self) -> tuple[Execution, str]:
+        account = Account()
+        queue = account.queue()
+        execution = an_execution(account.machine(waiting_for_a_token(queue)))
+        self.workflows.start(execution, "{}")
+        (message,) = account.messages(queue)
+        return execution, message["token"]
+
     def settle(self, execution: Execution) -> ExecutionState:
         until(lambda: self.workflows.describe(execution) != Running())
         return self.workflows.describe(execution)
 
 
 class ControlledStepFunctions:
-    """The Step Functions of the model's runs, where a test ends executions, behind the same API."""
+    """The Step Functions of the model's runs, where a test or an answer ends executions, behind the same API."""
 
     def __init__(self) -> None:
-        boundary, self._world = Boundary(), MovedStepFunctions(FixedClock())
+        boundary, self._world = Boundary(), OneStateThatWaits(FixedClock())
         boundary.answer_for_step_functions = self._world.answer
         self.workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
 
     def machine(self, kind: str) -> str:
         return state_machine_arn(kind)
+
+    def waiting(self) -> tuple[Execution, str]:
+        execution = an_execution(self.machine("asks"))
+        self.workflows.start(execution, "{}")
+        (token,) = self._world.states
+        return execution, token
 
     def settle(self, execution: Execution) -> ExecutionState:
         arn, kind = execution_arn_of(execution), execution.state_machine_arn.rpartition(":")[2]
@@ -253,6 +282,95 @@ def test_stopping_an_execution_that_never_started_reports_that(place: Place) -> 
     place.workflows.stop(execution, "Cancelled by the caller.")
 
     assert place.workflows.describe(execution) == Missing()
+
+
+# --------------------------------------------------------------------------------------------------------------- state
+
+with_history = pytest.mark.parametrize("place", ["fake", "step functions"], indirect=True)
+
+
+@with_history
+def test_the_current_state_is_the_one_entered_last(place: Place) -> None:
+    execution, token = place.waiting()
+
+    assert place.workflows.current_state(execution) == StateEntered("S0", passed=("S0",))
+    place.workflows.complete_callback(token, "{}")
+
+
+@with_history
+@pytest.mark.parametrize("how", ["answered", "stopped"])
+def test_an_ended_execution_has_no_current_state(how: str, place: Place) -> None:
+    execution, token = place.waiting()
+    if how == "answered":
+        place.workflows.complete_callback(token, "{}")
+        place.settle(execution)
+    else:
+        place.workflows.stop(execution, "Cancelled by the caller.")
+
+    assert until(lambda: place.workflows.current_state(execution) is None)  # the history lags a little behind
+
+
+@with_history
+def test_an_execution_that_never_started_has_no_current_state(place: Place) -> None:
+    execution, token = place.waiting()
+    other = Execution(execution.state_machine_arn, an_execution("").name)
+
+    assert place.workflows.current_state(other) is None
+    place.workflows.complete_callback(token, "{}")
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
+
+def test_a_state_continues_with_its_answer(place: Place) -> None:
+    """T29."""
+    execution, token = place.waiting()
+
+    place.workflows.complete_callback(token, ANSWER)
+
+    assert rewritten(place.settle(execution)) == Succeeded(ANSWER)
+
+
+def test_a_state_fails_with_the_given_error_name(place: Place) -> None:
+    """T29."""
+    execution, token = place.waiting()
+
+    place.workflows.fail_callback(token, "Stepwire.InputNotSupported", "The client cannot ask its user.")
+
+    ended = place.settle(execution)
+    assert ended == ExecutionFailed("Stepwire.InputNotSupported", "The client cannot ask its user.")
+
+
+def test_of_two_answers_the_first_counts(place: Place) -> None:
+    """X16."""
+    execution, token = place.waiting()
+    place.workflows.complete_callback(token, ANSWER)
+
+    place.workflows.complete_callback(token, '{"action":"decline"}')
+    place.workflows.fail_callback(token, "Some.Error", "too late")
+
+    assert rewritten(place.settle(execution)) == Succeeded(ANSWER)
+
+
+@pytest.mark.parametrize("how", ["answered", "stopped"])
+def test_an_answer_to_an_ended_execution_is_ignored(how: str, place: Place) -> None:
+    execution, token = place.waiting()
+    if how == "answered":
+        place.workflows.complete_callback(token, ANSWER)
+        place.settle(execution)
+    else:
+        place.workflows.stop(execution, "Cancelled by the caller.")
+    ended = place.workflows.describe(execution)
+
+    place.workflows.complete_callback(token, "{}")
+    place.workflows.fail_callback(token, "Some.Error", "too late")
+
+    assert place.workflows.describe(execution) == ended
+
+
+def test_an_answer_to_an_unknown_token_is_ignored(place: Place) -> None:
+    place.workflows.complete_callback("nobody's token", "{}")
+    place.workflows.fail_callback("nobody's token", "Some.Error", "why")
 
 
 # ---------------------------------------------------------------------------------------------- Step Functions' own
