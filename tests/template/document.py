@@ -95,6 +95,11 @@ def _granted(statement: dict[str, Any]) -> dict[str, Any]:
     return statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
+def named(value: Resource | Statement | object) -> str:
+    """Return what a test calls a resource or a statement."""
+    return getattr(value, "logical_id", getattr(value, "name", str(value)))
+
+
 def references(value: Any) -> set[str]:
     """Return all logical ids and parameters that a value references."""
     return set(_references(value))

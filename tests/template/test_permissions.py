@@ -14,12 +14,12 @@ from tests.template.document import (
     Resource,
     Statement,
     listed,
+    named,
     references,
     resource,
     resources,
     statements,
 )
-from tests.template.resources import named
 
 ROLE: Final = "AWS::IAM::Role"
 

@@ -14,12 +14,12 @@ from tests.template.document import (
     FUNCTION,
     ROOT,
     Resource,
+    named,
     references,
     resource,
     resources,
     template,
 )
-from tests.template.resources import named
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {

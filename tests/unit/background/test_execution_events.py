@@ -18,7 +18,7 @@ from stepwire.tasks.outcomes import (
     TimedOut,
     Unreadable,
 )
-from stepwire.tasks.task import Cancelled, Completed, Execution, ResultInExecution, Task, ToolResult, Working
+from stepwire.tasks.task import Cancelled, Completed, Execution, ResultInExecution, Task, ToolResult
 from tests.fakes import LARGE
 from tests.kits import OPTIONAL, OUTPUT, World, plan_of, state_machine_arn
 from tests.recorded import recorded
@@ -126,15 +126,6 @@ def test_events_in_any_order_keep_the_first_end(order: tuple[str, ...], world: W
     assert status.result.is_error == (order.index("execution_failed") < order.index("execution_succeeded"))
 
 
-def test_an_end_after_the_cancel_is_ignored(world: World, task: Task) -> None:
-    """T23."""
-    cancelled = world.operations.cancel(task.owner, task.task_id)
-
-    world.events.record(change("execution_succeeded"))
-
-    assert world.stored(task) == cancelled
-
-
 def test_an_end_that_a_reader_has_recorded_is_ignored(world: World, task: Task) -> None:
     world.workflows.end(task.execution, Succeeded(OUTPUT_OF_THE_EVENT))
     world.clock.time += world.intervals.repair
@@ -145,41 +136,37 @@ def test_an_end_that_a_reader_has_recorded_is_ignored(world: World, task: Task) 
     assert world.stored(task) == repaired
 
 
-def test_an_execution_with_a_foreign_name_is_ignored(world: World, task: Task) -> None:
-    foreign = replace(
-        change("execution_succeeded"),
-        execution=Execution(WAIT_AND_ECHO.plan.runs[0].state_machine_arn, "nightly-import"),
-    )
+@pytest.mark.parametrize(
+    "execution",
+    [
+        Execution(state_machine_arn("WaitAndEcho"), "nightly-import"),
+        replace(change("execution_running").execution, state_machine_arn=state_machine_arn("Other")),
+    ],
+    ids=["a foreign name", "another state machine with the same name"],
+)
+def test_the_end_of_an_execution_of_others_is_ignored(execution: Execution, world: World, task: Task) -> None:
     world.store.calls.clear()
 
-    world.events.record(foreign)
-
-    assert world.store.calls == []
-    assert world.stored(task) == task
-
-
-def test_an_execution_of_another_state_machine_with_the_same_name_is_not_the_tasks(world: World, task: Task) -> None:
-    other = replace(task.execution, state_machine_arn=state_machine_arn("Other"))
-
-    world.events.record(ExecutionStatusChange(other, Succeeded(OUTPUT_OF_THE_EVENT)))
+    world.events.record(ExecutionStatusChange(execution, Succeeded(OUTPUT_OF_THE_EVENT)))
 
     assert world.stored(task) == task
+    assert world.store.calls == ([] if execution.name == "nightly-import" else ["load"])
 
 
-def test_the_end_of_a_deleted_task_is_ignored(world: World, task: Task) -> None:
-    world.store.delete(task)
+@pytest.mark.parametrize("how", ["cancelled", "deleted", "expired"])
+def test_the_end_of_a_task_that_is_over_is_ignored(how: str, world: World, task: Task) -> None:
+    """T23."""
+    if how == "cancelled":
+        world.operations.cancel(task.owner, task.task_id)
+    elif how == "deleted":
+        world.store.delete(task)
+    else:
+        world.clock.time = task.expires_at
+    before = dict(world.store.tasks)
 
     world.events.record(change("execution_succeeded"))
 
-    assert world.store.tasks == {}
-
-
-def test_the_end_of_an_expired_task_is_ignored(world: World, task: Task) -> None:
-    world.clock.time = task.expires_at
-
-    world.events.record(change("execution_succeeded"))
-
-    assert world.stored(task).status == Working()
+    assert world.store.tasks == before
 
 
 def test_an_output_missing_from_the_event_is_fetched(world: World, task: Task) -> None:
@@ -195,14 +182,8 @@ def test_an_output_missing_from_the_event_is_fetched(world: World, task: Task) -
     assert world.workflows.described == [task.execution]
 
 
-def test_an_output_in_the_event_is_not_fetched(world: World, task: Task) -> None:
+def test_an_output_is_not_fetched_if_the_event_has_it_or_the_task_has_ended(world: World, task: Task) -> None:
     world.events.record(change("execution_succeeded"))
-
-    assert world.workflows.described == []
-
-
-def test_an_output_missing_from_the_event_is_not_fetched_for_an_ended_task(world: World, task: Task) -> None:
-    world.operations.cancel(task.owner, task.task_id)
 
     world.events.record(change("execution_succeeded_output_left_out"))
 

@@ -6,15 +6,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stepwire.background.input_requests import LARGEST_OPEN, Question
+from stepwire.aws.workflow_events import question_of
+from stepwire.background.input_requests import LARGEST_OPEN, MOST_GENERATIONS, Question
 from stepwire.engine.dialogue import WrongAnswer
-from stepwire.errors import WorkflowsUnavailable
+from stepwire.errors import ForeignQuestion, WorkflowsUnavailable
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, FormElicitation, InputRequest, Mode, UrlElicitation
 from stepwire.tasks.task import Execution, InputRequired, Task, Working
 from tests.fake_workflows import Resumption
 from tests.fakes import START_OF_TIME
-from tests.kits import ALICE, BOTH_MODES, FORM, OPTIONAL, URL, World, state_machine_arn
+from tests.kits import ALICE, BOTH_MODES, FORM, OPTIONAL, URL, World, plan_of, state_machine_arn
+from tests.recorded import recorded
 
 NOT_SUPPORTED = "Stepwire.InputNotSupported"
 INVALID = "Stepwire.InvalidInputRequest"
@@ -162,6 +164,7 @@ class TestNobodyCanAnswer:
 
     @pytest.mark.parametrize("how", ["deleted", "expired", "somebody else's name", "another state machine", "no ARN"])
     def test_because_the_execution_belongs_to_no_task(self, how: str) -> None:
+        """X28."""
         world = World()
         task = world.call()
         world.workflows.waiting.add("token")
@@ -182,17 +185,7 @@ class TestNobodyCanAnswer:
         assert (cause or "").startswith(
             "The execution does not belong to a task, so the question cannot be shown to a client."
         )
-
-    def test_because_the_execution_is_foreign_and_nothing_changes(self) -> None:
-        """X28."""
-        world = World()
-        task = world.call()
-        world.workflows.waiting.add("token")
-        other = replace(task.execution, state_machine_arn=state_machine_arn("Other"))
-
-        world.requests.record(Question(other, "token", "approval", FORM))
-
-        assert world.stored(task) == task
+        assert world.store.tasks.get(task.key) == (None if how == "deleted" else task)
 
 
 class TestWhatCannotBeAsked:
@@ -331,3 +324,147 @@ def asked_often(world: World, times: int) -> Task:
         world.dialogue.respond(ALICE, task.task_id, {f"question-{number}": {"action": "cancel"}})
     world.workflows.resumptions.clear()
     return world.stored(task)
+
+
+# --------------------------------------------------------------------------------------- nested and foreign executions
+
+
+class TestANestedQuestion:
+    CHILD = Execution(state_machine_arn("Child"), "a-child")
+    GRANDCHILD = Execution(state_machine_arn("Grandchild"), "a-grandchild")
+
+    def ask(self, world: World, execution: Execution, token: str = "a token") -> None:
+        world.workflows.waiting.add(token)
+        world.requests.record(Question(execution, token, "approval", FORM))
+
+    def test_is_asked_in_the_task_whose_execution_started_it(self) -> None:
+        world = World()
+        task = world.call()
+        world.workflows.starters = {self.CHILD: task.execution, self.GRANDCHILD: self.CHILD}
+
+        self.ask(world, self.CHILD, "1")
+        self.ask(world, self.GRANDCHILD, "2")
+
+        assert [one.key for one in world.stored(task).input_requests] == ["approval", "approval-2"]
+
+    def test_waits_a_little_for_a_history_that_lags_behind(self) -> None:
+        world = World()
+        task = world.call()
+        world.workflows.starters, world.workflows.unproven = {self.CHILD: task.execution}, 2
+
+        self.ask(world, self.CHILD)
+
+        assert len(world.stored(task).input_requests) == 1
+        assert world.clock.slept == [0.5, 1.0]
+
+    def test_whose_starter_does_not_confirm_it_is_asked_in_no_task(self) -> None:
+        """Nobody asks in the task of another: whoever starts an execution chooses its input."""
+        world = World()
+        task = world.call()
+        world.workflows.starters, world.workflows.unproven = {self.CHILD: task.execution}, 99
+
+        self.ask(world, self.CHILD)
+
+        assert world.stored(task).input_requests == ()
+        assert failure_of_the_only_state(world)[0] == NOT_SUPPORTED
+
+    def test_of_an_execution_that_nobody_started_fails_its_state_and_says_what_is_missing(self) -> None:
+        world = World()
+
+        self.ask(world, self.CHILD)
+
+        error, cause = failure_of_the_only_state(world)
+        assert error == NOT_SUPPORTED
+        assert "needs AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID in its input" in (cause or "")
+
+    def test_looks_up_only_some_generations_even_in_a_circle(self) -> None:
+        world = World()
+        world.workflows.starters = {self.CHILD: self.GRANDCHILD, self.GRANDCHILD: self.CHILD}
+
+        self.ask(world, self.CHILD)
+
+        assert len(world.workflows.starters_asked) == MOST_GENERATIONS
+        assert failure_of_the_only_state(world)[0] == NOT_SUPPORTED
+
+    def test_of_a_task_s_own_execution_asks_step_functions_nothing(self) -> None:
+        world = World()
+
+        world.ask(world.call().task_id)
+
+        assert world.workflows.starters_asked == []
+
+
+def test_a_question_from_another_account_or_region_fails_its_state() -> None:
+    """Its answer could not be delivered; the function's error is the state's."""
+    world = World()
+    task = world.call(
+        replace(OPTIONAL, plan=plan_of(state_machine_arn("Optional"), "arn:aws:iam::222222222222:role/stepwire"))
+    )
+
+    with pytest.raises(ForeignQuestion):
+        world.ask(task.task_id)
+
+    assert world.stored(task).input_requests == ()
+
+
+# ----------------------------------------------------------------------------------------------------- the sample event
+
+WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", plan=plan_of(state_machine_arn("WaitAndEcho")))
+
+
+def test_the_sample_event_has_the_execution_the_question_and_the_timeout() -> None:
+    event = recorded("input_requested")
+
+    question = question_of(event)
+
+    assert question.execution == World().call(WAIT_AND_ECHO).execution
+    assert (question.token, question.key) == (event["task_token"], "approval")
+    assert question.elicitation == event["elicitation"]
+    assert question.timeout_seconds == 86_400
+
+
+def test_the_sample_event_adds_a_question_to_its_task() -> None:
+    world = World()
+    task = world.call(WAIT_AND_ECHO)
+
+    world.requests.record(question_of(recorded("input_requested")))
+
+    (request,) = world.stored(task).input_requests
+    assert isinstance(request.asked, FormElicitation)
+    assert request.asked.message == "Refund 250.00 EUR for order 1001 (a chair)?"
+    assert request.destination == Callback(recorded("input_requested")["task_token"])
+    assert request.expires_at == START_OF_TIME + timedelta(days=1)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, True, "soon", "90", 1e300, 31_622_401, [], {}])
+def test_an_invalid_timeout_fails_the_state(seconds: Any) -> None:
+    world = World()
+    task = world.call()
+    event = {**recorded("input_requested"), "timeout_seconds": seconds}
+    question = replace(question_of(event), execution=task.execution)
+    world.workflows.waiting.add(question.token)
+
+    world.requests.record(question)
+
+    (broken,) = world.workflows.resumptions
+    assert broken.error == "Stepwire.InvalidInputRequest"
+    assert "timeout_seconds" in (broken.cause or "")
+
+
+def test_optional_fields_may_be_missing() -> None:
+    event = recorded("input_requested")
+    for name in ("timeout_seconds", "key", "elicitation"):
+        del event[name]
+
+    question = question_of(event)
+
+    assert (question.timeout_seconds, question.key, question.elicitation) == (None, None, None)
+
+
+@pytest.mark.parametrize("name", ["execution_arn", "task_token"])
+def test_an_event_without_a_token_or_execution_is_refused(name: str) -> None:
+    event = recorded("input_requested")
+    del event[name]
+
+    with pytest.raises(KeyError):
+        question_of(event)
