@@ -20,6 +20,7 @@ from tests.server.clients import (
     LegacyClient,
     ModernClient,
 )
+from tests.server.messages import ACCEPT
 from tests.wire_oracle import LEGACY, MODERN
 
 TASK_ID = "01kyyk41g000000000000000000000000001"[:36]
@@ -44,7 +45,6 @@ METHODS = (
     "notifications/cancelled",
     "notifications/initialized",
 )
-ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 RIGHT: Json = {"approval": ACCEPT, "model": SAMPLED, "folders": LISTED}
 """Valid answers to all questions, in their order."""
 TASKS: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}}

@@ -7,7 +7,7 @@ from typing import Any, Final
 from tests.kits import SAMPLED, SAMPLING, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient
-from tests.server.messages import questions
+from tests.server.messages import ACCEPT, questions
 
 REQUESTS: Final[Json] = {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}
 CAPABILITIES: Final[Json] = {
@@ -16,7 +16,6 @@ CAPABILITIES: Final[Json] = {
     "roots": {},
     "tasks": {"cancel": {}, "requests": REQUESTS},
 }
-ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 ASKED: Final[Mapping[str, Json | None]] = {"elicitation": None, "sampling": {"sampling": SAMPLING}}
 ANSWERS: Final[Mapping[str, Json]] = {"elicitation": ACCEPT, "sampling": SAMPLED}
 KINDS: Final = tuple(ASKED)

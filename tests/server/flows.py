@@ -6,9 +6,8 @@ from typing import Any, Final, TypeAlias
 from tests.kits import OUTPUT, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
-from tests.server.messages import CONFIRMING, questions
+from tests.server.messages import ACCEPT, CONFIRMING, questions
 
-ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
 Flow: TypeAlias = Callable[[World, Endpoint], list[Any]]
 

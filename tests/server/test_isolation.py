@@ -19,7 +19,7 @@ from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, ARGUMENTS, BOB, OPTIONAL, SECRET, World
 from tests.server.answers import Answer
 from tests.server.clients import ASKING_CAPABILITY, CARD_CAPABILITY, LegacyClient, ModernClient
-from tests.server.flows import ACCEPT
+from tests.server.messages import ACCEPT
 from tests.server.two_callers import (
     ACTS,
     EVENTS,

@@ -16,8 +16,6 @@ from tests.server.clients import (
 from tests.wire_oracle.apps import UI_EXTENSION
 from tests.wire_oracle.events import EVENTS_EXTENSION
 
-METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel")
-
 
 # A4, E1, M30, M54, L16, X1
 def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: ModernClient) -> None:
@@ -32,15 +30,6 @@ def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: Mo
     }
     assert result["instructions"]
     assert result["_meta"] == {SERVER_INFO: {"name": "stepwire", "title": "Stepwire", "version": __version__}}
-
-
-# M30
-@pytest.mark.parametrize("method", METHODS)
-def test_every_advertised_method_is_served(modern: ModernClient, method: str) -> None:
-    answer = modern.ask(method, {"name": "optional", "taskId": "0" * 36})
-
-    assert answer.status != 404
-    assert answer.body.get("error", {}).get("code") != -32601
 
 
 # M31
@@ -99,16 +88,6 @@ def test_results_that_are_the_same_for_all_callers_need_no_read_of_the_store(
 )
 def test_what_the_server_does_not_use_changes_nothing(modern: ModernClient, meta: Json) -> None:
     assert modern.ask("tools/list", meta=meta).body == modern.ask("tools/list").body
-
-
-# M42, X22
-def test_a_progress_token_is_accepted_and_ignored(modern: ModernClient) -> None:
-    answer = modern.ask(
-        "tools/call", {"name": "optional", "arguments": {"text": "a"}}, meta={"progressToken": "a token"}
-    )
-
-    assert answer.result["resultType"] == "task"
-    assert "progressToken" not in answer.result["_meta"]
 
 
 # A6, M19, M22, M24, X2, X3, G, H

@@ -19,9 +19,7 @@ from tests.server.clients import (
     URL_CAPABILITY,
     ModernClient,
 )
-from tests.server.messages import again, answers_of, failures_of, on_sleep, only_task
-
-ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
+from tests.server.messages import ACCEPT, again, answers_of, failures_of, on_sleep, only_task
 
 
 # M43, T6

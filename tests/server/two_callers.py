@@ -2,24 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from datetime import timedelta
+from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from stepwire.engine.ports import KeyClaim, TaskPage, WatchedTask
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import next_cursor
 from stepwire.server.services import Patience
-from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits
 from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, BOB, FORM, OUTPUT, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
-from tests.server.flows import ACCEPT
-from tests.server.messages import CONFIRMING
+from tests.server.messages import ACCEPT, CONFIRMING
 
 T = TypeVar("T")
 
@@ -41,6 +36,15 @@ def cursor_of(task_id: str) -> str:
 # ------------------------------------------------------------------------ two callers, and what they have of each other
 
 
+_ASKED_OF_AN_OWNER: Final = frozenset(
+    {
+        *("create", "load", "load_many", "load_watched", "save", "delete", "page", "begin_request", "cancel_request"),
+        *("claim_key", "load_key_claim", "reserve", "unreserve", "release", "begin_reclaim"),
+    }
+)
+"""The methods of the store whose first argument is an owner, or what has one."""
+
+
 class WatchedStore(InMemoryTaskStore):
     """A store that records whose partitions it is asked for."""
 
@@ -48,67 +52,17 @@ class WatchedStore(InMemoryTaskStore):
         super().__init__()
         self.asked: set[Principal] = set()
 
-    def create(self, task: Task) -> Task:
-        self.asked.add(task.owner)
-        return super().create(task)
+    def __getattribute__(self, name: str) -> Any:
+        """Return a method that records whom it is about; all else as it is."""
+        found = super().__getattribute__(name)
+        if name not in _ASKED_OF_AN_OWNER:
+            return found
 
-    def claim_key(
-        self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
-    ) -> KeyClaim | None:
-        self.asked.add(owner)
-        return super().claim_key(owner, digest, claim, replacing)
+        def watched(first: Any, *more: Any, **named: Any) -> Any:
+            self.asked.add(getattr(first, "owner", first))
+            return found(first, *more, **named)
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
-        self.asked.add(key.owner)
-        super().unreserve(key, limits, shard, slots)
-
-    def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
-        self.asked.add(owner)
-        return super().load_key_claim(owner, digest)
-
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
-        self.asked.add(key.owner)
-        return super().reserve(key, limits, at, slots)
-
-    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
-        self.asked.add(owner)
-        return super().begin_reclaim(owner, at)
-
-    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
-        self.asked.add(owner)
-        super().release(owner, slots, shard)
-
-    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
-        self.asked.add(owner)
-        return super().load_many(owner, task_ids)
-
-    def load(self, key: TaskKey) -> Task | None:
-        self.asked.add(key.owner)
-        return super().load(key)
-
-    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
-        self.asked.add(key.owner)
-        return super().load_watched(key, request)
-
-    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
-        self.asked.add(owner)
-        return super().begin_request(owner, request, task_id, until)
-
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
-        self.asked.add(owner)
-        return super().cancel_request(owner, request, until)
-
-    def save(self, task: Task) -> Task:
-        self.asked.add(task.owner)
-        return super().save(task)
-
-    def delete(self, task: Task) -> bool:
-        self.asked.add(task.owner)
-        return super().delete(task)
-
-    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
-        self.asked.add(owner)
-        return super().page(owner, after, limit)
+        return watched
 
 
 @dataclass(frozen=True)
