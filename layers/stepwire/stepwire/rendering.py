@@ -73,18 +73,22 @@ _PLACED: Final = frozenset({"$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAn
 
 def legacy_task(task: Task, at: datetime) -> JsonObject:
     """Return a task as 2025-11-25 writes it."""
-    status = "failed" if tool_failed(task.status) else modern_status(task.status)
-    return {
-        **_task(task, status),
-        "ttl": task.ttl // MILLISECOND,
-        "pollInterval": task.poll_hint(at) // MILLISECOND,
-    }
+    shown = modern_task(task, at)
+    if tool_failed(task.status):
+        shown["status"] = "failed"
+    shown["ttl"], shown["pollInterval"] = shown.pop("ttlMs"), shown.pop("pollIntervalMs")
+    return shown
 
 
 def modern_task(task: Task, at: datetime) -> JsonObject:
     """Return a task as 2026-07-28 writes it, without its result, error or input requests (X6)."""
+    message = status_message(task)
     return {
-        **_task(task, modern_status(task.status)),
+        "taskId": task.task_id,
+        "status": modern_status(task.status),
+        **({} if message is None else {"statusMessage": message}),
+        "createdAt": timestamp(task.created_at),
+        "lastUpdatedAt": timestamp(task.last_updated_at),
         "ttlMs": task.ttl // MILLISECOND,
         "pollIntervalMs": task.poll_hint(at) // MILLISECOND,
     }
@@ -219,16 +223,6 @@ def complete_result(result: JsonObject) -> JsonObject:
     """Return a result with its `resultType` (M26) and the name of this server (M21)."""
     meta = {**cast(JsonObject, result.get("_meta", {})), META_SERVER: SERVER_INFO}
     return {"resultType": "complete", **result, "_meta": meta}
-
-
-def _task(task: Task, status: str) -> JsonObject:
-    return {
-        "taskId": task.task_id,
-        "status": status,
-        **({} if (message := status_message(task)) is None else {"statusMessage": message}),
-        "createdAt": timestamp(task.created_at),
-        "lastUpdatedAt": timestamp(task.last_updated_at),
-    }
 
 
 def timestamp(moment: datetime) -> str:

@@ -19,6 +19,7 @@ from stepwire.times import MILLISECOND
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LONGEST_AGE: Final = timedelta(days=365)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def list_events(services: Services, _events: Events, call: Call) -> JsonObject:
@@ -33,7 +34,7 @@ def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
     services.polls.check(call.caller.principal, "events/poll")
     wanted = _wanted(call)
     position = position_of(call.caller.principal, cursor_of(call.params))
-    asked = Poll(call.caller.principal, wanted, position, _longest(call), _most(call))
+    asked = Poll(call.caller.principal, wanted, position, _duration(call, "maxAgeMs"), _most(call))
     if wanted.task_id is None and not services.access.knows_callers:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
@@ -58,7 +59,9 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     secret = check_secret(delivery.get("secret"))
     ttl = granted(_duration(call, "ttlMs"), is_given="ttlMs" in call.params)
     position = position_of(call.caller.principal, cursor_of(call.params))
-    asked = Asked(call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _longest(call))
+    asked = Asked(
+        call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _duration(call, "maxAgeMs")
+    )
     _check_known(services, call, wanted)
     return events.subscribing.subscribe(asked, services.now())
 
@@ -92,10 +95,6 @@ def _check_known(services: Services, call: Call, wanted: Filter) -> None:
         services.access.check(call.caller.scopes, services.catalog.find(wanted.tool), services.catalog)
     if wanted.task_id is not None:
         services.operations.recorder.require(call.caller.principal, wanted.task_id)
-
-
-def _longest(call: Call) -> timedelta | None:
-    return _duration(call, "maxAgeMs")
 
 
 def _duration(call: Call, name: str) -> timedelta | None:
