@@ -78,6 +78,12 @@ def test_in_any_order_of_ends_the_task_ends_once_as_soon_as_the_quorum_is_reache
     assert sorted(run.place for run in task.runs if run.place) == list(range(1, successes(task.runs) + 1))
 
 
+def test_a_run_that_has_ended_never_changes() -> None:
+    task = ended(a_race(3), end("a"))
+
+    assert ended(task, end("a", RunState.SUCCEEDED)) is task
+
+
 def test_a_failure_starts_as_many_waiting_runs_as_the_quorum_lacks() -> None:
     one = ended(a_race(5, 0, 0, 30, 20, 10, quorum=2), end("a"))
     two = ended(one, end("b"))

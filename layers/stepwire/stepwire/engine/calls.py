@@ -166,7 +166,8 @@ class Calls(Struct, frozen=True):
         try:
             task = self.upkeep.runs.begin(task, terms.input, began, call.trace_header)
         except StartRefused as refusal:
-            if self._undo(task):
+            if self.recorder.store.delete(task):  # unless it was saved meanwhile
+                self.admission.give_back(task)
                 raise WorkflowNotStarted(
                     f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
                 ) from None
@@ -283,13 +284,6 @@ class Calls(Struct, frozen=True):
             self.admission.give_back_unless_active(task)
             raise
         return created if self.upkeep.is_wanted(created) else self.operations.cancel(task.owner, task.task_id)
-
-    def _undo(self, task: Task) -> bool:
-        """Delete a task that could not be started, and return whether that worked: not if it was saved meanwhile."""
-        is_gone = self.recorder.store.delete(task)
-        if is_gone:
-            self.admission.give_back(task)
-        return is_gone
 
     def _terms(self, call: ToolCall, task_id: TaskId) -> Terms:
         """Return the terms of a call. The workflow's input is stored, so that a later start sends the same."""

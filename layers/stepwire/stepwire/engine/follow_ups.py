@@ -144,33 +144,29 @@ class FollowUps(Struct, frozen=True):
         source: EndSource | None = None,
         operator: str | None = None,
     ) -> FollowUp:
-        terms = self._terms_of(task)
+        try:
+            terms = self.recorder.store.parts.terms_of(task)
+        except PartMissing:
+            raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
         known = self._chosen_id(task, means, is_command=source is None)
         new = _new_task(task, terms, known, redrives)
         if new.expires_at <= self.recorder.clock.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
-            new = self._admitted(new)
+            try:  # the id is chosen, so a repeated command reserves the same slot
+                new = replace(new, usage_shard=self.admission.reserve(new, self.recorder.clock.now()))
+            except LimitReached as refused:
+                raise NotFollowedUp(f"Its caller is at a limit. {refused.message}") from None
         try:
             made = FollowUp(self.recorder.store.create(new))
         except TaskExists:  # another command or event was faster
             self.admission.give_back_unless_active(new)
             return FollowUp(self.recorder.load(new.key) or new, is_new=False)
-        self._audit(task, made.task, means, source, operator)
+        followed = entry_of(AuditAction.FOLLOWED_UP, task, means.value)
+        with suppress(Exception):
+            self.recorder.audit(replace(followed, source=source, follow_up=new.task_id, operator=operator))
+            self.recorder.note(AuditAction.CREATED, made.task)
         return made
-
-    def _admitted(self, new: Task) -> Task:
-        """Return the task with its slot reserved; its id is chosen, so a repeated command reserves the same one."""
-        try:
-            return replace(new, usage_shard=self.admission.reserve(new, self.recorder.clock.now()))
-        except LimitReached as refused:
-            raise NotFollowedUp(f"Its caller is at a limit. {refused.message}") from None
-
-    def _terms_of(self, task: Task) -> Terms:
-        try:
-            return self.recorder.store.parts.terms_of(task)
-        except PartMissing:
-            raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
 
     def _chosen_id(self, task: Task, means: Means, *, is_command: bool) -> TaskId:
         """Return the id of the follow-up, after the ended task names it; of several ids, the first one counts."""
@@ -199,12 +195,6 @@ class FollowUps(Struct, frozen=True):
             return follow_up
         begun = self.runs.start(follow_up.task, follow_up.task.due_runs(self.recorder.clock.now()))
         return FollowUp(begun, follow_up.is_new, has_begun=not begun.runs_pending(Pending.START))
-
-    def _audit(self, task: Task, follow_up: Task, means: Means, source: EndSource | None, operator: str | None) -> None:
-        followed = entry_of(AuditAction.FOLLOWED_UP, task, means.value)
-        with suppress(Exception):
-            self.recorder.audit(replace(followed, source=source, follow_up=follow_up.task_id, operator=operator))
-            self.recorder.note(AuditAction.CREATED, follow_up)
 
 
 def was_redriven(task: Task, state: ExecutionState) -> bool:

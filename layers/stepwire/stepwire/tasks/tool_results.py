@@ -95,14 +95,12 @@ def is_tool_result(value: Json) -> TypeGuard[JsonObject]:
     # The cheap checks of the shape come first: most outputs are not a CallToolResult, and some are long.
     members = as_object(value)
     content = members.get("content")
-    if not isinstance(content, list) or members.keys() - _MEMBERS or not _has_right_flags(members):
+    if not isinstance(content, list) or members.keys() - _MEMBERS or not is_object(members.get("_meta", {})):
+        return False
+    if not isinstance(members.get("isError", False), bool):
         return False
     blocks = cast(list[Json], content)
     return len(blocks) <= MOST_BLOCKS and all(map(_is_block, blocks))
-
-
-def _has_right_flags(members: JsonObject) -> bool:
-    return isinstance(members.get("isError", False), bool) and is_object(members.get("_meta", {}))
 
 
 def _is_block(block: Json) -> bool:
