@@ -106,12 +106,6 @@ def unforeseen(fault: BaseException) -> str:
     )
 
 
-def not_utf8(content: bytes, place: int) -> str:
-    """Say where a file is in another encoding."""
-    line = content.count(b"\n", 0, place) + 1
-    return f"line {line}: byte 0x{content[place]:02x} is not UTF-8: save the file as UTF-8"
-
-
 def fault_words(kind: str, path: Sequence[str], given: Any, limits: Mapping[str, Any]) -> str:
     """Say what is wrong with the value of a field.
 

@@ -190,12 +190,13 @@ class OutputFields(Fields):
         """Return the form that is stored with each task."""
         text = [] if self.text is None else [{"type": "text", "text": self.text}]
         blocks = [*text, *(self.content or [])]
-        return {
-            **({} if self.object is None else {"object": self.object}),
-            **({} if self.structured is None else {"structured": self.structured}),
-            **({"content": blocks} if text or self.content is not None else {}),
-            **({"meta": self.meta} if self.meta else {}),
+        shape = {
+            "object": self.object,
+            "structured": self.structured,
+            "content": blocks if text or self.content is not None else None,
+            "meta": self.meta or None,
         }
+        return {name: value for name, value in shape.items() if value is not None}
 
     def _structured_faults(self) -> Iterator[str]:
         if self.object is not None:

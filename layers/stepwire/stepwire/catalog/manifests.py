@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from stepwire.catalog.manifest import SHAPES, Manifest, fields, model_of
-from stepwire.catalog.manifest_faults import fault_words, not_utf8, unforeseen, unknown_field
+from stepwire.catalog.manifest_faults import fault_words, unforeseen, unknown_field
 from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonTextError, parse, write
@@ -66,7 +66,9 @@ def read_manifest(text: str) -> Manifest:
         try:
             return Manifest.model_validate(read_yaml(text))
         except ValidationError as error:
-            raise CatalogError("\n".join(_faults(error))) from None
+            faults = (f"{'.'.join(_path_of(one)) or 'the file'}: {_words_of(one)}" for one in error.errors())
+            # A field of several types has a fault for each.
+            raise CatalogError("\n".join(dict.fromkeys(faults))) from None
 
 
 @contextmanager
@@ -81,27 +83,19 @@ def _faults_of_one() -> Generator[None]:
 
 
 def _compiled_file(path: Path) -> CompiledTool:
+    content = b""
     try:
-        manifest = read_manifest(_text_of(path))
+        content = path.read_bytes()
+        manifest = read_manifest(content.decode("utf-8"))
         with _faults_of_one():
             return CompiledTool(manifest.tool(), str(path))
+    except UnicodeDecodeError as error:
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise CatalogError(f"{path}: line {line}: byte 0x{byte:02x} is not UTF-8: save the file as UTF-8") from None
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
     except CatalogError as error:
         raise CatalogError("\n".join(f"{path}: {fault}" for fault in str(error).split("\n"))) from None
-
-
-def _text_of(path: Path) -> str:
-    content = path.read_bytes()
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CatalogError(not_utf8(content, error.start)) from None
-
-
-def _faults(error: ValidationError) -> list[str]:
-    faults = (f"{'.'.join(_path_of(fault)) or 'the file'}: {_words_of(fault)}" for fault in error.errors())
-    return list(dict.fromkeys(faults))  # a field of several types has a fault for each
 
 
 def _path_of(fault: ErrorDetails) -> list[str]:

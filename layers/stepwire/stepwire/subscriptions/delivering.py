@@ -113,14 +113,10 @@ class Delivering(Struct, frozen=True):
     def _not_yet(self, subscription: Subscription, carrier: str, until: datetime, at: datetime) -> Done | None:
         """Give back the claim before the next attempt is due, and return what to do; None if it is due."""
         standing = subscription.standing
-        if standing.is_suspended():
-            return self._suspend(_Progress(subscription), until, Outcome.NOTHING)
-        if standing.next_attempt_at is None or standing.next_attempt_at <= at:
+        if not standing.is_suspended() and (standing.next_attempt_at is None or standing.next_attempt_at <= at):
             return None
-        self.store.pause(subscription, until, standing.next_attempt_at)
         # Only one message carries the next attempt: all others are done with.
-        carries = standing.retried_by == carrier
-        return Done(Outcome.NOTHING, again_after=standing.next_attempt_at - at if carries else None)
+        return self._pause(_Progress(subscription), until, Outcome.NOTHING, comes=standing.retried_by == carrier)
 
     def _deliver(self, subscription: Subscription, carrier: str, until: datetime, end: datetime) -> Done:
         made = _Progress(subscription)
@@ -136,7 +132,9 @@ class Delivering(Struct, frozen=True):
                     break
                 made, must_wait = self._take(made, one, carrier)
                 if must_wait:
-                    return self._wait(made, until)
+                    standing = made.subscription.standing
+                    failed = Outcome.SUSPENDED if standing.is_suspended() else Outcome.FAILED
+                    return self._pause(made, until, failed if standing.failures else None, comes=True)
         self.store.pause(made.subscription, until, self.clock.now())
         return made.done(again_after=timedelta())
 
@@ -176,19 +174,16 @@ class Delivering(Struct, frozen=True):
             cursor = cursor_of(subscription.owner, fresh)
             self._attempt(subscription, control_message("gap", self.randomness(8), {"cursor": cursor}))
 
-    def _wait(self, made: _Progress, until: datetime) -> Done:
-        """Leave a receiver alone that has failed, or was slow."""
-        standing = made.subscription.standing
-        if standing.next_attempt_at is None:
-            return self._suspend(made, until, Outcome.SUSPENDED)
-        self.store.pause(made.subscription, until, standing.next_attempt_at)
-        again_after = max(standing.next_attempt_at - self.clock.now(), timedelta())
-        return made.done(Outcome.FAILED if standing.failures else None, again_after)
+    def _pause(self, made: _Progress, until: datetime, outcome: Outcome | None, *, comes: bool) -> Done:
+        """Give back the claim until the next attempt, for which the message comes again if it carries it.
 
-    def _suspend(self, made: _Progress, until: datetime, outcome: Outcome) -> Done:
-        """End the attempts until the caller refreshes: until then, no message is sent."""
-        self.store.pause(made.subscription, until, made.subscription.expires_at)
-        return made.done(outcome)
+        Of a suspended subscription, until its caller refreshes: until then, no message is sent.
+        """
+        next_at = made.subscription.standing.next_attempt_at
+        self.store.pause(made.subscription, until, next_at or made.subscription.expires_at)
+        if next_at is None or not comes:
+            return made.done(outcome)
+        return made.done(outcome, max(next_at - self.clock.now(), timedelta()))
 
 
 class Job(Struct, frozen=True):

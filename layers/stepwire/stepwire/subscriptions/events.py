@@ -244,14 +244,10 @@ class Recorded(Struct, frozen=True):
     change: Change
 
 
-def has_come_further(before: Progress | None, after: Progress | None) -> bool:
-    """Tell whether a task has made progress that is worth an event: a tenth, or twice as much if no total is known."""
-    if after is None:
-        return False
-    return before is None or _step(after) > _step(before)
-
-
-def _step(progress: Progress) -> int:
+def _step(progress: Progress | None) -> int:
+    """Return the events of progress so far: one for each tenth, or for twice as much if no total is known."""
+    if progress is None:
+        return -1
     if progress.total:
         return int(_STEPS * min(1.0, max(0.0, progress.done / progress.total)))
     return int(min(max(0.0, progress.done), 2.0**53)).bit_length()
@@ -267,7 +263,7 @@ def change_on_save(before: Task | None, after: Task) -> OwnedChange | None:
     status, previous = modern_status(after.status), None if before is None else modern_status(before.status)
     if status != previous:
         return _change_of(after, status, previous)
-    if before is None or after.has_ended or not has_come_further(before.progress, after.progress):
+    if before is None or after.has_ended or _step(after.progress) <= _step(before.progress):
         return None
     return _change_of(after, status, status, after.progress)
 
