@@ -128,17 +128,6 @@ def test_the_answer_to_a_get_is_checked_against_the_request_that_opened_the_stre
         LegacyClient(fake(in_events(told(TEXT, 1)))).resume("e7", opened_by=opened_by)
 
 
-# L9
-@pytest.mark.parametrize("event_id", [None, "e7"])
-def test_a_get_may_be_refused(event_id: str | None) -> None:
-    endpoint = fake(in_json(refused(), status=405))
-
-    answer = LegacyClient(endpoint).resume(event_id, opened_by={"id": 1, "method": "tools/call"})
-
-    assert (answer.status, answer.code) == (405, -32600)
-    assert endpoint.asked[0].headers.get("last-event-id") == event_id
-
-
 def test_a_get_is_not_answered_with_a_result_in_json() -> None:
     with pytest.raises(AssertionError):
         LegacyClient(fake(in_json(told(TEXT)))).resume("e1", opened_by={"id": 1, "method": "tools/call"})
@@ -184,11 +173,3 @@ def test_a_wrong_later_body_of_a_stream_fails_the_test(second: HttpResponse) -> 
 
     with pytest.raises(AssertionError):
         client.follow(answer)
-
-
-# L6
-@pytest.mark.parametrize("message_id", [None, "q1"])
-def test_an_answer_without_a_question_may_be_refused(message_id: str | None) -> None:
-    answer = LegacyClient(fake(in_json(refused(message_id), status=400))).respond(QUESTION, result={})
-
-    assert (answer.status, answer.code) == (400, -32600)

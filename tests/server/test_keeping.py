@@ -24,16 +24,11 @@ def world() -> World:
     return World(catalog=catalog_of(KEEPING, BRIEF, CAREFUL))
 
 
-def succeeds(world: World, task_id: str) -> None:
-    world.succeed(task_id, OUTPUT)
-
-
-def fails(world: World, task_id: str) -> None:
-    world.fail(task_id)
-
-
-def is_cancelled(world: World, task_id: str) -> None:
-    ModernClient(world).task("cancel", task_id)
+ENDS: Final[dict[str, Callable[[World, str], object]]] = {
+    "succeeds": lambda world, task_id: world.succeed(task_id, OUTPUT),
+    "fails": lambda world, task_id: world.fail(task_id),
+    "is cancelled": lambda world, task_id: ModernClient(world).task("cancel", task_id),
+}
 
 
 def only_task(world: World) -> Task:
@@ -41,14 +36,12 @@ def only_task(world: World) -> Task:
     return task
 
 
-@pytest.mark.parametrize("ends", [succeeds, fails, is_cancelled])
-def test_the_result_of_a_task_that_ends_just_before_its_ttl_is_kept_as_promised(
-    world: World, ends: Callable[[World, str], None]
-) -> None:
+@pytest.mark.parametrize("how", ENDS)
+def test_the_result_of_a_task_that_ends_just_before_its_ttl_is_kept_as_promised(world: World, how: str) -> None:
     client = ModernClient(world)
     task_id = client.start("keeping")
     world.clock.time += JUST_BEFORE
-    ends(world, task_id)
+    ENDS[how](world, task_id)
 
     world.clock.time += KEEP - timedelta(seconds=1)
     at_the_end = client.task("get", task_id)

@@ -157,14 +157,14 @@ def test_a_modern_header_that_differs_from_the_body_is_a_mismatch(
     assert nothing_happened(world)
 
 
-# M14
-@pytest.mark.parametrize("name", ["wörld", "a\nb", " leading", "=?base64?x?="])
-def test_a_name_that_a_header_cannot_contain_is_sent_in_base64(modern: ModernClient, name: str) -> None:
+# M14: the header must match the body, so what is left is that most of these tools are unknown
+@pytest.mark.parametrize("name", ["wörld", "a\nb", " leading", "=?base64?x?=", "optional"])
+def test_any_name_may_be_sent_in_base64(modern: ModernClient, name: str) -> None:
     encoded = f"=?base64?{base64.b64encode(name.encode()).decode()}?="
 
-    answer = modern.ask("tools/call", {"name": name, "arguments": {}}, headers={"mcp-name": encoded})
+    answer = modern.ask("tools/call", {"name": name, "arguments": ARGUMENTS}, headers={"mcp-name": encoded})
 
-    assert answer.code == -32602, "the header must match the body, so the error is about the unknown tool"
+    assert answer.body.get("error", {}).get("code") == (None if name == "optional" else -32602)
 
 
 # M12: some characters are invalid in headers, even if header and body match
@@ -174,15 +174,6 @@ def test_a_header_with_invalid_characters_is_refused(modern: ModernClient, name:
 
     assert (answer.status, answer.code) == (400, -32020)
     assert "=?base64?" in answer.error["message"]
-
-
-# M14
-def test_a_plain_name_may_be_sent_in_base64_too(modern: ModernClient) -> None:
-    encoded = f"=?base64?{base64.b64encode(b'optional').decode()}?="
-
-    answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers={"mcp-name": encoded})
-
-    assert answer.result["resultType"] == "task"
 
 
 # M10

@@ -19,7 +19,6 @@ from stepwire.times import MILLISECOND
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LONGEST_AGE: Final = timedelta(days=365)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def list_events(services: Services, _events: Events, call: Call) -> JsonObject:
