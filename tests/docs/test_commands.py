@@ -28,7 +28,10 @@ UNTESTABLE: Final = {
         "CONTRIBUTING.md",
         "pre-commit",
     ): "needs pre-commit and the .git of a checkout; tests/docs/test_habits.py reads its hooks",
-    ("docs/adopting.md", "sam"): "fetches a repository; tests/templates/test_templates.py makes projects from this one",
+    (
+        "docs/adopting.md",
+        "stepwire",
+    ): "writes into this folder; tests/templates/test_templates.py makes both in another",
     ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
     ("docs/clients.md", "aws"): "needs an AgentCore Gateway; tests/interop/test_agentcore_gateway.py checks its input",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",

@@ -1,4 +1,4 @@
-"""The projects that `sam init --location` makes: they are valid, their own tests pass, and they serve a call."""
+"""The projects that `sam init --location` and `stepwire new` make: they are valid, and serve a call."""
 
 import json
 import os
@@ -12,12 +12,17 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from release.artifact import About
+from release.artifact import make as make_release
+from stepwire_cli.app import run as command_line
+from stepwire_cli.exits import Exit
 from stepwire_local import LocalStack
 from stepwire_local.iam.permissions import Call, watched
 from tests.grants import roles_of, unused
 from tests.waiting import HANG_GUARD, until
 
 ROOT: Final = Path(__file__).parents[2]
+TEMPLATES: Final = ROOT / "packages/command/stepwire_cli/templates"
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 LINT: Final = ROOT / ".venv" / "bin" / "cfn-lint"
 SLOW: Final = """\
@@ -87,7 +92,7 @@ def registered(project: Path) -> Json:
 
 @pytest.mark.long
 def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> None:
-    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+    project = make(TEMPLATES / "workflow-tool", "settle-invoices")
 
     run([LINT, project / "template.yaml"], project)
     summary = own_tests(project)
@@ -97,7 +102,7 @@ def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> N
 
 
 def test_its_own_tests_need_no_stepwire_but_for_the_call(make: Make) -> None:
-    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+    project = make(TEMPLATES / "workflow-tool", "settle-invoices")
 
     summary = run([sys.executable, "-I", "-c", _WITHOUT_STEPWIRE], project)
 
@@ -107,7 +112,7 @@ def test_its_own_tests_need_no_stepwire_but_for_the_call(make: Make) -> None:
 def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_chosen(make: Make) -> None:
     words = 'Reports "sales": by month.'
     project = make(
-        ROOT / "templates/workflow-tool",
+        TEMPLATES / "workflow-tool",
         "Sales-Report",
         project_name="Sales-Report",
         description=words,
@@ -139,7 +144,7 @@ def test_the_whole_repository_as_the_location_makes_a_tool(make: Make) -> None:
 
 @pytest.mark.long
 def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
-    project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
+    project = make(TEMPLATES / "endpoint", "stepwire-endpoint")
 
     run([SAM, "validate", "--lint", "--region", "eu-central-1"], project)
     summary = own_tests(project)
@@ -150,7 +155,7 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
 
 
 def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_lock_that_it_uses(make: Make) -> None:
-    project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
+    project = make(TEMPLATES / "endpoint", "stepwire-endpoint")
     for created in (
         ".venv/bin/python",
         ".aws-sam/build.toml",
@@ -172,7 +177,7 @@ def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_l
 
 
 def test_the_endpoint_s_build_asks_for_the_sam_cli_before_anything_else(make: Make) -> None:
-    project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
+    project = make(TEMPLATES / "endpoint", "stepwire-endpoint")
     tools = project / "only"
     tools.mkdir()
     for tool in ("make", "sh"):
@@ -190,7 +195,7 @@ def test_the_endpoint_s_build_asks_for_the_sam_cli_before_anything_else(make: Ma
 def test_the_generated_test_of_a_tool_follows_a_workflow_of_several_seconds_and_shows_why_one_failed(
     make: Make,
 ) -> None:
-    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+    project = make(TEMPLATES / "workflow-tool", "settle-invoices")
     definition = project / "workflow.asl.yaml"
     states = definition.read_text(encoding="utf-8")
 
@@ -204,9 +209,72 @@ def test_the_generated_test_of_a_tool_follows_a_workflow_of_several_seconds_and_
 
 @pytest.mark.long
 def test_a_generated_tool_passes_sam_validate(make: Make) -> None:
-    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+    project = make(TEMPLATES / "workflow-tool", "settle-invoices")
 
     run([SAM, "validate", "--lint", "--region", "eu-central-1"], project)
+
+
+def files_of(project: Path) -> dict[str, str]:
+    """Read a project."""
+    found = (path for path in project.rglob("*") if path.is_file())
+    return {path.relative_to(project).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def new(*words: str | Path) -> None:
+    """Run `stepwire new`."""
+    assert command_line(["new", *map(str, words)]) == Exit.DONE
+
+
+def test_the_command_makes_the_tool_that_sam_init_makes(make: Make, tmp_path: Path) -> None:
+    words = 'Reports "sales": by month.'
+    theirs = make(
+        TEMPLATES / "workflow-tool", "Sales_R", project_name="Sales_R", description=words, endpoint_stack="ours"
+    )
+
+    ours = tmp_path / "ours"
+    new("tool", "--name", "Sales_R", "--description", words, "--endpoint", "ours", "--output", ours)
+
+    assert files_of(ours) == files_of(theirs)
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """A release of these sources, without code in its layers: the local stack has what is in them."""
+    build = tmp_path / "build"
+    shutil.copytree(ROOT / "functions", build / "functions", ignore=shutil.ignore_patterns("Makefile", "__pycache__"))
+    for name in ("template.yaml", "operations.yaml"):
+        shutil.copy(ROOT / name, build)
+    for layer in ("stepwire", "dependencies", "catalog_dependencies"):
+        (build / "layers" / layer / "python").mkdir(parents=True)
+        (build / "layers" / layer / "python" / "README").touch()
+    return make_release(build, ROOT, tmp_path, About("1.0.0", "1.0.0", 1.87, {})).file
+
+
+def test_an_endpoint_and_two_tools_that_the_command_makes_are_served(release: Path, tmp_path: Path) -> None:
+    """The second tool is added to the project of the first."""
+    endpoint, project = tmp_path / "ours", tmp_path / "sales-report"
+    new("endpoint", "--name", "ours", "--authorizer", "none", "--release", release, "--output", endpoint)
+    new("tool", "--name", "sales-report", "--endpoint", "ours", "--output", project)
+    new("tool", "--name", "ask-someone", "--endpoint", "ours", "--output", project)
+
+    with LocalStack(endpoint / "template.yaml", others=[project / "template.yaml"], name="ours") as stack:
+        listed = {one["name"] for one in ask(stack, "tools/list")["tools"]}
+        created = ask(stack, "tools/call", name="ask_someone", arguments={"customer": "C-7"}, task={})
+        task_id = created["task"]["taskId"]
+        until(lambda: ask(stack, "tasks/get", taskId=task_id)["status"] == "completed")
+
+    assert listed >= {"sales_report", "ask_someone"}
+    assert "ArtifactBucket" not in (endpoint / "template.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_what_the_command_makes_is_valid(release: Path, tmp_path: Path) -> None:
+    new("endpoint", "--name", "ours", "--release", release, "--output", tmp_path / "ours")
+    new("tool", "--name", "sales-report", "--output", tmp_path / "sales")
+    new("tool", "--name", "ask-someone", "--output", tmp_path / "sales")
+
+    for project in ("ours", "sales"):
+        run([SAM, "validate", "--lint", "--region", "eu-central-1"], tmp_path / project)
 
 
 def ask(stack: LocalStack, method: str, **params: Any) -> Json:

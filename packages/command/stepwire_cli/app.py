@@ -60,6 +60,8 @@ sign_in = typer.Typer(
     help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(sign_in, name="sign-in")
+new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(new, name="new")
 
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Pairs = Annotated[
@@ -482,6 +484,51 @@ def set_up_sign_in(
     from stepwire_cli.account import sign_in as account
 
     _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))
+
+
+ProjectFolder = Annotated[Path | None, typer.Option(help="The folder to write to; else one of that name.")]
+TakesDefaults = Annotated[bool, typer.Option("--yes", help="Take the defaults without asking.")]
+
+
+@new.command("tool")
+def new_tool(
+    context: typer.Context,
+    *,
+    name: Annotated[str | None, typer.Option(help="The project's name; the tool has it with _ for -.")] = None,
+    description: Annotated[str | None, typer.Option(help="What the tool does, for the model.")] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The stack of the endpoint.")
+    ] = None,
+    output: ProjectFolder = None,
+    yes: TakesDefaults = False,
+) -> None:
+    """Make a stack with a workflow and its tool.
+
+    It registers itself with a deployed endpoint. If --output names a folder with a template.yaml, the tool is added to
+    that.
+    """
+    from stepwire_cli import creating
+
+    _end(creating.tool(context.obj, creating.Given(name, output, yes), description, endpoint))
+
+
+@new.command("endpoint")
+def new_endpoint(
+    context: typer.Context,
+    *,
+    name: Annotated[str | None, typer.Option(help="The stack's name.")] = None,
+    authorizer: Annotated[str | None, typer.Option(help="Who may call: cognito, jwt, iam or none.")] = None,
+    release: ReleaseFile = None,
+    output: ProjectFolder = None,
+    yes: TakesDefaults = False,
+) -> None:
+    """Make a project with an endpoint of this version.
+
+    It is for those who keep what they deploy in git; `stepwire deploy` needs no project.
+    """
+    from stepwire_cli import creating
+
+    _end(creating.endpoint(context.obj, creating.Given(name, output, yes), authorizer, release))
 
 
 def _end(code: int) -> None:

@@ -68,6 +68,8 @@ def blocks() -> dict[str, str]:
             "upgrade help": run(["upgrade", "--help"]),
             "status help": run(["status", "--help"]),
             "destroy help": run(["destroy", "--help"]),
+            "new tool help": run(["new", "tool", "--help"]),
+            "new endpoint help": run(["new", "endpoint", "--help"]),
             "call help": run(["call", "--help"]),
             "tasks help": run(["tasks", "--help"]),
             "sign in help": run(["sign-in", "--help"]),

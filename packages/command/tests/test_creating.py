@@ -1,0 +1,96 @@
+"""`stepwire new`: what it asks, what it refuses, and a tool in the project of somebody else.
+
+tests/templates calls what it makes on a local stack.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from packages.command.tests.terminal import at_a_terminal
+from stepwire_cli.app import run
+from stepwire_cli.exits import Exit
+
+THEIRS: Final = """\
+Transform: AWS::Serverless-2016-10-31
+Resources:   # ours
+
+    Orders: {Type: AWS::DynamoDB::Table}
+Outputs: {Table: {Value: !Ref Orders}}
+"""
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(["new", *words]) == Exit.USAGE
+    return capsys.readouterr().err
+
+
+def test_a_person_is_asked_and_may_take_each_default(tmp_path: Path) -> None:
+    typed = [("Name (settle-invoices): ", "sales-report\n"), ("What the tool does", "\n"), ("(stepwire): ", "ours\n")]
+
+    shown = at_a_terminal(["new", "tool"], typed, folder=tmp_path)
+
+    made = (tmp_path / "sales-report" / "template.yaml").read_text()
+    assert shown.code == Exit.DONE
+    assert "Next: cd sales-report && sam deploy" in shown.screen
+    assert "Default: ours" in made
+    assert "name: sales_report\n" in made
+    assert 'description: "Settles all open invoices of a customer."' in made
+
+
+def test_where_nobody_can_be_asked_the_name_must_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "write --name NAME, or --yes for the defaults" in refused(capsys, "tool")
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "1st", "a b", "-"])
+def test_a_name_that_is_no_name_is_refused(capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path) -> None:
+    assert "is no name" in refused(capsys, "tool", "--name", name, "--output", str(tmp_path / "new"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_not_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+
+    assert "is not overwritten" in refused(capsys, "tool", "--yes", "--output", str(tmp_path))
+    assert [one.name for one in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_tool_is_added_to_a_template_whose_other_lines_stay(tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text(THEIRS)
+
+    assert run(["new", "tool", "--name", "ship-it", "--endpoint", "ours", "--output", str(tmp_path)]) == Exit.DONE
+
+    text = (tmp_path / "template.yaml").read_text()
+    before, _, after = text.partition("    ShipItWorkflow:\n")
+    tag, parameter = 'Tags: {"stepwire:endpoint": ours}', 'Name: !Sub "/stepwire/ours/tools/ship_it"'
+    assert before == "Transform: AWS::Serverless-2016-10-31\nResources:   # ours\n\n"
+    assert after.endswith("\n    Orders: {Type: AWS::DynamoDB::Table}\nOutputs: {Table: {Value: !Ref Orders}}\n")
+    assert tag in after
+    assert parameter in after
+    assert (tmp_path / "ship_it.asl.yaml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ("Resources: {A: {Type: AWS::SSM::Parameter}}\n", "no resources in block style"),
+        ("Resources:\n  ShipItTool: {Type: AWS::SSM::Parameter}\n", "choose another --name"),
+        ("Resources: [\n", "is no template: it is no YAML"),
+    ],
+)
+def test_a_template_that_cannot_take_the_tool_stays_as_it_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, template: str, words: str
+) -> None:
+    (tmp_path / "template.yaml").write_text(template)
+
+    assert words in refused(capsys, "tool", "--name", "ship-it", "--output", str(tmp_path))
+
+    assert [one.name for one in tmp_path.iterdir()] == ["template.yaml"]
+    assert (tmp_path / "template.yaml").read_text() == template
+
+
+def test_an_endpoint_needs_a_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    said = refused(capsys, "endpoint", "--yes", "--release", str(tmp_path / "none.zip"))
+
+    assert "none.zip cannot be read" in said
