@@ -1,7 +1,6 @@
 """Registered tools: an invalid manifest disables only its own tool, and the owner of a state machine must consent."""
 
 import json
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -89,47 +88,31 @@ def test_the_last_valid_manifest_continues_to_serve(how: str) -> None:
     assert after.refusals[0].serves_previous
 
 
-def without_consent(machines: Machines) -> None:
-    machines.consenting.clear()
-
-
-def removed(machines: Machines) -> None:
-    machines.kinds.clear()
-
-
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("machines", "words"),
     [
-        (without_consent, "with the tag stepwire:endpoint=mine: its owner adds the tag"),
-        (removed, "there is no arn:aws:states"),
+        (Machines(consenting=set()), "with the tag stepwire:endpoint=mine: its owner adds the tag"),
+        (Machines(kinds={}), "there is no arn:aws:states"),
     ],
+    ids=["no consent", "removed"],
 )
-def test_a_state_machine_that_cannot_be_started_is_not_served(change: Callable[[Machines], None], words: str) -> None:
-    machines = Machines()
-    change(machines)
-
+def test_a_state_machine_that_cannot_be_started_is_not_served(machines: Machines, words: str) -> None:
     found = compiled(registered(), machines=machines)
 
     assert found.tools == {}
     assert words in reason(found)
 
 
-@pytest.mark.parametrize("recheck", [True, False])
-def test_a_tool_without_consent_is_removed_although_its_manifest_is_valid(recheck: bool) -> None:
+@pytest.mark.parametrize(("text", "recheck"), [(None, True), (None, False), ("a: [b", False)])
+def test_a_tool_without_consent_is_removed_whether_or_not_its_manifest_is_valid(
+    text: str | None, recheck: bool
+) -> None:
     before = compiled(registered())
 
-    after = compiled(registered(), machines=Machines(consenting=set()), previous=before, recheck=recheck)
+    after = compiled(registered(text), machines=Machines(consenting=set()), previous=before, recheck=recheck)
 
     assert after.tools == {}
     assert not after.refusals[0].serves_previous
-
-
-def test_a_tool_without_consent_is_removed_although_its_manifest_is_invalid() -> None:
-    before = compiled(registered())
-
-    after = compiled(registered("a: [b"), machines=Machines(consenting=set()), previous=before)
-
-    assert after.tools == {}
 
 
 # M5: another team's manifest of the same machine is without the first one's scopes, confirmation and constants
@@ -355,12 +338,22 @@ def test_no_other_role_is_assumed(role: str | None, allowed: tuple[str, ...], wo
     assert words in reason(found)
 
 
-def test_the_tag_counts_elsewhere_too() -> None:
-    machines = Machines(kinds={FOREIGN: Kind.STANDARD}, consenting=set())
-
+@pytest.mark.parametrize(
+    ("machines", "words"),
+    [
+        (Machines(kinds={FOREIGN: Kind.STANDARD}, consenting=set()), "its owner adds the tag"),
+        (
+            Machines(kinds={FOREIGN: Kind.EXPRESS}, consenting={FOREIGN}),
+            "must be of the endpoint's own account and Region",
+        ),
+    ],
+    ids=["without the tag", "of type EXPRESS"],
+)
+def test_a_state_machine_elsewhere_needs_the_tag_and_is_of_type_standard(machines: Machines, words: str) -> None:
     found = compiled(registered(state_machine=FOREIGN, role=ROLE), machines=machines, roles=(ROLE,))
 
-    assert "its owner adds the tag" in reason(found)
+    assert found.tools == {}
+    assert words in reason(found)
 
 
 def test_a_role_that_may_not_be_assumed_keeps_the_last_good_tool_and_says_why() -> None:
@@ -375,11 +368,3 @@ def test_a_role_that_may_not_be_assumed_keeps_the_last_good_tool_and_says_why() 
 
     assert after.tools == before.tools
     assert "must allow the endpoint to assume it" in reason(after)
-
-
-def test_an_express_state_machine_elsewhere_is_refused() -> None:
-    machines = Machines(kinds={FOREIGN: Kind.EXPRESS}, consenting={FOREIGN})
-
-    found = compiled(registered(state_machine=FOREIGN, role=ROLE), machines=machines, roles=(ROLE,))
-
-    assert "must be of the endpoint's own account and Region" in reason(found)
