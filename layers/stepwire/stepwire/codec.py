@@ -3,6 +3,7 @@
 Times are ISO 8601 texts, sets are sorted, and alternatives of a union name their type (`tag`). Decoding checks types.
 """
 
+import threading
 from collections.abc import Collection
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -36,18 +37,25 @@ def decode(text: str, to: type[T], **kept_elsewhere: Any) -> T:
     Raises:
         msgspec.ValidationError: it is not the text of a value of this type.
     """
+    decoder = _decoder(to)
     if not kept_elsewhere:
-        return _decoder(to).decode(text)
+        return decoder.decode(text)
     return msgspec.convert(_decoder(dict).decode(text) | kept_elsewhere, to)
 
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 _IN_ORDER: Final = msgspec.json.Encoder()
+_DECODERS: Final[dict[Any, Any]] = {}
+_DESCRIBING: Final = threading.Lock()
 
 
-@cache
 def _decoder(to: Any) -> Any:
-    return msgspec.json.Decoder(to)
+    # msgspec describes a type when it first decodes one. A thread that decodes meanwhile reads half of the description,
+    # and the process dies.
+    if to not in _DECODERS:
+        with _DESCRIBING:
+            _DECODERS[to] = msgspec.json.Decoder(to)
+    return _DECODERS[to]
 
 
 @cache
