@@ -1,7 +1,7 @@
 """Stacks for tests: the real handlers behind API Gateway's events, with a count of their AWS calls."""
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,8 @@ class AwsCalls:
     """The number of reads of the catalog's head, which depends on the machine's clock."""
     clients: list[str] = field(default_factory=list[str])
     """The service of each client that was built."""
+    answer: Callable[[OperationModel], Any] = lambda _operation: None
+    """Answers a call in place of AWS; None passes it on."""
 
     def forget(self) -> None:
         """Reset the counts."""
@@ -64,8 +66,9 @@ class AwsCalls:
     def _note_key(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
         context["reads_the_catalog"] = params.get("Key", {}).get("sk") == {"S": "head"}
 
-    def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> None:
+    def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> Any:
         (self.catalog_reads if context.get("reads_the_catalog") else self.made).append(model.name)
+        return self.answer(model)
 
     def _note_client(self, event_name: str, **_: object) -> None:
         self.clients.append(event_name.rpartition(".")[2])

@@ -10,7 +10,6 @@ from threading import current_thread
 from types import SimpleNamespace
 from typing import Any, Final
 
-import boto3
 import pytest
 from botocore.model import OperationModel
 
@@ -53,7 +52,7 @@ class Faults:
     """The function whose calls fail; concurrent calls of others succeed."""
     met: int = 0
 
-    def answer(self, model: OperationModel, **_: object) -> tuple[SimpleNamespace, Json] | None:
+    def answer(self, model: OperationModel) -> tuple[SimpleNamespace, Json] | None:
         """Answer a call instead of AWS; None passes it on."""
         if model.name != self.operation or not current_thread().name.endswith(f"-{self.function}"):
             return None
@@ -150,7 +149,7 @@ def faults() -> Faults:
 def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
     """The root template with sign-in; new for each test, so that its loggers write where the test listens."""
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", Events="on", **SIGN_IN) as stack:
-        boto3.DEFAULT_SESSION.events.register("before-call", faults.answer)  # type: ignore[union-attr]
+        stack.calls.answer = faults.answer
         yield stack
 
 
