@@ -12,7 +12,7 @@ from stepwire.tasks.inputs import Action, InputResponse
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Completed, ItemCount, Progress, Task, Working
 from tests.fake_workflows import Resumption
-from tests.kits import ALICE, OUTPUT, TELLING, World
+from tests.kits import ALICE, OPTIONAL, OUTPUT, TELLING, World
 
 STATE_AFTER = Intervals().state
 REPAIR_AFTER = Intervals().repair
@@ -172,6 +172,27 @@ class TestTheStateThatRuns:
 
         assert len(after.input_requests) == 1
         assert after.status.message == "The workflow is in its state AskForApproval."
+
+    def test_is_hidden_if_the_tool_hides_it(self) -> None:
+        world = World()
+        task = world.overdue(OPTIONAL)
+        world.workflows.current_states[task.execution] = "Secret"
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.status == Working()
+        assert world.workflows.looked_at == []
+
+    def test_is_not_read_when_the_workflow_reports_progress(self) -> None:
+        world = World()
+        task = in_state(world)
+        world.progress(task.task_id, 40, message="reading")
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.status == Working("reading")
+        assert after.progress == Progress(40, 100)
+        assert world.workflows.looked_at == []
 
     def test_is_not_read_with_an_interval_of_zero(self) -> None:
         world = World(intervals=Intervals(state=timedelta()))
