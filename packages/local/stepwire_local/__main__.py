@@ -274,6 +274,8 @@ def _seconds(text: str) -> float:
 
 def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
     """Return the text that the terminal shows when the stack is ready."""
+    if "McpEndpoint" not in stack.outputs:  # an application of its own kind: nothing here speaks MCP
+        return f"Serving {stack.base_url} (Ctrl-C stops; data are not kept)"
     snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
     given = f"--client-id {_CLIENT_ID} --callback-port 8080 " if issuer else ""
     signing_in = f"--auth oauth {given}" if issuer else ""
@@ -344,7 +346,7 @@ def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
     if not notes:
         return ()
     shown = sorted(notes, key=_rank)[:_FEW] if few else notes
-    more = f" ({len(shown)} of {len(notes)}; make run ARGS=--verbose lists all)" if len(shown) < len(notes) else ""
+    more = f" ({len(shown)} of {len(notes)}; --verbose lists all)" if len(shown) < len(notes) else ""
     return [f"Not served, or not as in AWS{more}:", *(f"  {note}" for note in shown), ""]
 
 

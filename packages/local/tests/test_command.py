@@ -213,7 +213,7 @@ def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_deman
 
     few, everything = not_served(stack, few=True), not_served(stack, few=False)
 
-    assert few[0] == "Not served, or not as in AWS (3 of 5; make run ARGS=--verbose lists all):"
+    assert few[0] == "Not served, or not as in AWS (3 of 5; --verbose lists all):"
     assert few[1:] == ["  d: X is not served", "  b: its schedule never fires", "  a: so", ""]
     assert everything == ["Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served), ""]
 

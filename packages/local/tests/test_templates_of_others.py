@@ -9,6 +9,7 @@ from textwrap import dedent
 from typing import Any
 from zipfile import ZipFile
 
+import httpx
 import pytest
 
 from packages.local.tests.conftest import TEMPLATE
@@ -52,6 +53,32 @@ def ended(stack: LocalStack, machine: str, given: object = None) -> Any:
         return None if described["status"] == "RUNNING" else described
 
     return until(look)
+
+
+def test_a_function_s_events_of_type_http_api_are_routes(tmp_path: Path) -> None:
+    """The SAM transform writes them into the body of an API."""
+    template = """
+        Transform: AWS::Serverless-2016-10-31
+        Resources:
+          Things:
+            Type: AWS::Serverless::Function
+            Properties:
+              Runtime: python3.13
+              Handler: app.handler
+              CodeUri: src/
+              Events:
+                Get: {Type: HttpApi, Properties: {Path: "/things/{id}", Method: get}}
+                Rest: {Type: HttpApi}
+        """
+    code = "import json\ndef handler(event, context):\n    return {'statusCode': 200, 'body': event['routeKey']}\n"
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/app.py").write_text(code, encoding="utf-8")
+    (tmp_path / "template.yaml").write_text(dedent(template), encoding="utf-8")
+
+    with LocalStack(tmp_path / "template.yaml") as stack:
+        answers = [httpx.get(f"{stack.base_url}{path}").text for path in ("/things/7", "/others")]
+
+    assert answers == ["GET /things/{id}", "$default"]
 
 
 def output(stack: LocalStack, machine: str, given: object = None) -> Any:

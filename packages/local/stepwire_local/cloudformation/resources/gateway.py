@@ -1,4 +1,4 @@
-"""API Gateway HTTP APIs: the explicit resources of AWS::ApiGatewayV2."""
+"""API Gateway HTTP APIs: the resources of AWS::ApiGatewayV2, with routes of their own or in the body of the API."""
 
 import hashlib
 from typing import Any
@@ -10,21 +10,49 @@ from stepwire_local.gateway.header_changes import changes_of
 from stepwire_local.gateway.http_api import Integration, Route
 from stepwire_local.gateway.issuers import is_on_this_machine
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
+from stepwire_local.lambdas.functions import Function
 
 _LONGEST_TIMEOUT = 30_000  # milliseconds, of an HTTP API
 
 
 def _api(resource: Resource, world: World) -> Created:
-    if resource.properties.get("ProtocolType") != "HTTP":
-        raise TemplateError(f"{resource.logical_id}: the local stack serves HTTP APIs made of explicit routes only.")
+    body: dict[str, Any] | None = resource.properties.get("Body")
+    if body is None and resource.properties.get("ProtocolType") != "HTTP":
+        raise TemplateError(f"{resource.logical_id}: the local stack serves HTTP APIs only.")
     identifier = _identifier(resource, world, length=10)
     world.apis.append(identifier)
     if len(world.apis) > 1:
         raise TemplateError(f"{resource.logical_id}: the local stack serves one API per template.")
     if configuration := resource.properties.get("CorsConfiguration"):
         world.cors = _cors(resource, configuration)
+    _add_routes(resource, body or {}, world)
     endpoint = f"https://{identifier}.execute-api.{world.region}.amazonaws.com"
     return Created(identifier, {"ApiEndpoint": endpoint, "ApiId": identifier})
+
+
+def _add_routes(resource: Resource, body: dict[str, Any], world: World) -> None:
+    """Serve the routes in the body, an OpenAPI document, that invoke functions; notes name the others.
+
+    The SAM transform makes such a body of a function's events of type HttpApi.
+    """
+    for path, methods in body.get("paths", {}).items():
+        for method, described in methods.items():
+            is_default = path.strip("/") == "$default"
+            key = "$default" if is_default else f"{'ANY' if 'any-method' in method else method.upper()} {path}"
+            integration: dict[str, Any] = described.get("x-amazon-apigateway-integration", {})
+            function = _function_in(str(integration.get("uri", "")), world)
+            if function is None or str(integration.get("payloadFormatVersion")) != "2.0":
+                world.notes.append(f"{resource.logical_id}: {key} is not served: it invokes no function by payload 2.0")
+                continue
+            authorization = "CUSTOM" if described.get("security") else "NONE"
+            if authorization != "NONE":
+                world.notes.append(f"{key}: its sign-in is not verified here, so the route refuses every request")
+            timeout = int(integration.get("timeoutInMillis", _LONGEST_TIMEOUT)) / 1000
+            world.routes.append(Route(key, Integration(function, timeout), authorization))
+
+
+def _function_in(uri: str, world: World) -> Function | None:
+    return next((function for function in world.functions.values() if function.settings.arn in uri), None)
 
 
 def _cors(resource: Resource, configuration: dict[str, Any]) -> Cors:
@@ -51,7 +79,7 @@ def _integration(resource: Resource, world: World) -> Created:
             f"{resource.logical_id}: the local stack serves AWS_PROXY integrations of payload 2.0 only."
         )
     arn: str = properties["IntegrationUri"]
-    function = next((function for function in world.functions.values() if function.settings.arn in arn), None)
+    function = _function_in(arn, world)
     if function is None:
         raise TemplateError(f"{resource.logical_id}: {arn} is not a function of this template.")
     try:
@@ -110,7 +138,7 @@ def _identifier(resource: Resource, world: World, *, length: int) -> str:
 
 KINDS = {
     "AWS::ApiGatewayV2::Api": Kind(
-        _api, served=("ProtocolType", "CorsConfiguration"), harmless=("Name", "DisableExecuteApiEndpoint")
+        _api, served=("ProtocolType", "CorsConfiguration", "Body"), harmless=("Name", "DisableExecuteApiEndpoint")
     ),
     "AWS::ApiGatewayV2::Stage": Kind(
         _stage,
