@@ -31,16 +31,25 @@ def encode_without(kept_elsewhere: Collection[str], value: msgspec.Struct) -> st
     return _IN_ORDER.encode(left).decode()
 
 
-def decode(text: str, to: type[T], **kept_elsewhere: Any) -> T:
+def decode(text: str | msgspec.Raw, to: type[T], **kept_elsewhere: Any) -> T:
     """Return the value of a JSON text, with the fields that are kept elsewhere.
 
     Raises:
         msgspec.ValidationError: it is not the text of a value of this type.
     """
-    decoder = _decoder(to)
     if not kept_elsewhere:
-        return decoder.decode(text)
-    return msgspec.convert(_decoder(dict).decode(text) | kept_elsewhere, to)
+        return _decoder(to).decode(text)
+    return value_of(_decoder(dict).decode(text) | kept_elsewhere, to)
+
+
+def value_of(data: Any, to: type[T]) -> T:
+    """Return the value of parsed JSON.
+
+    Raises:
+        msgspec.ValidationError: it is not that of a value of this type.
+    """
+    _decoder(to)
+    return msgspec.convert(data, to)
 
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")

@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
-from msgspec.json import decode, encode
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
+from stepwire.codec import decode
 from stepwire.errors import CatalogError
 
 LARGEST_SHARD: Final = 300_000
@@ -118,4 +119,4 @@ def entries_in(shard: str) -> dict[str, CompiledTool]:
 
 def earlier_in(text: str) -> Earlier:
     """Read what `refusals_text` returned."""
-    return decode(text, type=Earlier)
+    return decode(text, Earlier)

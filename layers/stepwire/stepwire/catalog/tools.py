@@ -15,9 +15,10 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from msgspec import DecodeError, Raw, Struct, field
-from msgspec.json import decode, encode
+from msgspec.json import encode
 from msgspec.structs import replace
 
+from stepwire.codec import decode
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
@@ -290,9 +291,9 @@ def compiled_in(text: str) -> tuple[CompiledTool, ...]:
         CatalogError: it has another format, which another version of Stepwire wrote.
     """
     try:
-        catalog = decode(text, type=_Text)
+        catalog = decode(text, _Text)
         if catalog.format == FORMAT:
-            return decode(catalog.tools, type=tuple[CompiledTool, ...])
+            return decode(catalog.tools, tuple[CompiledTool, ...])
     except DecodeError as error:
         raise CatalogError(f"{_NOT_OURS} ({error})") from None
     raise CatalogError(_NOT_OURS)

@@ -15,9 +15,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Annotated, Final, TypeAlias
 
-from msgspec import Meta, Struct, ValidationError, convert, to_builtins
+from msgspec import Meta, Struct, ValidationError, to_builtins
 from msgspec.structs import astuple
 
+from stepwire.codec import value_of
 from stepwire.errors import InvalidCursor, InvalidRequest, InvalidRequestState
 from stepwire.json_text import (
     LARGEST_INTEGER,
@@ -201,7 +202,7 @@ def continuation_of(state: str, subject: Subject, at: datetime, secret: bytes) -
     """
     payload = payload_of(state, secret)
     try:
-        held = convert(payload, _State)
+        held = value_of(payload, _State)
     except ValidationError:
         raise InvalidRequestState("The requestState cannot be read: call the tool again without it.") from None
     if (held.owner, held.tool, held.arguments) != (subject.owner, subject.tool, _digest_of(subject.arguments)):
@@ -275,7 +276,7 @@ def position_of(event_id: str) -> StreamPosition:
                 fields[place] = bool(fields[place])
             with suppress(ValidationError):
                 if all(flags):
-                    return convert(fields, StreamPosition)
+                    return value_of(fields, StreamPosition)
         case _:
             pass
     raise InvalidRequest("The Last-Event-ID was not issued by this server.")
