@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo run logs services test browser screenshots repeat e2e load check docs scan explore fuzz model conformance hosts catalog \
-	build account deploy release deploy-examples replay lock bench clean
+	build account deploy release deploy-examples replay lock bench bench-release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -68,6 +68,9 @@ bench: .venv/ready $(BENCH_READY)  ## measure cold starts, poll hints and delays
 	$(BIN)/python -m benchmarks.cold --update $(ARGS)
 	$(BIN)/python -m benchmarks.hints --update
 	$(BIN)/python -m benchmarks.end_to_end --update
+
+bench-release: .venv/ready .venv-bench-release/ready release  ## measure cold starts of what `make release` makes; needs Python 3.13
+	$(BIN)/python -m benchmarks.cold --artifact dist/stepwire-*.zip --update $(ARGS)
 
 check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, templates, workflows, manifests, docs
 	$(BIN)/ruff format --check .
@@ -154,7 +157,8 @@ clean:  ## remove everything that these targets create
 .venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-fastmcp/ready: requirements/fastmcp.txt
-$(BENCH_READY): .venv-bench-%/ready: requirements/bench-%.txt
+$(BENCH_READY) .venv-bench-release/ready: .venv-bench-%/ready: requirements/bench-%.txt
+.venv-bench-release/ready: PYTHON = $(or $(STEPWIRE_BYTECODE),python3.13)
 .venv-sam/ready: requirements/sam.txt
 .venv-e2e/ready: requirements/e2e.txt
 .venv-checkov/ready: requirements/checkov.txt
@@ -163,7 +167,7 @@ $(BENCH_READY): .venv-bench-%/ready: requirements/bench-%.txt
 
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
-.venv/ready .venv-legacy/ready .venv-fastmcp/ready $(BENCH_READY) .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
+.venv/ready .venv-legacy/ready .venv-fastmcp/ready $(BENCH_READY) .venv-bench-release/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)

@@ -23,9 +23,8 @@ def write_parts(parts: Mapping[str, str], plots: Mapping[str, str]) -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def machine() -> str:
+def machine(python: str = f"Python {platform.python_version()}") -> str:
     """Name the day, the machine and Python."""
-    python = f"Python {platform.python_version()}"
     return f"{datetime.now(UTC):%Y-%m-%d}: {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}"
 
 

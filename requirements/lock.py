@@ -47,6 +47,11 @@ LOCKS: dict[str, tuple[str, ...]] = {
         *LAMBDA,
         *(word for name in (*IN_THE_RUNTIME, *FOR_ALL) for word in ("--no-emit-package", name)),
     ),
+    # After the layer's lock, whose versions it has to have.
+    "requirements/bench-release.txt": (
+        *("--group", "bench-release", "--constraint", "layers/dependencies/requirements.txt"),
+        *("--universal", "--python-version", "3.13"),
+    ),
     "examples/profile_dataset_layer/requirements.txt": ("--group", "examples", *LAMBDA),
 }
 

@@ -14,6 +14,8 @@ PROGRAMS: Final = Path(__file__).parent / "programs"
 FLOOR: Final = "floor: json, boto3, the bare calls"
 IMPORTS: Final = "json and boto3 imported, no call"
 STEPWIRE: Final = "Stepwire"
+RELEASED: Final = "Stepwire, as released"
+RELEASED_SOURCES: Final = "Stepwire, as released, its bytecode removed"
 PEERS: Final = {
     "awslabs mcp-lambda-handler 0.1.15": ("awslabs", "awslabs_handler"),
     "mcp 1.30 with Mangum": ("mcp-1", "mcp_1"),
@@ -82,11 +84,12 @@ def requests(task_id: str) -> tuple[Request, ...]:
 
 
 def contenders(request: Request, ours: Sequence[Contender]) -> tuple[Contender, ...]:
-    """Return those that answer a request, the floor first."""
+    """Return those that answer a request, the floor first, in the Python of our forms."""
+    python = ours[0].python if ours else _HERE
     peers = (_peer(name, {"CALLS": request.peers_call}) for name in request.peers)
     return (
-        Contender(FLOOR, "floor", {"CALLS": request.floor}),
-        Contender(IMPORTS, "floor", {"CALLS": ""}),
+        Contender(FLOOR, "floor", {"CALLS": request.floor}, python),
+        Contender(IMPORTS, "floor", {"CALLS": ""}, python),
         *(() if request.goal is None else ours),
         *peers,
     )

@@ -1,12 +1,23 @@
-"""Write what was measured: a table and a plot for each request, between the markers of docs/performance.md."""
+"""Write what was measured between the markers of docs/performance.md: tables, and a plot for each request."""
 
+import hashlib
 import re
+import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
 
-from benchmarks.cold.contenders import Request
+from benchmarks.cold.contenders import FLOOR, RELEASED, RELEASED_SOURCES, Request
 from benchmarks.cold.plots import Bar, plot
+from benchmarks.cold.release import PYTHON
 from benchmarks.cold.rounds import Result, Spread
 from benchmarks.page import machine, write_parts
+
+Found: TypeAlias = Mapping[str, tuple[Request, Sequence[Result]]]
+"""The results of each request, by its name."""
+RELEASE: Final = "the release"
+"""The marker of its table."""
+_LONGEST_DIGEST: Final = 16  # digits
 
 
 def table(request: Request, results: Sequence[Result]) -> str:
@@ -21,7 +32,25 @@ def table(request: Request, results: Sequence[Result]) -> str:
     return "\n".join((*head, *map(_row, results), ""))
 
 
-def update(found: Mapping[str, tuple[Request, Sequence[Result]]], rounds: int) -> None:
+def release_table(found: Found) -> str:
+    """Return the results of a released artifact as a table in Markdown, a request each row."""
+    head = (
+        "| cold request | goal | as released | least to most | its bytecode removed | least to most"
+        " | CPU of the floor | as released | its bytecode removed | modules |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    )
+    return "\n".join((*head, *(_release_row(request, results) for request, results in found.values()), ""))
+
+
+def update_release(found: Found, rounds: int, artifact: Path) -> None:
+    """Write the table of a released artifact, with its digest, its Python and its day."""
+    digest = hashlib.sha256(artifact.read_bytes()).hexdigest()[:_LONGEST_DIGEST]
+    python = subprocess.run([PYTHON, "-V"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - our own words
+    made = f"{machine(python)}; {rounds} rounds; {artifact.name}, whose SHA-256 begins with {digest}.\n"
+    write_parts({RELEASE: f"{made}\n{release_table(found)}"}, {})
+
+
+def update(found: Found, rounds: int) -> None:
     """Write the tables and the plots of all requests that were measured."""
     parts, plots = {"machine": f"{machine()}; {rounds} rounds.\n"}, dict[str, str]()
     for request, results in found.values():
@@ -48,6 +77,14 @@ def _row(result: Result) -> str:
         ", ".join(result.aws_calls) or "none",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _release_row(request: Request, results: Sequence[Result]) -> str:
+    by_name = {one.name: one for one in results}
+    floor, released, sources = (by_name[name] for name in (FLOOR, RELEASED, RELEASED_SOURCES))
+    ratios = [cell for one in (released, sources) for cell in (f"{one.cpu.median:.2f}", _range(one.cpu))]
+    times = [f"{one.seconds * 1000:.0f} ms" for one in (floor, released, sources)]
+    return f"| {' | '.join((request.name, str(request.goal), *ratios, *times, str(released.modules)))} |"
 
 
 def _range(spread: Spread) -> str:

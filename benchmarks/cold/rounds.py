@@ -54,14 +54,15 @@ class Place:
 
 
 def measure(
-    rounds: int, is_wanted: Callable[[Request], bool], *, has_peers: bool
+    rounds: int, is_wanted: Callable[[Request], bool], *, has_peers: bool, artifact: Path | None
 ) -> dict[str, tuple[Request, tuple[Result, ...]]]:
-    """Return the results of the wanted requests, by name."""
+    """Return the results of the wanted requests, by name; of a released artifact, or of the sources."""
     runs = defaultdict[str, defaultdict[str, list[Run]]](lambda: defaultdict(list))
-    with places() as found:
+    with places(artifact) as found:
         usual = found[Tools.ANYWHERE]
         created = run(usual.forms[0], CREATE, usual.aws).answer
-        wanted = [one for one in requests(created["result"]["task"]["taskId"]) if is_wanted(one)]
+        known = requests(created["result"]["task"]["taskId"])
+        wanted = [one for one in known if is_wanted(one) and (has_peers or one.goal is not None)]
         for number in range(rounds + 1):
             sys.stderr.write(f"round {number} of {rounds}\n")
             for request in wanted:
@@ -99,9 +100,9 @@ def _round(request: Request, place: Place, *, has_peers: bool) -> Generator[tupl
 
 
 @contextmanager
-def places() -> Generator[Mapping[Tools, Place]]:
+def places(artifact: Path | None = None) -> Generator[Mapping[Tools, Place]]:
     """Make a package of function mcp, and an AWS, for each place of the tools."""
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
-        made = {tools: forms(Path(temporary) / tools.name, tools) for tools in Tools}
+        made = {tools: forms(Path(temporary) / tools.name, tools, artifact) for tools in Tools}
         items = {Tools.TABLE: registered(Path(temporary) / Tools.PACKAGE.name)}
         yield {tools: Place(made[tools], stack.enter_context(serving(Aws(items.get(tools))))) for tools in Tools}

@@ -1,4 +1,4 @@
-"""Function mcp in the forms that are measured: as it is imported, from source, and from a snapshot."""
+"""Function mcp in the forms that are measured: as it is imported, from source, from a snapshot, and as released."""
 
 import base64
 import json
@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.cold.contenders import STEPWIRE, Contender, Tools
+from benchmarks.cold.contenders import RELEASED, RELEASED_SOURCES, STEPWIRE, Contender, Tools
+from benchmarks.cold.release import PYTHON, remove_bytecode, site_packages, unpack, use_native_code
 from tests.cold_start import ENVIRONMENT, FUNCTION, ROOT, write_catalog
 
 _NO_TOOLS: Final = '{"format":1,"tools":[]}'
@@ -25,14 +26,22 @@ _HEAD: Final[Mapping[str, Any]] = {
 }
 
 
-def forms(folder: Path, tools: Tools) -> tuple[Contender, ...]:
-    """Return function mcp in all forms; its package is made in this folder."""
+def forms(folder: Path, tools: Tools, artifact: Path | None = None) -> tuple[Contender, ...]:
+    """Return function mcp in all forms, from the sources or a released artifact; its package is made in this folder."""
     folder.mkdir()
     if tools is Tools.TABLE:
         (folder / "catalog.json").write_text(_NO_TOOLS, encoding="utf-8")
     else:
         write_catalog(folder)
-    return _forms(folder, {"REGISTERED_TOOLS": "off"} if tools is Tools.PACKAGE else {})
+    variables = {
+        **ENVIRONMENT,
+        # The task is polled for as long as the measurement takes, and each poll is to be one read.
+        "REPAIR_AFTER_SECONDS": "86400",
+        "STATE_AFTER_SECONDS": "86400",
+        "LAMBDA_TASK_ROOT": str(folder),
+        **({"REGISTERED_TOOLS": "off"} if tools is Tools.PACKAGE else {}),
+    }
+    return _of_sources(folder, variables) if artifact is None else _of_release(folder, variables, artifact)
 
 
 def registered(folder: Path) -> dict[str, Any]:
@@ -42,16 +51,8 @@ def registered(folder: Path) -> dict[str, Any]:
     return {json.dumps([item["pk"], item["sk"]]): item for item in (_HEAD, part)}
 
 
-def _forms(folder: Path, more: Mapping[str, str]) -> tuple[Contender, ...]:
-    # The task is polled for as long as the measurement takes, and each poll is to be one read.
-    steady = {"REPAIR_AFTER_SECONDS": "86400", "STATE_AFTER_SECONDS": "86400"}
-    variables = {
-        **ENVIRONMENT,
-        **more,
-        **steady,
-        "LAMBDA_TASK_ROOT": str(folder),
-        "PYTHONPATH": str(_layer(folder / "layer")),
-    }
+def _of_sources(folder: Path, function: Mapping[str, str]) -> tuple[Contender, ...]:
+    variables = {**function, "PYTHONPATH": str(_layer(folder / "layer"))}
     whole = Contender(STEPWIRE, "stepwire_function", variables)
     # The layer has no bytecode, and Lambda keeps none: docs/decisions/0016-the-same-artifacts-everywhere.md.
     source = {"PYTHONPATH": str(_layer(folder / "source")), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -61,6 +62,21 @@ def _forms(folder: Path, more: Mapping[str, str]) -> tuple[Contender, ...]:
         replace(whole, name="Stepwire, its layer without bytecode", variables={**variables, **source}),
         replace(whole, name="Stepwire, from a snapshot", variables={**variables, **snapshot}),
     )
+
+
+def _of_release(folder: Path, function: Mapping[str, str], artifact: Path) -> tuple[Contender, ...]:
+    installed = site_packages(artifact)
+
+    def form(name: str, place: Path) -> Contender:
+        task, packages = unpack(artifact, place)
+        use_native_code(packages, installed)
+        # Lambda mounts both read-only, so it keeps no bytecode that it makes itself.
+        more = {"PYTHONPATH": f"{task}:{packages}", "PYTHONDONTWRITEBYTECODE": "1"}
+        return Contender(name, "stepwire_function", {**function, **more}, PYTHON)
+
+    released, sources = form(RELEASED, folder / "released"), form(RELEASED_SOURCES, folder / "sources")
+    remove_bytecode(folder / "sources")
+    return released, sources
 
 
 def _layer(folder: Path) -> Path:
