@@ -139,6 +139,10 @@ def times() -> Iterator[Number]:
                 yield Number(
                     f"Cold `{name.partition(',')[0]}`, CPU time by that of the bare calls: {form}", ratio, "make bench"
                 )
+    for name, _, released, _, sources, *_rest in _table("docs/performance.md", "<!-- the release -->", "<!-- end -->"):
+        what = f"Cold `{name}` of the release, on Lambda's Python, CPU time by that of the bare calls"
+        yield Number(what, released, "make bench-release")
+        yield Number(f"{what}: its bytecode removed", sources, "make bench-release")
     for way, _, median, *_rest in _table("docs/performance.md", "<!-- end to end -->", "<!-- end -->"):
         yield Number(
             f"From the end of a workflow until the client knows: {way}, median",
