@@ -235,8 +235,7 @@ def test_a_thousand_waiting_callers_do_not_delay_the_recording_of_an_end(
     assert max(site.recorded) < IN_TIME
 
 
-@long
-@pytest.mark.parametrize("limit", [NEW_ACCOUNT, ORDINARY_ACCOUNT])
+@pytest.mark.parametrize("limit", [NEW_ACCOUNT, pytest.param(ORDINARY_ACCOUNT, marks=long)])
 def test_without_the_limits_waiting_callers_delay_it(limit: int) -> None:
     """Shows what the limits are for."""
     site = Site(limit, NO_CAP)
