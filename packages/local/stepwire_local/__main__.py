@@ -102,7 +102,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
         if options.services:
             write_env_vars(stack, options.env_vars)
-        words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
+        words = services_welcome(stack, options) if options.services else welcome(stack, console.url, issuer)
         notes = [
             *_section("Written:", list(map(str, written))),
             *told(stack),
@@ -272,16 +272,19 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
+def welcome(stack: LocalStack, console: str, issuer: _Issuer | None = None) -> str:
     """Return the text that the terminal shows when the stack is ready."""
     if "McpEndpoint" not in stack.outputs:  # an application of its own kind: nothing here speaks MCP
-        return f"Serving {stack.base_url} (Ctrl-C stops; data are not kept)"
+        routes = [f"  {route.key}" for route in stack.api().routes]
+        return "\n".join(
+            [f"Serving {stack.base_url} (Ctrl-C stops; data are not kept)", *routes, f"Console: {console}"]
+        )
     snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
     given = f"--client-id {_CLIENT_ID} --callback-port 8080 " if issuer else ""
     signing_in = f"--auth oauth {given}" if issuer else ""
     lines = [
         f"Serving {stack.url} (Ctrl-C stops; data are not kept)",
-        f"Console: {stack.base_url}/ (start, watch and answer tasks in a browser)",
+        f"Console: {console} (start, watch and answer tasks in a browser)",
         *(_issuer_lines(issuer.server) if issuer else ()),
         "",
         "Connect an MCP client:",

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -27,7 +28,7 @@ from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.cloudformation.template import Template
 from stepwire_local.errors import FunctionLoadError, LocalStackError, TemplateError
 from stepwire_local.gateway.exchanges import Exchange
-from stepwire_local.gateway.http_api import HttpApi
+from stepwire_local.gateway.http_api import Api
 from stepwire_local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
 from stepwire_local.iam import permissions
 from stepwire_local.lambdas import asynchronous, functions
@@ -359,7 +360,7 @@ class LocalStack:
     def _front(self) -> Application:
         if self._services_at is not None:
             return Services(self._services_at, REGION)
-        return self.front(Gateway(self._api(), self.watcher.answered if self.watcher else tell_nobody))
+        return self.front(Gateway(self.api(), self.watcher.answered if self.watcher else tell_nobody))
 
     def _warm(self) -> None:
         for logical_id, function in self.functions.items():
@@ -371,8 +372,7 @@ class LocalStack:
                 raise FunctionLoadError(f"{logical_id}: {error}") from error
 
     def _publish(self) -> None:
-        apis = [api for one in self.deployments for api in one.world.apis]
-        domains = [f"https://{api}.execute-api.{REGION}.amazonaws.com" for api in apis]
+        domains = [f"https://{one.world.api.domain}" for one in self.deployments if one.world.api]
         for deployment in reversed(self.deployments):
             for name, value in deployment.outputs.items():
                 self.outputs[name] = value
@@ -391,10 +391,10 @@ class LocalStack:
         tasks = [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in streams]
         return [*tasks, *(StreamMapping(MappingSettings(arn, RefusalWatch())) for arn in streams)]
 
-    def _api(self) -> HttpApi:
+    def api(self) -> Api:
+        """Return the API that the first template describes, with its routes; without any, an empty one."""
         world = self.deployments[0].world
-        identifier = world.apis[0] if world.apis else "none"
-        return HttpApi(identifier, ACCOUNT, REGION, tuple(world.routes), world.cors)
+        return replace(world.api or Api("none", ACCOUNT, REGION), routes=tuple(world.routes))
 
     def _forget(self) -> None:
         """Stop the executions without status events, and unregister the functions and roles."""

@@ -25,9 +25,22 @@ def unpacked(path: Path) -> Path:
 
 
 @cache
-def _unpacked(archive: Path, _signature: str) -> Path:
+def inline(code: str) -> Path:
+    """Return a folder with `index.py`, as Lambda names code in a template, for as long as this process runs."""
+    folder = _temporary()
+    (folder / "index.py").write_text(code, encoding="utf-8")
+    return folder
+
+
+def _temporary() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="stepwire-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@cache
+def _unpacked(archive: Path, _signature: str) -> Path:
+    folder = _temporary()
     try:
         with ZipFile(archive) as opened:
             opened.extractall(folder)

@@ -19,7 +19,7 @@ from stepwire_local.cloudformation.template import Template
 from stepwire_local.errors import TemplateError
 
 # What calls a stack beside the endpoint from outside; its workflows do without.
-_CAN_BE_SPARED = ("AWS::ApiGatewayV2::", "AWS::Lambda::EventSourceMapping")
+_CAN_BE_SPARED = ("AWS::ApiGateway::", "AWS::ApiGatewayV2::", "AWS::Lambda::EventSourceMapping")
 
 
 @dataclass(frozen=True)

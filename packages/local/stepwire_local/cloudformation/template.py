@@ -24,6 +24,7 @@ from stepwire_local.cloudformation.yaml_texts import read_yaml
 from stepwire_local.errors import TemplateError
 
 _BUCKET = "local"
+_APIS = ("AWS::Serverless::Api", "AWS::Serverless::HttpApi")
 _CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 
 
@@ -164,9 +165,24 @@ def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict
                 if not without_code:
                     raise
                 _leave_out_code(name, properties)
+        if kind in _APIS:
+            _take_routes(properties, base)
         if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):
             _inline_definition(properties, base)
     return folders
+
+
+def _take_routes(properties: dict[str, Any], base: Path) -> None:
+    """Let the OpenAPI document of an API that is in a file on this disk be part of the template."""
+    location: object = properties.get("DefinitionUri")
+    match properties.get("DefinitionBody"):
+        case {"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": included}}}:
+            location = included
+        case _:
+            pass
+    if _is_here(location):
+        properties.pop("DefinitionUri", None)
+        properties["DefinitionBody"] = parse(base / str(location))
 
 
 def _runs_elsewhere(kind: str, properties: Mapping[str, Any], source: Mapping[str, Any]) -> bool:

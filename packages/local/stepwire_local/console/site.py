@@ -1,6 +1,7 @@
 """The console's pages and its JSON API, in front of the API of the stack and on its port.
 
-The rules: it answers `/` and what is below `/console/`; all else goes on to the API untouched. guard.py decides who may
+The rules: it answers what is below `/console/`, and `/` unless the API has a route there; all else goes on to the API
+untouched. guard.py decides who may
 use it. It never writes: what the page changes, it changes as an MCP client.
 """
 
@@ -91,7 +92,7 @@ class Console:
     @property
     def url(self) -> str:
         """Return the page's URL."""
-        return f"{self._stack.base_url}/"
+        return f"{self._stack.base_url}{_PREFIX if self._stack.api().match('GET', '/') else '/'}"
 
     def answered(self, exchange: Exchange) -> None:
         """Keep a request and its response."""
@@ -106,7 +107,8 @@ class Console:
 
         async def application(scope: Scope, receive: Receive, send: Send) -> None:
             path = str(scope.get("path", ""))
-            if scope["type"] != "http" or not (path == "/" or path.startswith(_PREFIX)):
+            is_ours = path.startswith(_PREFIX) or (path == "/" and not self._stack.api().match(scope["method"], path))
+            if scope["type"] != "http" or not is_ours:
                 await api(scope, receive, send)
                 return
             # In a thread: it reads the simulated account.
@@ -117,15 +119,16 @@ class Console:
     def _answer(self, scope: Scope) -> Response:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = str(scope["path"])
+        is_page = path in ("/", _PREFIX)
         if path == "/" and scope["method"] == "POST" and "origin" not in headers:
             return _json(404, _not_here(headers.get("host", "")))
-        if why := refusal(scope["method"], headers, is_page=path == "/"):
+        if why := refusal(scope["method"], headers, is_page=is_page):
             return _json(403, {"message": why})
         query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
         try:
             if path.startswith(_API):
                 return self._data(scope["method"], path.removeprefix(_API), query)
-            return _file("index.html" if path == "/" else path.removeprefix(_PREFIX))
+            return _file("index.html" if is_page else path.removeprefix(_PREFIX))
         except NotFound:
             return _json(404, {"message": "There is no such page."})
         except Exception:

@@ -1,4 +1,4 @@
-"""The HTTP server: serves an HTTP API (or another application) on 127.0.0.1, in its own thread.
+"""The HTTP server: serves an API (or another application) on 127.0.0.1, in its own thread.
 
 The rule: only requests whose host is this machine are served, on any port, because the port may be forwarded. API
 Gateway routes by host name too, so a foreign name would not arrive there either. Here the rule also stops DNS
@@ -23,9 +23,9 @@ from typing import Any
 import uvicorn
 
 from stepwire_local.errors import LocalStackError, PortInUse
-from stepwire_local.gateway import cors, header_changes, http_api, jwt_tokens
+from stepwire_local.gateway import cors, header_changes, http_api, jwt_tokens, payloads
 from stepwire_local.gateway.exchanges import Exchange
-from stepwire_local.gateway.http_api import HttpApi, Match, Request, Response
+from stepwire_local.gateway.http_api import Api, Match, Request, Response
 from stepwire_local.gateway.issuers import Issuer
 from stepwire_local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer
 from stepwire_local.gateway.loopback import is_loopback
@@ -51,14 +51,14 @@ def tell_nobody(_exchange: Exchange) -> None:
 
 
 class Gateway:
-    """The ASGI application in front of one HTTP API.
+    """The ASGI application in front of one API.
 
     Args:
         api: The API to serve.
         tell: Called with each request and its response, after the response was sent.
     """
 
-    def __init__(self, api: HttpApi, tell: Tell = tell_nobody) -> None:
+    def __init__(self, api: Api, tell: Tell = tell_nobody) -> None:
         self._api = api
         self._tell = tell
         self._places = asyncio.Semaphore(CONCURRENCY)
@@ -102,12 +102,12 @@ class Gateway:
         1. The route: a CORS preflight needs none; only a `$default` or `ANY` route that requires sign-in stops it;
         2. a token, if the route requires one; 3. its validity; 4. the route's scopes.
         """
-        match = http_api.find_route(self._api.routes, request.method, request.path)
+        match = self._api.match(request.method, request.path)
         asked = self._api.cors is not None and cors.is_preflight(request.method, request.headers)
         if self._api.cors and asked and (match is None or match.route.authorization == "NONE"):
             return Response(204, cors.preflight(self._api.cors, request.headers))
         if match is None:
-            return http_api.NOT_FOUND
+            return self._api.replies.no_route
         if refusal := http_api.refusal(match.route):
             return refusal
         return match if match.route.authorizer is None else await self._sign_in(match, match.route.authorizer, request)
@@ -127,17 +127,20 @@ class Gateway:
         return replace(match, caller=caller)
 
     async def _invoke(self, match: Match, request: Request) -> Response:
-        event = http_api.event(self._api, match, request, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
+        integration = match.route.integration
+        if isinstance(integration, Response):
+            return integration
+        event = payloads.event(self._api, match, request, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
         payload = json.dumps(event)
         if len(payload) > PAYLOAD_LIMIT:
             return http_api.TOO_LARGE
-        integration = match.route.integration
         async with self._places:
-            outcome = asyncio.wrap_future(integration.function.start(payload))
+            started = asyncio.wrap_future(integration.function.start(payload))
             try:
-                response = http_api.response(await asyncio.wait_for(asyncio.shield(outcome), integration.timeout))
+                outcome = await asyncio.wait_for(asyncio.shield(started), integration.timeout)
             except TimeoutError:
-                return http_api.SERVICE_UNAVAILABLE
+                return self._api.replies.timed_out
+        response = payloads.response(outcome, self._api, integration)
         changes = integration.header_changes
         response = replace(response, headers=header_changes.changed(response.status, response.headers, changes))
         if self._api.cors is None:

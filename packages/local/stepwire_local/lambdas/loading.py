@@ -37,12 +37,23 @@ def load_handler(handler: str, folder: Path, owner: str, own: Sequence[Path] = (
     try:
         with _own_modules(folder, own):
             module = _import(f"{module_name.replace('.', '_')}_of_{owner}", file)
+    except ModuleNotFoundError as error:
+        raise FunctionLoadError(
+            f"{owner}: cannot import {file}: {missing_package(error.name or '', folder)}."
+        ) from error
     except (Exception, SystemExit) as error:
         raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {error}") from error
     loaded = getattr(module, attribute, None)
     if loaded is None:
         raise FunctionLoadError(f"{owner}: {file} has no {attribute}.")
     return loaded
+
+
+def missing_package(name: str, folder: Path) -> str:
+    """Return what to do about a module that code in a folder imports and that is not there."""
+    listed = folder / "requirements.txt"
+    how = f"pip install -r {listed}" if listed.is_file() else f"uvx --with {name.partition('.')[0]} stepwire-local"
+    return f"{name} is not installed here ({how})"
 
 
 def _import(name: str, file: Path) -> ModuleType:

@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
+from stepwire_local.gateway import payloads
 from stepwire_local.gateway.http_api import (
-    HttpApi,
+    Api,
     Integration,
     Match,
     Request,
     Route,
-    event,
     find_route,
     refusal,
-    response,
 )
 from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Returned
 
 WORKER = Function(FunctionSettings("f", "arn:f", Path(__file__).parents[1] / "stack" / "worker", "app.handler"))
 INTEGRATION = Integration(WORKER, 1.0)
-API = HttpApi("abc123", "123456789012", "us-east-1")
+API = Api("abc123", "123456789012", "us-east-1")
 AT = datetime(2026, 11, 21, 10, 20, 30, tzinfo=UTC)
 REQUEST_ID = "01234567-89ab-cdef-0123-456789abcdef"
 
@@ -36,7 +35,9 @@ def made(
     body: bytes = b"", *headers: tuple[str, str], path: str = "/mcp", query: str = "", match: Match | None = None
 ) -> dict[str, Any]:
     request = Request("POST", path, query, headers, body, "127.0.0.1")
-    return event(API, match or Match(Route("POST /mcp", INTEGRATION)), request, request_id=REQUEST_ID, at=AT)
+    return payloads.event(
+        API, match or Match(Route("POST /mcp", INTEGRATION), path), request, request_id=REQUEST_ID, at=AT
+    )
 
 
 def test_an_event_is_that_of_payload_2() -> None:
@@ -170,7 +171,7 @@ def test_a_route_with_an_unsupported_authorizer_refuses_every_request(authorizat
 
 
 def returned(value: Any) -> Any:
-    return response(Returned(json.dumps(value)))
+    return payloads.response(Returned(json.dumps(value)), API, INTEGRATION)
 
 
 def test_a_response_has_the_status_headers_and_body_of_the_function() -> None:
@@ -220,6 +221,8 @@ def test_a_malformed_result_is_an_internal_error(value: Any) -> None:
 
 
 def test_the_response_to_a_failure_has_no_details() -> None:
-    seen = response(Failed(json.dumps({"errorMessage": "secret", "errorType": "E", "stackTrace": []})))
+    failed = Failed(json.dumps({"errorMessage": "secret", "errorType": "E", "stackTrace": []}))
+
+    seen = payloads.response(failed, API, INTEGRATION)
 
     assert (seen.status, seen.body) == (500, b'{"message": "Internal Server Error"}')

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stepwire_local.account.isolation import dummy_credentials
+from stepwire_local.cloudformation.files import inline
 from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World, keep
 from stepwire_local.cloudformation.resources.roles import check_allowed, role_of
 from stepwire_local.errors import FunctionLoadError, TemplateError
@@ -14,6 +15,7 @@ from stepwire_local.iam.actions import Need
 from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
 from stepwire_local.lambdas.environment import machine_variables
 from stepwire_local.lambdas.functions import Function, FunctionSettings, register, unregister
+from stepwire_local.lambdas.loading import missing_package
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.owners import register as own_stubs
 
@@ -54,13 +56,13 @@ def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Fun
     except FunctionLoadError as error:
         if world.is_endpoint and not _stub(resource.logical_id, resource.properties, world):
             raise
-        return Function(replace(settings, not_run=_reason(error)), instances=world.instances)
+        return Function(replace(settings, not_run=_reason(error, settings.folder)), instances=world.instances)
 
 
-def _reason(error: FunctionLoadError) -> str:
+def _reason(error: FunctionLoadError, folder: Path) -> str:
     cause = error.__cause__
     if isinstance(cause, ModuleNotFoundError) and cause.name:
-        return f"{cause.name} is not installed here"
+        return missing_package(cause.name, folder)
     words = " ".join(f"it cannot be imported: {type(cause).__name__}: {cause}".split()) if cause else str(error)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
@@ -73,7 +75,13 @@ def _not_run(resource: Resource, world: World) -> str:
     runtime = str(properties.get("Runtime", ""))
     if not runtime.startswith("python"):
         return f"its runtime is {runtime}" if runtime else "it names no runtime"
-    return "" if properties["Code"].get("S3Key", "") in world.folders else "its code is not in a folder on this disk"
+    return "" if _folder(resource, world) else "its code is not in a folder on this disk"
+
+
+def _folder(resource: Resource, world: World) -> Path | None:
+    """Return the folder of a function's code; None if the code is not on this disk."""
+    code: Mapping[str, Any] = resource.properties["Code"]
+    return inline(str(code["ZipFile"])) if "ZipFile" in code else world.folders.get(code.get("S3Key", ""))
 
 
 def _name(resource: Resource, world: World) -> str:
@@ -104,7 +112,7 @@ def _reload(resource: Resource, function: Function, settings: FunctionSettings, 
     except FunctionLoadError as error:
         if not _stub(resource.logical_id, resource.properties, world):
             raise
-        function.replace(replace(settings, not_run=_reason(error)))
+        function.replace(replace(settings, not_run=_reason(error, settings.folder)))
 
 
 def _removed(resource: Resource, _created: Created, world: World) -> None:
@@ -113,7 +121,7 @@ def _removed(resource: Resource, _created: Created, world: World) -> None:
 
 def _settings(resource: Resource, world: World, name: str, not_run: str) -> FunctionSettings:
     properties = resource.properties
-    folder = Path() if not_run else world.folders[properties["Code"]["S3Key"]]
+    folder = (None if not_run else _folder(resource, world)) or Path()
     handler: str = properties.get("Handler", "") if not_run else properties["Handler"]
     timeout, memory = int(properties.get("Timeout", 3)), int(properties.get("MemorySize", 128))
     log_group = properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}")

@@ -1,58 +1,121 @@
-"""API Gateway HTTP APIs: the resources of AWS::ApiGatewayV2, with routes of their own or in the body of the API."""
+"""API Gateway: HTTP APIs (AWS::ApiGatewayV2) and REST APIs (AWS::ApiGateway), with routes of their own or in a body."""
 
 import hashlib
+import re
+from dataclasses import replace
 from typing import Any
 
 from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World
 from stepwire_local.errors import TemplateError
 from stepwire_local.gateway.cors import Cors
 from stepwire_local.gateway.header_changes import changes_of
-from stepwire_local.gateway.http_api import Integration, Route
+from stepwire_local.gateway.http_api import DEFAULT_STAGE, Api, Integration, Response, Route
 from stepwire_local.gateway.issuers import is_on_this_machine
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
 from stepwire_local.lambdas.functions import Function
 
 _LONGEST_TIMEOUT = 30_000  # milliseconds, of an HTTP API
+_LONGEST_REST_TIMEOUT = 29_000
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+_ANY = "x-amazon-apigateway-any-method"
 
 
 def _api(resource: Resource, world: World) -> Created:
     body: dict[str, Any] | None = resource.properties.get("Body")
     if body is None and resource.properties.get("ProtocolType") != "HTTP":
         raise TemplateError(f"{resource.logical_id}: the local stack serves HTTP APIs only.")
-    identifier = _identifier(resource, world, length=10)
-    world.apis.append(identifier)
-    if len(world.apis) > 1:
-        raise TemplateError(f"{resource.logical_id}: the local stack serves one API per template.")
-    if configuration := resource.properties.get("CorsConfiguration"):
-        world.cors = _cors(resource, configuration)
+    configuration = resource.properties.get("CorsConfiguration")
+    api = _one_api(resource, Api(_identifier(resource, world, length=10), world.account, world.region), world)
+    world.api = replace(api, cors=_cors(resource, configuration) if configuration else None)
     _add_routes(resource, body or {}, world)
-    endpoint = f"https://{identifier}.execute-api.{world.region}.amazonaws.com"
-    return Created(identifier, {"ApiEndpoint": endpoint, "ApiId": identifier})
+    return Created(api.id, {"ApiEndpoint": f"https://{api.domain}", "ApiId": api.id})
+
+
+def _rest_api(resource: Resource, world: World) -> Created:
+    body: dict[str, Any] = resource.properties.get("Body") or {}
+    binary = [*body.get("x-amazon-apigateway-binary-media-types", ()), *resource.properties.get("BinaryMediaTypes", ())]
+    api = Api(_identifier(resource, world, length=10), world.account, world.region)
+    types = tuple(str(one).lower() for one in binary)
+    world.api = _one_api(resource, replace(api, binary=types), world)
+    _add_routes(resource, body, world)
+    return Created(api.id, {"RestApiId": api.id, "RootResourceId": _identifier(resource, world, length=9)})
+
+
+def _one_api(resource: Resource, api: Api, world: World) -> Api:
+    if world.api is not None:
+        raise TemplateError(f"{resource.logical_id}: the local stack serves one API per template.")
+    return api
 
 
 def _add_routes(resource: Resource, body: dict[str, Any], world: World) -> None:
-    """Serve the routes in the body, an OpenAPI document, that invoke functions; notes name the others.
+    """Serve the routes in the body, an OpenAPI document, that invoke functions or answer themselves; note the others.
 
-    The SAM transform makes such a body of a function's events of type HttpApi.
+    The SAM transform makes such a body of a function's events of type HttpApi and Api.
     """
-    for path, methods in body.get("paths", {}).items():
+    for written, methods in body.get("paths", {}).items():
+        is_default = written.strip("/") == DEFAULT_STAGE
+        path = written.rstrip("/") or "/" if world.api is not None and world.api.is_rest else written
         for method, described in methods.items():
-            is_default = path.strip("/") == "$default"
-            key = "$default" if is_default else f"{'ANY' if 'any-method' in method else method.upper()} {path}"
-            integration: dict[str, Any] = described.get("x-amazon-apigateway-integration", {})
-            function = _function_in(str(integration.get("uri", "")), world)
-            if function is None or str(integration.get("payloadFormatVersion")) != "2.0":
-                world.notes.append(f"{resource.logical_id}: {key} is not served: it invokes no function by payload 2.0")
+            if method.lower() not in (*_METHODS, _ANY):
+                continue  # parameters and descriptions of all methods
+            key = DEFAULT_STAGE if is_default else f"{'ANY' if method == _ANY else method.upper()} {path}"
+            target = _target(described.get("x-amazon-apigateway-integration", {}), world)
+            if target is None:
+                world.notes.append(
+                    f"{resource.logical_id}: {key} is not served: it invokes no function of this template"
+                )
                 continue
-            authorization = "CUSTOM" if described.get("security") else "NONE"
+            authorization = _authorization(described, body)
             if authorization != "NONE":
                 world.notes.append(f"{key}: its sign-in is not verified here, so the route refuses every request")
-            timeout = int(integration.get("timeoutInMillis", _LONGEST_TIMEOUT)) / 1000
-            world.routes.append(Route(key, Integration(function, timeout), authorization))
+            world.routes.append(Route(key, target, authorization))
+
+
+def _target(integration: dict[str, Any], world: World) -> Integration | Response | None:
+    """Return what an integration in a body leads to: a function, or the response of a mock; None for another one."""
+    is_rest = world.api is not None and world.api.is_rest
+    kind = str(integration.get("type", "")).lower()
+    if is_rest and kind == "mock":
+        return _mock(integration)
+    function = _function_in(str(integration.get("uri", "")), world)
+    version = "1.0" if is_rest else str(integration.get("payloadFormatVersion"))
+    if function is None or kind != "aws_proxy" or version not in ("1.0", "2.0"):
+        return None
+    longest = _LONGEST_REST_TIMEOUT if is_rest else _LONGEST_TIMEOUT
+    return Integration(function, int(integration.get("timeoutInMillis", longest)) / 1000, version)
+
+
+def _mock(integration: dict[str, Any]) -> Response:
+    """Return the response of a mock, such as that of a CORS preflight, with those of its headers that are constant."""
+    responses: dict[str, dict[str, Any]] = integration.get("responses", {})
+    described = next(iter(responses.values()), dict[str, Any]())
+    body = str(described.get("responseTemplates", {}).get("application/json", ""))
+    given = {name.rpartition(".header."): str(value) for name, value in described.get("responseParameters", {}).items()}
+    constant = [(name.lower(), value[1:-1]) for (_, _, name), value in given.items() if value.startswith("'")]
+    status = int(described.get("statusCode", 200))
+    return Response(status, (("content-type", "application/json"), *constant), body.strip().encode())
+
+
+def _authorization(described: dict[str, Any], body: dict[str, Any]) -> str:
+    """Return how callers sign in on a route of a body: NONE, AWS_IAM, API_KEY or, for all authorizers, CUSTOM."""
+    security = described.get("security", body.get("security", ()))
+    names = {name for one in security for name in one} - {"NONE"}
+    match sorted(names):
+        case []:
+            return "NONE"
+        case ["api_key"]:
+            return "API_KEY"
+        case ["AWS_IAM"]:
+            return "AWS_IAM"
+        case _:
+            return "CUSTOM"
 
 
 def _function_in(uri: str, world: World) -> Function | None:
-    return next((function for function in world.functions.values() if function.settings.arn in uri), None)
+    """Return the function whose ARN is in the URI of an integration, with or without an alias."""
+    found = re.search(r"arn:[\w-]+:lambda:[^/]*", uri.removeprefix("arn:aws:apigateway:"))
+    arn = ":".join(found[0].split(":")[:7]) if found else ""
+    return next((function for function in world.functions.values() if function.settings.arn == arn), None)
 
 
 def _cors(resource: Resource, configuration: dict[str, Any]) -> Cors:
@@ -67,17 +130,27 @@ def _cors(resource: Resource, configuration: dict[str, Any]) -> Cors:
 
 def _stage(resource: Resource, world: World) -> Created:
     name: str = resource.properties["StageName"]
-    if name != "$default":
-        world.notes.append(f"{resource.logical_id}: the stage {name} is served without its name in the path")
+    if world.api is None:
+        return Created(name)
+    if world.api.stage not in (DEFAULT_STAGE, name):
+        world.notes.append(f"{resource.logical_id}: the stage {name} is not served: {world.api.stage} is")
+        return Created(name)
+    properties = resource.properties
+    given: dict[str, Any] = properties.get("Variables") or properties.get("StageVariables") or {}
+    world.api = replace(world.api, stage=name, variables={key: str(value) for key, value in given.items()})
     return Created(name)
+
+
+def _rest_deployment(resource: Resource, world: World) -> Created:
+    identifier = _identifier(resource, world, length=6)
+    return Created(identifier, {"DeploymentId": identifier})
 
 
 def _integration(resource: Resource, world: World) -> Created:
     properties = resource.properties
-    if properties.get("IntegrationType") != "AWS_PROXY" or str(properties.get("PayloadFormatVersion")) != "2.0":
-        raise TemplateError(
-            f"{resource.logical_id}: the local stack serves AWS_PROXY integrations of payload 2.0 only."
-        )
+    version = str(properties.get("PayloadFormatVersion", "1.0"))
+    if properties.get("IntegrationType") != "AWS_PROXY" or version not in ("1.0", "2.0"):
+        raise TemplateError(f"{resource.logical_id}: the local stack serves AWS_PROXY integrations only.")
     arn: str = properties["IntegrationUri"]
     function = _function_in(arn, world)
     if function is None:
@@ -88,7 +161,7 @@ def _integration(resource: Resource, world: World) -> Created:
         raise TemplateError(f"{resource.logical_id}: ResponseParameters: {error}.") from error
     identifier = _identifier(resource, world, length=7)
     timeout = int(properties.get("TimeoutInMillis", _LONGEST_TIMEOUT)) / 1000
-    world.integrations[identifier] = Integration(function, timeout, changes)
+    world.integrations[identifier] = Integration(function, timeout, version, changes)
     if changes:
         world.notes.append(
             f"{resource.logical_id}: ResponseParameters apply after headers are renamed, which is not documented"
@@ -142,8 +215,21 @@ KINDS = {
     ),
     "AWS::ApiGatewayV2::Stage": Kind(
         _stage,
-        served=("ApiId", "StageName"),
+        served=("ApiId", "StageName", "StageVariables"),
         harmless=("AutoDeploy", "AccessLogSettings", "DefaultRouteSettings"),
+        note="stages: no throttling, no access logs",
+    ),
+    "AWS::ApiGateway::RestApi": Kind(
+        _rest_api,
+        served=("Body", "BinaryMediaTypes"),
+        harmless=("Name", "EndpointConfiguration", "MinimumCompressionSize", "Parameters", "FailOnWarnings"),
+        note="REST APIs: no validation of requests, no models, no gateway responses, no resource policies",
+    ),
+    "AWS::ApiGateway::Deployment": Kind(_rest_deployment, harmless=("RestApiId", "StageName")),
+    "AWS::ApiGateway::Stage": Kind(
+        _stage,
+        served=("RestApiId", "StageName", "Variables"),
+        harmless=("DeploymentId", "AccessLogSetting", "MethodSettings", "TracingEnabled", "CacheClusterEnabled"),
         note="stages: no throttling, no access logs",
     ),
     "AWS::ApiGatewayV2::Integration": Kind(

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from stepwire_local.gateway.cors import Cors
-from stepwire_local.gateway.http_api import Integration, Route
+from stepwire_local.gateway.http_api import Api, Integration, Route
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.iam.permissions import Role
@@ -61,8 +60,7 @@ class World:
     tables: list[str] = field(default_factory=list[str])  # names
     parameters: list[str] = field(default_factory=list[str])  # names
     mappings: list[StreamMapping | QueueMapping] = field(default_factory=list[StreamMapping | QueueMapping])
-    apis: list[str] = field(default_factory=list[str])  # ids
-    cors: Cors | None = None  # of the API
+    api: Api | None = None  # without its routes
     authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
     routes: list[Route] = field(default_factory=list[Route])
