@@ -14,6 +14,7 @@ import pytest
 
 from packages.local.tests.conftest import TEMPLATE
 from stepwire_local import LocalStack, TemplateError
+from stepwire_local.errors import FunctionLoadError
 from stepwire_local.stack import FunctionError
 from stepwire_local.survey.examples import Examples
 from stepwire_local.survey.shapes import Shape
@@ -79,6 +80,22 @@ def test_a_function_s_events_of_type_http_api_are_routes(tmp_path: Path) -> None
         answers = [httpx.get(f"{stack.base_url}{path}").text for path in ("/things/7", "/others")]
 
     assert answers == ["GET /things/{id}", "$default"]
+
+
+def test_an_import_that_fails_names_the_package_and_the_file_to_install(tmp_path: Path) -> None:
+    resource = {"Runtime": "python3.13", "Handler": "app.handler", "CodeUri": "src"}
+    function = {"Type": "AWS::Serverless::Function", "Properties": resource}
+    template = {"Transform": "AWS::Serverless-2016-10-31", "Resources": {"F": function}}
+    (tmp_path / "src").mkdir()
+    (tmp_path / "template.yaml").write_text(json.dumps(template), encoding="utf-8")
+    (tmp_path / "src/app.py").write_text("import no_such_package\n", encoding="utf-8")
+    (tmp_path / "src/requirements.txt").write_text("no-such-package\n", encoding="utf-8")
+
+    with pytest.raises(FunctionLoadError) as caught, LocalStack(tmp_path / "template.yaml"):
+        pass
+
+    hint = f"no_such_package is not installed here (pip install -r {tmp_path}/src/requirements.txt)."
+    assert str(caught.value).endswith(hint)
 
 
 def output(stack: LocalStack, machine: str, given: object = None) -> Any:

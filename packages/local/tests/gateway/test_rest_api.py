@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from stepwire_local import LocalStack
+from stepwire_local.console import Console
 from stepwire_local.gateway import payloads
 from stepwire_local.gateway.http_api import Api, Integration, Request, Route
 from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Outcome, Returned
@@ -216,7 +217,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     (folder / "src").mkdir()
     (folder / "src/app.py").write_text(CODE, encoding="utf-8")
     (folder / "template.yaml").write_text(dedent(TEMPLATE), encoding="utf-8")
-    with LocalStack(folder / "template.yaml") as served:
+    served = LocalStack(folder / "template.yaml")
+    served.front = Console(served).in_front_of
+    with served:
         yield served
 
 
@@ -253,3 +256,10 @@ def test_an_output_names_the_url_on_this_machine(stack: LocalStack) -> None:
 
 def test_a_route_that_needs_an_api_key_is_noted(stack: LocalStack) -> None:
     assert "GET /guarded: its sign-in is not verified here, so the route refuses every request" in stack.not_served
+
+
+def test_the_console_leaves_the_root_to_an_application_that_has_a_route_there(stack: LocalStack) -> None:
+    page = httpx.get(Console(stack).url)
+
+    assert Console(stack).url == f"{stack.base_url}/console/"
+    assert page.headers["content-type"].startswith("text/html")
