@@ -85,6 +85,7 @@ async def test_mcp_2_reads_the_card(url: str, mode: str) -> None:
 
 
 # U4, U5
+@pytest.mark.long
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_metadata_conform_to_the_schema_of_mcp_apps(era: str, world: World) -> None:
     install(FOLDER)

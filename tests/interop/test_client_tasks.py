@@ -21,11 +21,14 @@ from tests.npm import install, node
 from tests.refusals.endpoint import serving
 from tests.refusals.typescript import FOLDER
 
+# Why long: each starts a client's process; tests/server/test_client_tasks.py asserts the same of the server.
+pytestmark = pytest.mark.long
+
 Json = dict[str, Any]
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 DRIVER: Final = Path(__file__).parent / "client_tasks_mcp_1.py"
 COMES_BACK: Final = ("tasks/get", "tasks/result", "tasks/cancel")
-each_library = pytest.mark.parametrize("library", ["python", pytest.param("typescript", marks=pytest.mark.long)])
+each_library = pytest.mark.parametrize("library", ["python", "typescript"])
 
 
 @pytest.fixture

@@ -108,6 +108,7 @@ def test_every_error_after_a_valid_legacy_message_has_status_200() -> None:
     assert {error.legacy_status for error in leaves()} == {200}
 
 
+@pytest.mark.long
 class TestMcp1:
     """`mcp` 1.30, which supports 2025-11-25 and its tasks."""
 

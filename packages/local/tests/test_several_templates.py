@@ -82,7 +82,7 @@ def test_what_calls_a_stack_beside_the_first_from_outside_can_be_spared(tmp_path
     arn = "arn:aws:dynamodb:us-east-1:123456789012:table/theirs/stream/1"
     template = beside(
         tmp_path,
-        Api={"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Body": {"openapi": "3.0.1"}}},
+        Api={"Type": "AWS::ApiGatewayV2::Api", "Properties": {"ProtocolType": "WEBSOCKET"}},
         Stage={"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "live"}},
         Stream={"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": arn, "FunctionName": "f"}},
         Bucket={"Type": "AWS::S3::Bucket"},

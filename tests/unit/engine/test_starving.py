@@ -235,7 +235,8 @@ def test_a_thousand_waiting_callers_do_not_delay_the_recording_of_an_end(
     assert max(site.recorded) < IN_TIME
 
 
-@pytest.mark.parametrize("limit", [NEW_ACCOUNT, pytest.param(ORDINARY_ACCOUNT, marks=long)])
+@long
+@pytest.mark.parametrize("limit", [NEW_ACCOUNT, ORDINARY_ACCOUNT])
 def test_without_the_limits_waiting_callers_delay_it(limit: int) -> None:
     """Shows what the limits are for."""
     site = Site(limit, NO_CAP)

@@ -10,6 +10,9 @@ from packages.local.tests.proving import PASS, WAIT, proof, together
 from packages.local.tests.simulated import ROLE, Account, waiting_for_a_token
 from tests.waiting import until
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 
 @proof("definitions_are_read_apart")
 def test_a_refused_definition_leaves_nothing_behind(account: Account) -> None:

@@ -8,6 +8,9 @@ import pytest
 from packages.local.tests.proving import PASS, proof
 from packages.local.tests.simulated import ROLE, Account
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 _numbers = count(1)
 
 

@@ -8,6 +8,9 @@ from packages.local.tests.proving import PASS, WAIT, proof
 from packages.local.tests.simulated import Account
 from tests.waiting import until
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 ONE_PASS: dict[str, Any] = {"StartAt": "Inner", "States": {"Inner": {"Type": "Pass", "End": True}}}
 DATA = {"input", "inputDetails", "output", "outputDetails"}
 

@@ -12,6 +12,9 @@ from stepwire_local.account.isolation import REGION
 from stepwire_local.account.moto_patches.item_sources import Unreadable, items_of
 from stepwire_local.iam.clients import aws_client
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 CSV = {"InputType": "CSV"}
 GIVEN = {"CSVHeaderLocation": "GIVEN", "CSVHeaders": ["a", "b"]}
 ECHO = {"Type": "Pass", "End": True}

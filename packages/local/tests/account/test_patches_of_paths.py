@@ -9,6 +9,9 @@ import pytest
 from packages.local.tests.proving import proof
 from packages.local.tests.simulated import Account
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 DATA = {"a": [{"b": 1, "c": [7]}], "d": {"b": 2}, "detail-type": "x"}
 
 

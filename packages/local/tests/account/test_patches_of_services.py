@@ -16,6 +16,9 @@ from packages.local.tests.simulated import Account
 from stepwire_local.iam.clients import aws_client
 from tests.waiting import HANG_GUARD, until
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 
 @proof("tasks_share_their_clients")
 def test_tasks_share_their_clients(account: Account) -> None:

@@ -10,6 +10,9 @@ from packages.local.tests.simulated import Account
 from stepwire_local.account.engine import ACCOUNT
 from stepwire_local.account.isolation import REGION
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 
 def table(account: Account) -> str:
     stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}

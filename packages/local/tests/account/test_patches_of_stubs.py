@@ -14,6 +14,9 @@ from stepwire_local.stubs.book import Book
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.scripts import Scripts
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 Json = dict[str, Any]
 FUNCTION = "arn:aws:lambda:us-east-1:123456789012:function:nobody"
 ACTIVITY = "arn:aws:states:us-east-1:123456789012:activity:reviewer"

@@ -10,6 +10,9 @@ from packages.local.tests.proving import PASS, proof
 from packages.local.tests.simulated import Account, Answerer
 from tests.waiting import until
 
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
 JSONATA = {"QueryLanguage": "JSONata"}
 CAUGHT = {"Type": "Wait", "Seconds": 1}
 TIMED_OUT = ["States.Timeout"]
