@@ -54,7 +54,9 @@ class Stack:
 
 def build(project: Path, folder: Path, *, platform: str, template: str = "template.yaml") -> Path:
     """Build a template of a project for a platform (lambda, host) into a folder."""
-    sam(["build", "--template", template, "--build-dir", str(folder)], project, {"STEPWIRE_PLATFORM": platform})
+    # A shell may name a Python for the bytecode of a release: that of Lambda, which is not this machine's.
+    variables = {"STEPWIRE_PLATFORM": platform, **({"STEPWIRE_BYTECODE": ""} if platform == "host" else {})}
+    sam(["build", "--template", template, "--build-dir", str(folder)], project, variables)
     return folder
 
 
