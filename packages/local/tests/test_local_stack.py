@@ -342,7 +342,6 @@ ELSEWHERE = {"Handler": "a.b", "Runtime": "python3.13"}
         ({**IMAGE, "ImageUri": "1.dkr.ecr.us-east-1.amazonaws.com/a:1"}, "its code is a container image"),
         ({**ELSEWHERE, "CodeUri": "s3://bucket/key.zip"}, "its code is not in a folder on this disk"),
         ({**ELSEWHERE, "CodeUri": {"Bucket": "bucket", "Key": "key.zip"}}, "its code is not in a folder on this disk"),
-        ({**ELSEWHERE, "InlineCode": "def b(event, context): return 1"}, "its code is not in a folder on this disk"),
     ],
 )
 def test_a_function_that_cannot_run_here_does_not_stop_the_start(

@@ -38,9 +38,8 @@ def load_handler(handler: str, folder: Path, owner: str, own: Sequence[Path] = (
         with _own_modules(folder, own):
             module = _import(f"{module_name.replace('.', '_')}_of_{owner}", file)
     except ModuleNotFoundError as error:
-        raise FunctionLoadError(
-            f"{owner}: cannot import {file}: {missing_package(error.name or '', folder)}."
-        ) from error
+        why = missing_package(error.name or "a module", folder)
+        raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {why}.") from error
     except (Exception, SystemExit) as error:
         raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {error}") from error
     loaded = getattr(module, attribute, None)
