@@ -1,8 +1,7 @@
 """The console's pages and its JSON API, in front of the API of the stack and on its port.
 
 The rules: it answers what is below `/console/`, and `/` unless the API has a route there; all else goes on to the API
-untouched. guard.py decides who may
-use it. It never writes: what the page changes, it changes as an MCP client.
+untouched. guard.py decides who may use it. It never writes: what the page changes, it changes as an MCP client.
 """
 
 import asyncio
