@@ -311,7 +311,7 @@ Resources:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("import nothing_of_this_name", "cannot import .*app.py: nothing_of_this_name is not installed here"),
+        ("import nothing_of_this_name", "cannot import .*app.py: ModuleNotFoundError: nothing_of_this_name is not"),
         ("x = 1", "has no handler"),
         ("", "has no handler"),
         (None, "app.py, which does not exist"),
