@@ -159,17 +159,19 @@ clean:  ## remove everything that these targets create
 .venv-fastmcp/ready: requirements/fastmcp.txt
 $(BENCH_READY) .venv-bench-release/ready: .venv-bench-%/ready: requirements/bench-%.txt
 .venv-bench-release/ready: PYTHON = $(or $(STEPWIRE_BYTECODE),python3.13)
+.venv-bench-release/ready: PYTHON_NEEDED = This needs the Python of the runtime, 3.13: make ... STEPWIRE_BYTECODE=/path/to/python3.13
 .venv-sam/ready: requirements/sam.txt
 .venv-e2e/ready: requirements/e2e.txt
 .venv-checkov/ready: requirements/checkov.txt
 .venv-fuzz/ready: requirements/fuzz.txt
 .venv-docs/ready: requirements/docs.txt
 
+PYTHON_NEEDED = Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
 .venv/ready .venv-legacy/ready .venv-fastmcp/ready $(BENCH_READY) .venv-bench-release/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
-		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
+		|| { echo "$(PYTHON_NEEDED)" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
 	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable . --editable ./packages/client --editable ./packages/command --editable ./packages/local)
 	@touch $@

@@ -175,6 +175,13 @@ def test_a_question_ends_exactly_at_its_expiry() -> None:
     assert open_keys(as_of(task, expires_at)) == ["b"]
 
 
+def test_a_question_that_arrives_at_its_expiry_is_not_asked() -> None:
+    task = World().call()
+
+    assert advanced(task, asked(expires_at=START_OF_TIME), START_OF_TIME) is task
+    assert open_keys(advanced(task, asked(expires_at=START_OF_TIME + SECOND / 1000), START_OF_TIME)) == ["approval"]
+
+
 # -------------------------------------------------------------------------------------------------------- asking again
 
 
