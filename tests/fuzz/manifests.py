@@ -27,6 +27,7 @@ input_schema:
   $defs: {n: {type: integer, default: 1}}
 input: {constants: {region: eu}, defaults: {late: 1}}
 context: {input_key: caller, claims: [email]}
+groups: [finance, month-end]
 output:
   structured: "{sum: sum(items[].n)}"
   text: "Got {sum(items[].n)} {{x}}"

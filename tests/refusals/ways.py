@@ -117,6 +117,10 @@ OF_EVENTS: Final = frozenset(
 """Of methods that the libraries lack: tests/server/test_events.py and test_webhooks.py have them."""
 
 
+OF_URLS: Final = frozenset({errors.UnknownSelection})
+"""Of the endpoint's URL, and so the same for each library: tests/server/test_groups.py has them."""
+
+
 def leaves(error: type[ProtocolError] = ProtocolError) -> set[type[ProtocolError]]:
     """Return the errors of the tree without subclasses, and those that are raised themselves."""
     children = error.__subclasses__()

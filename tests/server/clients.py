@@ -93,6 +93,23 @@ class SignedIn:
 
 
 @dataclass(frozen=True)
+class AtUrl:
+    """An endpoint at a URL with a query."""
+
+    endpoint: Endpoint
+    query: str
+
+    @property
+    def server(self) -> "AtUrl":
+        """The endpoint itself."""
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        return self.endpoint.server.handle(structs.replace(request, query=self.query))
+
+
+@dataclass(frozen=True)
 class RawSender:
     """Sends raw requests to an endpoint."""
 

@@ -15,6 +15,7 @@
     │   ├── MethodNotFound             -32601
     │   ├── InvalidParams              -32602
     │   │   ├── UnknownTool
+    │   │   ├── UnknownSelection               the URL names a tool or a group that this caller does not have
     │   │   ├── UnknownResource
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
@@ -73,12 +74,13 @@ A message says what is wrong and what would be right; it never contains the text
 a question is not an error: the question is asked again (`stepwire.engine.dialogue`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import ceil
 from typing import Any, ClassVar, Final
 
 # API Gateway renames a function's www-authenticate; from this header, parameter mapping can make it again.
 CHALLENGE_HEADER: Final = "stepwire-challenge"
+_MOST_NAMED: Final = 20
 _NO_RESOURCE: Final = "Unknown resource. resources/list names the resources there are."
 
 
@@ -179,7 +181,26 @@ class InvalidParams(ProtocolError):
 
 
 class UnknownTool(InvalidParams):
-    """No tool has that name."""
+    """No tool has that name, or none that the URL selects."""
+
+    def __init__(self, name: str, listed_by: str = "tools/list") -> None:
+        """Name the tool, cut to a bounded length, and what lists those that there are."""
+        super().__init__(f"Unknown tool {name[:80]!r}. {listed_by} names the tools there are.")
+
+
+class UnknownSelection(InvalidParams):
+    """The URL names a tool or a group that this caller does not have."""
+
+    def __init__(self, tools: Collection[str], groups: Collection[str], usable: Collection[str]) -> None:
+        """Name what is wrong, and the groups that the caller can name; at most _MOST_NAMED of each."""
+        wrong = {"tools": _some_of(tools), "groups": _some_of(groups)}
+        words = " and ".join(f"{kind} {', '.join(map(repr, names))}" for kind, names in wrong.items() if names)
+        shown = _some_of(usable)
+        super().__init__(
+            f"The URL of this server names {words}, which you do not have here. "
+            f"Groups that you can name: {', '.join(shown) or 'none'}.",
+            {"unknown": wrong, "groups": shown},
+        )
 
 
 class UnknownResource(InvalidParams):
@@ -576,3 +597,7 @@ class StopRefused(NeedsOperator):
 
 class WorkflowsThrottled(WorkflowsUnavailable, AtQuota):
     """Step Functions throttles reads or does not answer them; call it less often."""
+
+
+def _some_of(names: Collection[str]) -> list[str]:
+    return [name[:80] for name in sorted(names)[:_MOST_NAMED]]

@@ -98,6 +98,8 @@ TAKEN: Final[list[tuple[str, str, object]]] = [
     ("", "shows_state", True),
     ("show_state: false", "shows_state", False),
     ("", "scopes", ()),
+    ("", "groups", ()),
+    ("groups: [hr, month-end, hr]", "groups", ("hr", "month-end")),
     (
         "scopes: ['refunds:write', 'https://mcp.example/audit']",
         "scopes",

@@ -53,10 +53,13 @@ _NAME: Final = f"^{NAME_PATTERN.pattern}$"
 _BUCKET: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 _PREFIX: Final = r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$"  # what S3 calls safe, and the variables
 _SCOPE: Final = r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$"  # RFC 6749: what a scope may be made of
+_GROUP: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$"
+MOST_GROUPS: Final = 10
 SHAPES: Final = SHAPES_WITHIN | {
     _NAME: "1 to 128 letters, digits, '_', '-' and '.'",
     _BUCKET: "the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-'",
     _PREFIX: "a path that ends with '/', of letters, digits, !_.*'()- and the variables {principal} and {task_id}",
+    _GROUP: "1 to 40 lower-case letters, digits, '_' and '-', not beginning with '_' or '-'",
     _SCOPE: "1 to 200 printable ASCII characters without spaces, quotes and backslashes",
 }
 """What a text must be whose pattern nobody wants to read."""
@@ -169,6 +172,9 @@ class Manifest(Fields):
     """Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt."""
     card: bool = True
     """`false`: hosts with MCP Apps show [no card](cards.md) of the tool's tasks."""
+    groups: list[Annotated[str, Field(pattern=_GROUP)]] = Field(default_factory=list[str], max_length=MOST_GROUPS)
+    """Names by which a client's URL can select the tool, such as `?group=finance`: [Groups of
+    tools](tools.md#groups-of-tools)."""
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -332,6 +338,7 @@ class Manifest(Fields):
             output_shape=None if self.output is None else write(self.output.compiled()),
             retry=self.retry and self.retry.policy(),
             card=self.card,
+            groups=tuple(dict.fromkeys(self.groups)),
         )
 
     def _additions(self) -> Additions:

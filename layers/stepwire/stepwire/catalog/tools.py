@@ -189,6 +189,8 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """Which failures of its runs are retried; None: none."""
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
+    groups: tuple[str, ...] = ()
+    """Names by which the endpoint's URL can select it."""
 
     @cached_property
     def has_card(self) -> bool:
@@ -245,7 +247,7 @@ class Catalog:
         """
         tool = self.tools.get(name)
         if tool is None:
-            raise UnknownTool(f"Unknown tool {name[:80]!r}. tools/list names the tools there are.")
+            raise UnknownTool(name)
         return tool
 
     def known(self, name: str) -> Tool | None:

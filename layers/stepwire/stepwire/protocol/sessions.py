@@ -13,14 +13,14 @@ import hashlib
 import re
 from collections.abc import Iterable
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl
 
 from msgspec import Struct, field
 
-from stepwire.errors import InvalidParams, UnknownSession
+from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
 from stepwire.protocol.messages import CARD_MIME_TYPE, UI_EXTENSION, MessageId
 from stepwire.protocol.tokens import LONGEST, encode, unwrap, wrap
+from stepwire.protocol.url_query import switch_in
 
 PARAMETER: Final = "resume"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
@@ -40,7 +40,6 @@ KNOWN_CLIENTS: Final = (
 )
 _ENTRY: Final = re.compile(r"(?P<name>[^>=]+?)\s*(?:>=\s*(?P<version>\d{1,6}(?:\.\d{1,6}){0,3}))?")
 _NUMBERS: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}")
-_MOST_FIELDS: Final = 20
 # Those that were seen to resume in an older version, which has no polling: others hang or fail there.
 _IN_OLDER_VERSIONS: Final = ("codex-mcp-client",)
 # HTTP libraries and hosts that never resume, or not reliably. A proxy may change the header, so it can only exclude.
@@ -133,27 +132,6 @@ def resume_parameter(query: str) -> bool | None:
         InvalidParams: it says something else than 1 or 0.
     """
     return switch_in(query, PARAMETER)
-
-
-def switch_in(query: str, parameter: str) -> bool | None:
-    """Read a parameter of the endpoint's URL that is 1 or 0; None if it is not there.
-
-    Raises:
-        InvalidParams: it is something else.
-    """
-    if parameter not in query:
-        return None
-    try:
-        fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-    except ValueError:
-        raise InvalidParams(f"The query of the URL has more than {_MOST_FIELDS} fields.") from None
-    match [value for name, value in fields if name == parameter]:
-        case []:
-            return None
-        case ["0" | "1" as value]:
-            return value == "1"
-        case _:
-            raise InvalidParams(f"{parameter} in the URL must be given once, as 1 or 0.")
 
 
 def _entry(text: str) -> ResumingClient:

@@ -24,7 +24,8 @@ from stepwire.protocol.messages import (
     optional_object_in,
     optional_text_in,
 )
-from stepwire.protocol.sessions import NEVER, Resumes, Session, shows_cards, switch_in
+from stepwire.protocol.sessions import NEVER, Resumes, Session, shows_cards
+from stepwire.protocol.url_query import Selection, selection_in, switch_in
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import Task
 
@@ -103,6 +104,15 @@ class Call(Struct, frozen=True, dict=True):
     def shows_card_of(self, tool: Tool) -> bool:
         """Tell whether the client's host shows a card of this tool's tasks."""
         return tool.has_card and self.shows_cards
+
+    @cached_property
+    def selection(self) -> Selection | None:
+        """Which tools of the catalog the URL names; None: all.
+
+        Raises:
+            InvalidParams: the URL names nothing, or too much.
+        """
+        return selection_in(self.query) if self.query else None
 
     @cached_property
     def resumes(self) -> Resumes:

@@ -15,12 +15,13 @@ from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, text_in, trace_header_of
+from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, trace_header_of
 from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply
 from stepwire.server.composition import own_tool, way_of
 from stepwire.server.extension import OwnTool, PlainWay, Wait, Way
+from stepwire.server.reach import reached_tool
 from stepwire.server.results import (
     answer_or_raise,
     can_ask,
@@ -58,8 +59,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     if own is not None:
         era.check_own(call, own.name)
         return _run_own(services, call, own, era)
-    tool = services.catalog.find(text_in(call.params, "name"))
-    services.access.check(call.caller.scopes, tool, services.catalog)
+    tool = reached_tool(services, call)
     era.check(call, tool)
     way = way_of(services, call, tool, era.plain(services, call, tool.name))
     checked = checked_arguments(tool, call.arguments, services.calls.admission.limits.argument_bytes, call.caller)

@@ -33,6 +33,7 @@ from stepwire.server.call import Call, Reply, SessionOpened
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
 from stepwire.server.extension import Method, PlainWay
+from stepwire.server.reach import reached_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
@@ -51,15 +52,14 @@ _TOOLS_TTL_MS: Final = REREAD_AFTER // MILLISECOND  # owners register tools whil
 def _tools_page(services: Services, call: Call, written: Callable[[Tool], JsonObject]) -> JsonObject:
     """Return the page of tools after the name in the cursor, in a stable order (M33); Stepwire's own are on the last.
 
-    Tools that the caller may not call are left out.
+    Tools that the caller may not call, or that the URL does not select, are left out.
     """
     # The tool that the cursor names may be gone; the list goes on behind it.
     text = cursor_text_in(call.params)
     after = text and text.removeprefix(_TOOL)
     if text is not None and not (text.startswith(_TOOL) and NAME_PATTERN.fullmatch(text.removeprefix(_TOOL))):
         raise InvalidCursor
-    allowed = (tool for tool in services.catalog.in_order if services.access.allows(tool, call.caller.scopes))
-    tools = [tool for tool in allowed if after is None or tool.name > after]
+    tools = [tool for tool in reached_tools(services, call) if after is None or tool.name > after]
     page = list(_that_fit(tools[:TOOLS_PAGE_SIZE]))
     if len(tools) > len(page):
         return {"tools": list(map(written, page)), **next_cursor(_TOOL + page[-1].name)}

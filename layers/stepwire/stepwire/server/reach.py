@@ -1,0 +1,42 @@
+"""Which tools of the catalog a call reaches: those that its caller may call, and of them those that its URL selects.
+
+Whoever lists or calls tools for a client asks here. Tasks are not selected: a caller has the same at every URL.
+"""
+
+from stepwire.catalog.tools import OWN_TOOLS, Tool
+from stepwire.errors import UnknownSelection, UnknownTool
+from stepwire.protocol.messages import text_in
+from stepwire.server.call import Call
+from stepwire.server.services import Services
+
+
+def reached_tools(services: Services, call: Call) -> list[Tool]:
+    """Return the tools that a call reaches, in the order of their names.
+
+    Raises:
+        UnknownSelection: the URL names a tool or a group that this caller does not have, whether or not others have.
+    """
+    allowed = [tool for tool in services.catalog.in_order if services.access.allows(tool, call.caller.scopes)]
+    chosen = call.selection
+    if chosen is None:
+        return allowed
+    usable = {group for tool in allowed for group in tool.groups}
+    # Stepwire's own tools are there at every URL, so naming one changes nothing.
+    unknown = chosen.tools - OWN_TOOLS - {tool.name for tool in allowed}
+    if unknown or not chosen.groups <= usable:
+        raise UnknownSelection(unknown, chosen.groups - usable, usable)
+    return [tool for tool in allowed if chosen.has(tool.name, tool.groups)]
+
+
+def reached_tool(services: Services, call: Call) -> Tool:
+    """Return the tool that is called.
+
+    Raises:
+        UnknownTool: there is none of that name, or the URL does not select it.
+        InsufficientScope: its caller may not call it.
+    """
+    tool = services.catalog.find(text_in(call.params, "name"))
+    if call.selection is not None and not call.selection.has(tool.name, tool.groups):
+        raise UnknownTool(tool.name)
+    services.access.check(call.caller.scopes, tool, services.catalog)
+    return tool
