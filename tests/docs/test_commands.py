@@ -33,7 +33,11 @@ UNTESTABLE: Final = {
         "stepwire",
     ): "writes into this folder; tests/templates/test_templates.py makes both in another",
     ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
-    ("docs/clients.md", "aws"): "needs an AgentCore Gateway; tests/interop/test_agentcore_gateway.py checks its input",
+    ("docs/agentcore.md", "aws"): "needs a Gateway; tests/interop/test_agentcore_gateway.py checks its input",
+    (
+        "docs/agentcore.md",
+        "stepwire",
+    ): "asks a server by its name; packages/command/tests/test_publishing.py runs it on the loopback",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",
     (
         "docs/issuers/README.md",

@@ -1,11 +1,9 @@
-"""The rules of AgentCore Gateway for the tools of an MCP server, and the input of the recipe in docs/clients.md.
+"""The rules of AgentCore Gateway for the tools of an MCP server, and the inputs of the recipe in docs/agentcore.md.
 
-A Gateway rejects a target whose tools have references in their schemas. It passes the tasks of 2026-07-28 through for
-clients that declare them. It lists the tools for itself without tasks, and gets the tools for clients without tasks.
+A Gateway rejects a target whose tools have references in their schemas. `test_agentcore_tasks` calls through it.
 """
 
 import json
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
@@ -16,6 +14,8 @@ from botocore.validate import ParamValidator
 
 from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
+from stepwire_cli.agentcore import Grant, Wanted, target
+from stepwire_cli.sign_in.facts import Guard, Resource, Site
 from tests.adopted import write_manifests
 from tests.docs.pages import page
 from tests.kits import World
@@ -27,8 +27,8 @@ REFUSED: Final = frozenset({"$ref", "$defs", "$anchor", "$dynamicRef", "$dynamic
 """Keywords with which the Gateway fails to create or synchronize a target."""
 VERSIONS: Final = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 """The versions of MCP that it supports."""
-TARGET: Final = re.compile(r"([0-9a-zA-Z][-]?){1,100}")
-RECIPE: Final = next(block for block in page(ROOT / "docs/clients.md").blocks("json") if "gatewayIdentifier" in block)
+GATEWAY, TARGET = (json.loads(block) for block in page(ROOT / "docs/agentcore.md").blocks("json"))
+"""The inputs of the recipe."""
 
 
 def tools_shown(version: str) -> list[Json]:
@@ -63,13 +63,24 @@ def test_a_reference_at_any_depth_is_found() -> None:
     assert keywords({"anyOf": [{"properties": {"a": {"$ref": "#"}}}]}) & REFUSED == {"$ref"}
 
 
-def test_the_input_of_the_recipe_is_valid_for_the_api() -> None:
+@pytest.mark.parametrize(("operation", "given"), [("CreateGateway", GATEWAY), ("CreateGatewayTarget", TARGET)])
+def test_the_inputs_of_the_recipe_are_valid_for_the_api(operation: str, given: Json) -> None:
     service = botocore.session.get_session().get_service_model("bedrock-agentcore-control")
-    shape = service.operation_model("CreateGatewayTarget").input_shape
+    shape = service.operation_model(operation).input_shape
     assert shape is not None
-    target = json.loads(RECIPE)
 
-    report: Any = ParamValidator().validate(target, shape)
+    report: Any = ParamValidator().validate(given, shape)
 
     assert report.has_errors() is False, report.generate_report()
-    assert TARGET.fullmatch(target["name"])
+    assert set(GATEWAY["protocolConfiguration"]["mcp"]["supportedVersions"]) <= set(VERSIONS)
+
+
+def test_the_command_prints_the_target_of_the_recipe() -> None:
+    resource = Resource(
+        "https://ENDPOINT/.well-known/oauth-protected-resource/mcp", "https://ENDPOINT/mcp", (), ("SCOPE",)
+    )
+    site = Site("https://ENDPOINT/mcp", Guard.ASKS, resource=resource)
+
+    printed = target(site, Wanted("GATEWAY_ID", "stepwire", "PROVIDER_ARN", Grant.EXCHANGE))
+
+    assert printed.document == TARGET

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from stepwire_cli.agentcore import Grant
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
@@ -60,6 +61,12 @@ sign_in = typer.Typer(
     help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(sign_in, name="sign-in")
+gateway = typer.Typer(
+    help="Print the inputs of AgentCore Gateway and of AWS Agent Registry.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(gateway, name="agentcore")
 new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(new, name="new")
 
@@ -484,6 +491,86 @@ def set_up_sign_in(
     from stepwire_cli.account import sign_in as account
 
     _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))
+
+
+PublishedName = Annotated[
+    str | None,
+    typer.Option(metavar="NAMESPACE/NAME", help="Its name; else one in the name space of the URL's host."),
+]
+PublishedTitle = Annotated[str | None, typer.Option(help="Its title, for people; else the server's own.")]
+PublishedDescription = Annotated[
+    str | None, typer.Option(help="What it does, in at most 100 characters; else the server's own words.")
+]
+PublishedVersion = Annotated[
+    str | None, typer.Option(help="Its version, which a registry takes once; else the server's own.")
+]
+
+
+@gateway.command("target")
+def gateway_target(
+    context: typer.Context,
+    url: ServerUrl = None,
+    *,
+    gateway_id: Annotated[str, typer.Option("--gateway", metavar="ID", help="The Gateway.")] = "GATEWAY_ID",
+    provider: Annotated[
+        str, typer.Option(metavar="ARN", help="The OAuth credential provider, where the server takes tokens.")
+    ] = "PROVIDER_ARN",
+    grant: Annotated[
+        Grant, typer.Option(help="How the Gateway gets its token, and so whose the tasks are.")
+    ] = Grant.EXCHANGE,
+    name: Annotated[str, typer.Option(help="The target's name, which begins the names of its tools.")] = "stepwire",
+    scope: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A scope to ask for; else all that the server lists.")
+    ] = None,
+) -> None:
+    """Print the input of create-gateway-target for a server.
+
+    Reads how the server asks for a sign-in, and sends no token. --region is the endpoint's, for signatures.
+    """
+    from stepwire_cli import publishing
+
+    wanted = publishing.Wanted(gateway_id, name, provider, grant, tuple(scope or ()))
+    _end(publishing.target(context.obj, url, wanted))
+
+
+@gateway.command("record")
+def registry_record(
+    context: typer.Context,
+    url: ServerUrl = None,
+    *,
+    registry: Annotated[str, typer.Option(metavar="ID", help="The registry, its id or ARN.")] = "REGISTRY_ID",
+    name: PublishedName = None,
+    title: PublishedTitle = None,
+    description: PublishedDescription = None,
+    server_version: PublishedVersion = None,
+) -> None:
+    """Print the input of create-registry-record of AWS Agent Registry.
+
+    Signs in as `stepwire tools` does, and writes down the tools that it sees.
+    """
+    from stepwire_cli import publishing
+
+    said = publishing.Said(name, title, description, server_version)
+    _end(publishing.record(context.obj, url, said, registry))
+
+
+@app.command("server-json")
+def server_json(
+    context: typer.Context,
+    url: ServerUrl = None,
+    *,
+    name: PublishedName = None,
+    title: PublishedTitle = None,
+    description: PublishedDescription = None,
+    server_version: PublishedVersion = None,
+) -> None:
+    """Print server.json for the MCP registry.
+
+    Signs in as `stepwire tools` does. No secret is written.
+    """
+    from stepwire_cli import publishing
+
+    _end(publishing.server_json(context.obj, url, publishing.Said(name, title, description, server_version)))
 
 
 ProjectFolder = Annotated[Path | None, typer.Option(help="The folder to write to; else one of that name.")]

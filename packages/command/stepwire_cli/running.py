@@ -92,7 +92,7 @@ def list_tools(settings: Settings) -> int:
             watched.screen.table(("tool", "arguments", "what it does"), rendering.tool_rows(tools))
         return Exit.DONE
 
-    return _drive(settings, work)
+    return drive(settings, work)
 
 
 def names_of_tools(settings: Settings) -> list[str]:
@@ -127,7 +127,7 @@ def call(settings: Settings, name: str, given: Given, key: str | None, *, detach
             return _show_detached(settings, watched, begun)
         return await _followed(client, watched, begun.task_id)
 
-    return _drive(settings, work, may_start=True)
+    return drive(settings, work, may_start=True)
 
 
 def list_tasks(settings: Settings) -> int:
@@ -142,7 +142,7 @@ def list_tasks(settings: Settings) -> int:
         watched.screen.table(("task", "status", "created", "says"), [tuple(map(_cell, row)) for row in rows])
         return Exit.DONE
 
-    return _drive(settings, work, mode="legacy")  # 2026-07-28 has no list of tasks
+    return drive(settings, work, mode="legacy")  # 2026-07-28 has no list of tasks
 
 
 def show(settings: Settings, task_id: str) -> int:
@@ -158,7 +158,7 @@ def show(settings: Settings, task_id: str) -> int:
             watched.screen.result(rendering.result_text(task.result))
         return Exit.DONE
 
-    return _drive(settings, work)
+    return drive(settings, work)
 
 
 def watch(settings: Settings, task_id: str) -> int:
@@ -167,7 +167,7 @@ def watch(settings: Settings, task_id: str) -> int:
     async def work(client: TaskClient, watched: Watched) -> Exit:
         return await _followed(client, watched, task_id)
 
-    return _drive(settings, work, wanted=task_id)
+    return drive(settings, work, wanted=task_id)
 
 
 def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline: bool) -> int:
@@ -189,7 +189,7 @@ def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline:
         given.append(result.action)
         return result
 
-    return _drive(settings, work, elicit if pairs or decline else None, given)
+    return drive(settings, work, elicit if pairs or decline else None, given)
 
 
 def cancel(settings: Settings, task_id: str) -> int:
@@ -204,10 +204,10 @@ def cancel(settings: Settings, task_id: str) -> int:
             watched.screen.say(f"The task {task_id} is {task.status}.")
         return Exit.DONE if task.status == "cancelled" else Exit.FAILED
 
-    return _drive(settings, work)
+    return drive(settings, work)
 
 
-def _drive(
+def drive(
     settings: Settings,
     work: Work,
     elicit: Callable[[ElicitRequestParams], Awaitable[ElicitResult]] | None = None,

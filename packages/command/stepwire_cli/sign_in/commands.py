@@ -72,18 +72,25 @@ def clients(settings: Settings, url: str | None, host: str | None) -> int:
 
 
 def _found(settings: Settings, url: str | None) -> Found:
-    wanted = _checked(url or settings.endpoint())
+    wanted = checked_url(url or settings.endpoint())
     with pinned_client() as http:
         return found_at(wanted, Reader(http, wanted, time.monotonic))
 
 
-def _checked(url: str) -> str:
+def checked_url(url: str) -> str:
+    """Return the URL of a server without its fragment.
+
+    Raises:
+        CommandError: it is none, or has a password.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise CommandError(f"{url!r} is no URL of a server: write one such as https://mcp.example.com/mcp.")
+    if parts.username is not None:
+        raise CommandError("No URL of a server has a user or a password: leave it out.")
     return url.partition("#")[0]
 
 

@@ -76,7 +76,7 @@ def _without_metadata(site: Site, answer: Answer, findings: list[Finding]) -> Si
     sigv4 = answer.status == HTTPStatus.FORBIDDEN and site.is_behind_api_gateway
     hint = "; with Authorizer=iam it takes requests signed with SigV4 only" if sigv4 else ""
     what = f"the server answers {answer.status}, and names no issuer{hint}"
-    return replace(site, findings=(Finding(what, stops_all=True), *findings))
+    return replace(site, findings=(Finding(what, stops_all=True), *findings), takes_signatures=sigv4)
 
 
 def _otherwise(answer: Answer) -> str:

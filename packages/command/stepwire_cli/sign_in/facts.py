@@ -71,6 +71,8 @@ class Site:
     resource: Resource | None = None
     issuer: Issuer | None = None
     findings: tuple[Finding, ...] = field(default=())
+    takes_signatures: bool = False
+    """Whether it answers as an endpoint with `Authorizer=iam` does."""
 
     @property
     def stops(self) -> tuple[str, ...]:
