@@ -23,7 +23,7 @@ _FILE: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 _NAMED_FILES: Final = re.compile(r"\.(py|md|ya?ml|csv|toml|txt|json)$|/$")
 # Created by a command, or files of the reader's own project.
 _ELSEWHERE: Final = re.compile(
-    r"^(dist/|\.venv|\.aws-sam|\.fuzz|\.site|\.vscode|\.cursor|mcp\.json$|in_memory_task_store\.py$|server\.py$|stubs/|\.json$|\.py$|https?:)"
+    r"^(dist/|\.venv|\.aws-sam|\.fuzz|\.site|\.vscode|\.cursor|mcp\.json$|in_memory_task_store\.py$|server\.(json|py)$|stubs/|\.json$|\.py$|https?:)"
 )
 
 

@@ -62,7 +62,7 @@ sign_in = typer.Typer(
 )
 app.add_typer(sign_in, name="sign-in")
 gateway = typer.Typer(
-    help="Print the inputs of AgentCore Gateway and of AWS Agent Registry.",
+    help="Print inputs of AgentCore Gateway and AWS Agent Registry.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

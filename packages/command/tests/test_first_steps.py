@@ -153,7 +153,7 @@ def test_a_shell_completes_tools() -> None:
     assert (ran.stdout.split(), ran.stderr) == (["instant"], "")
 
 
-@pytest.mark.parametrize("words", ["", "tasks", "sign-in", "call", "tasks answer", "redrive", "restart"])
+@pytest.mark.parametrize("words", ["", "tasks", "sign-in", "agentcore", "call", "tasks answer", "redrive", "restart"])
 def test_help_cuts_nothing(words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
