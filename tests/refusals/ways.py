@@ -88,6 +88,7 @@ BEFORE_THE_MESSAGE: Final = {
     errors.ParseError: "the libraries send JSON",
     errors.OriginNotAllowed: "sent by web pages only",
     errors.HttpMethodNotAllowed: "each library gets it for its first GET, and expects it",
+    errors.UnknownPath: "the URL is wrong, so no session was opened",
     errors.UnknownSession: "the answer that makes a client open another session (L10)",
     errors.NotAcceptable: "the libraries take JSON and events",
     errors.BodyTooLarge: "a body over 1 MiB is not read, so its id is not known",

@@ -12,10 +12,11 @@ from stepwire_local.errors import TemplateError
 from tests.template.chosen import CHOICES, ENDPOINT, SERVER_ROUTE, STACK, stack
 from tests.template.document import FUNCTION, resource, template
 
-ROUTES: Final = {"POST /mcp", "GET /mcp", "DELETE /mcp"}
+ROUTES: Final = {f"{method} {path}" for method in ("POST", "GET", "DELETE") for path in ("/mcp", "/mcp/{proxy+}")}
 METADATA_ROUTES: Final = {
     "GET /.well-known/oauth-protected-resource",
     "GET /.well-known/oauth-protected-resource/mcp",
+    "GET /.well-known/oauth-protected-resource/mcp/{proxy+}",
 }
 WITH_TOKENS: Final = ("jwt", "cognito")
 OLD_STACK: Final = STACK["AWS::StackId"].replace("prod", "old").replace("0a1b2c3d", "1b2c3d4e")
@@ -35,7 +36,7 @@ def test_an_endpoint_without_sign_in_needs_an_explicit_parameter() -> None:
 
 # M4, L4
 @pytest.mark.parametrize(("choice", "kind"), [("jwt", "JWT"), ("cognito", "JWT"), ("iam", "AWS_IAM"), ("none", "NONE")])
-def test_the_three_routes_have_the_same_sign_in(choice: str, kind: str) -> None:
+def test_all_routes_of_the_endpoint_have_the_same_sign_in(choice: str, kind: str) -> None:
     routes = stack(choice).routes()
 
     sign_ins = [{**routes[key], "RouteKey": ""} for key in ROUTES]

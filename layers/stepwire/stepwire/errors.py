@@ -6,6 +6,7 @@
     │   ├── InvalidRequest             -32600  the body is not one JSON-RPC request or notification
     │   │   ├── OriginNotAllowed               HTTP 403
     │   │   ├── HttpMethodNotAllowed           HTTP 405
+    │   │   ├── UnknownPath                    HTTP 404
     │   │   ├── UnknownSession                 HTTP 404
     │   │   ├── NotAcceptable                  HTTP 406
     │   │   ├── BodyTooLarge                   HTTP 413
@@ -132,6 +133,12 @@ class HttpMethodNotAllowed(InvalidRequest):
 
     status = 405
     headers: Mapping[str, str] = {"allow": "POST"}
+
+
+class UnknownPath(InvalidRequest):
+    """What follows the endpoint's path is not names and values of its URL's parameters."""
+
+    status = 404
 
 
 class UnknownSession(InvalidRequest):

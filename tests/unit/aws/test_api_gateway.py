@@ -3,6 +3,7 @@
 import pytest
 
 from stepwire.aws.gateway import request_of, response_of
+from stepwire.errors import UnknownPath
 from stepwire.principal import Caller, Claims
 from stepwire.protocol.http import HttpResponse
 from tests.kits import ALICE
@@ -16,6 +17,33 @@ def test_a_request_has_the_query_of_its_url_unchanged(raw: str | None, query: st
     event = recorded("http_post_legacy") | {"rawQueryString": raw}
 
     assert request_of(event, CALLER).query == query
+
+
+@pytest.mark.parametrize(
+    ("path", "raw", "query"),
+    [
+        ("group/finance", "", "group=finance"),
+        ("group/finance/", "", "group=finance"),
+        ("tools/a,b_c.d/resume/1", "", "tools=a%2Cb_c.d&resume=1"),
+        ("tools/a%2Cb", "", "tools=a%2Cb"),
+        ("group/hr", "group=finance&key=1", "group=finance&key=1&group=hr"),
+        ("group/a&tools=b", "", "group=a%26tools%3Db"),
+        ("group//tools/a", "", "group=&tools=a"),
+        ("/", "key=1", "key=1"),
+    ],
+)
+def test_names_and_values_of_a_path_mean_the_same_as_in_the_query(path: str, raw: str, query: str) -> None:
+    event = recorded("http_post_legacy") | {"rawQueryString": raw, "pathParameters": {"proxy": path}}
+
+    assert request_of(event, CALLER).query == query
+
+
+@pytest.mark.parametrize("path", ["group", "group/finance/hr", "finance", "groups/finance", "a/" * 500_000, "%2e%2e/x"])
+def test_any_other_path_is_refused_with_what_it_may_be(path: str) -> None:
+    with pytest.raises(UnknownPath, match="/mcp/group/finance: cards, group, resume, rounds, tools") as refused:
+        request_of(recorded("http_post_legacy") | {"pathParameters": {"proxy": path}}, CALLER)
+
+    assert refused.value.status == 404
 
 
 def test_a_request_in_base64_is_the_same_request() -> None:

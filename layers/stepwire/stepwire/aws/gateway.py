@@ -12,13 +12,15 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, cast
+from urllib.parse import unquote, urlencode
 
 from msgspec import Struct
 
-from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
+from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn, UnknownPath
 from stepwire.json_text import as_object
 from stepwire.principal import Caller, Claims, principal_of
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.protocol.url_query import PARAMETERS
 
 ANONYMOUS: Final = ("anonymous",)
 ISSUER_AND_SUBJECT: Final = ("iss", "sub")
@@ -29,7 +31,11 @@ _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
 
 
 def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None = None) -> HttpRequest:
-    """Return the request that an event carries; Lambda ends the invocation at the deadline."""
+    """Return the request that an event carries; Lambda ends the invocation at the deadline.
+
+    Raises:
+        UnknownPath: the path says nothing that a query could say.
+    """
     headers = cast(dict[str, str], event.get("headers") or {})
     # A lone surrogate is not valid UTF-8, and the parser refuses it as such.
     body = str(event.get("body") or "").encode(errors="surrogatepass")
@@ -41,9 +47,22 @@ def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None 
         headers={name.lower(): value for name, value in headers.items()},
         body=body,
         caller=caller,
-        query=str(event.get("rawQueryString") or ""),
+        query=_query_of(event),
         deadline=deadline,
     )
+
+
+def _query_of(event: Mapping[str, Any]) -> str:
+    """Return the query and what the path adds: /mcp/group/finance means /mcp?group=finance."""
+    query = str(event.get("rawQueryString") or "")
+    parts = unquote(as_object(event.get("pathParameters")).get("proxy") or "").strip("/").split("/")
+    if parts == [""]:
+        return query
+    if len(parts) % 2 or not PARAMETERS.issuperset(parts[::2]):
+        known = ", ".join(sorted(PARAMETERS))
+        raise UnknownPath(f"Nothing is here. Behind /mcp come names and values, as in /mcp/group/finance: {known}.")
+    added = urlencode(list(zip(parts[::2], parts[1::2], strict=True)))
+    return f"{query}&{added}" if query else added
 
 
 def response_of(response: HttpResponse) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.recorder import Recorder
-from stepwire.errors import AccessDenied, NotSignedIn
+from stepwire.errors import AccessDenied, NotSignedIn, UnknownPath
 from stepwire.server.mcp_server import McpServer, refusal
 from stepwire.server.services import Services
 
@@ -54,7 +54,11 @@ class McpHandler:
         except NotSignedIn as error:
             self._logger.error("the request has no identity: configure an authorizer on the route")  # noqa: TRY400 - no fault
             return response_of(refusal(error))
-        return response_of(self._server.handle(request_of(event, caller, deadline)))
+        try:
+            request = request_of(event, caller, deadline)
+        except UnknownPath as error:
+            return response_of(refusal(error))
+        return response_of(self._server.handle(request))
 
     def warm(self) -> None:
         """Build what needs no AWS call, so that a wrong setting or manifest fails before the first request."""
