@@ -97,14 +97,14 @@ class Gateway:
             self.pages += 1
             cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
 
-    def client_of(self, user: str, capabilities: Json = WITH_TASKS) -> "GatewayClient":
-        """Return a user's client."""
-        return GatewayClient(ModernClient(SignedInAs(self.world, self._sent(user)), capabilities=capabilities))
+    def client_of(self, user: str, capabilities: Json = WITH_TASKS, *, scope: str = "call") -> "GatewayClient":
+        """Return a user's client; `scope` is what the user's token allows."""
+        return GatewayClient(ModernClient(SignedInAs(self.world, self._sent(user, scope)), capabilities=capabilities))
 
-    def _sent(self, user: str) -> Json:
+    def _sent(self, user: str, scope: str) -> Json:
         match self.outbound:
             case Outbound.TOKEN_EXCHANGE:
-                return token_of(user, client_id="the gateway")
+                return token_of(user, client_id="the gateway", scope=scope)
             case Outbound.CLIENT_CREDENTIALS:
                 return token_of("the gateway")
             case Outbound.IAM_ROLE:
@@ -117,6 +117,11 @@ class GatewayClient:
 
     behind: ModernClient
     """What the Gateway sends for it."""
+
+    def tools(self) -> list[str]:
+        """List the tools in the mode DYNAMIC: with the client's own token and capabilities."""
+        answer = self.without_session(self.behind.ask("tools/list"))
+        return [f"{TARGET}{SEPARATOR}{tool['name']}" for tool in answer.result["tools"]]
 
     def call(self, name: str, arguments: Json | None = None, **more: Any) -> Answer:
         """Call a tool; the Gateway takes the target's name away."""

@@ -54,6 +54,18 @@ def test_it_synchronizes_every_page_and_prefixes_the_names() -> None:
     assert {"stepwire___task_result", "stepwire___task_cancel", "stepwire___task_list"} <= gateway.tools.keys()
 
 
+def test_a_dynamic_list_has_the_tools_of_the_user_s_own_scopes() -> None:
+    refund = replace(OPTIONAL, name="refund", scopes=("refunds",))
+    gateway = Gateway(World(catalog=catalog_of(OPTIONAL, refund)))
+
+    alice = gateway.client_of("alice", scope="call refunds").tools()
+    bob = gateway.client_of("bob").tools()
+
+    assert set(alice) - set(bob) == {"stepwire___refund"}
+    assert TOOL in bob
+    assert not {"stepwire___task_result", "stepwire___task_cancel"} & {*alice, *bob}, "they poll"
+
+
 def test_a_call_is_a_task_that_is_polled_to_its_end(client: GatewayClient, world: World) -> None:
     task_id = client.call(TOOL).id_in()
     working = client.task("get", task_id).result["status"]
