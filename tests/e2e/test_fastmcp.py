@@ -73,6 +73,7 @@ def test_a_client_with_tasks_polls_answers_and_cancels(stack: LocalStack) -> Non
     seen = seen_by_fastmcp(stack, "tasks")
 
     assert seen["version"] == "2026-07-28"
+    assert "task_list" not in seen["listed"], "without sign-in all callers are one"
     assert "task_result" not in seen["listed"]
     check_results(seen)
     assert len(seen["long"]) == 1, "the task's own result, and no unfinished one"

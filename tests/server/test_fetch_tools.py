@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
+from stepwire.engine.follow_ups import Means
 from stepwire.rendering import UNFINISHED_TASK
-from tests.kits import BOB, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
+from stepwire.tasks.ids import TaskKey
+from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.fetching import ASKING, BOUND, NEXT_STEP, OWN, RIGHT, Client, names, once, started, without_tasks
@@ -36,18 +38,20 @@ class TestWhatIsOffered:
     def test_a_client_without_tasks_is_shown_all_of_them(self, client: Client) -> None:
         assert names(client.ask("tools/list"))[-4:] == OWN
 
-    def test_a_client_that_declares_tasks_sees_and_calls_none(self, world: World) -> None:
+    def test_a_client_that_declares_tasks_sees_and_calls_the_list_alone(self, world: World) -> None:
         client = ModernClient(world)
 
-        assert not set(OWN) & set(names(client.ask("tools/list")))
-        assert client.call("task_list", {}).code == -32602
+        assert set(OWN) & set(names(client.ask("tools/list"))) == {"task_list"}
+        assert client.call("task_list", {}).result["structuredContent"] == {"tasks": []}
+        assert {client.call(one, {"task_id": "x"}).code for one in OWN if one != "task_list"} == {-32602}
 
     def test_a_client_that_can_be_asked_itself_is_not_offered_to_answer(self, world: World) -> None:
         assert "task_answer" not in names(ModernClient(world, capabilities=ASKING_CAPABILITY).ask("tools/list"))
 
-    def test_without_sign_in_no_tasks_are_listed(self, world: World) -> None:
+    @pytest.mark.parametrize("capabilities", [{}, TASKS_CAPABILITY])
+    def test_without_sign_in_no_tasks_are_listed(self, world: World, capabilities: Json) -> None:
         world.server = replace(world.server, services=replace(world.services, access=Access(knows_callers=False)))
-        client = without_tasks(world, "modern")
+        client = ModernClient(world, capabilities=capabilities)
 
         assert "task_list" not in names(client.ask("tools/list"))
         assert client.call("task_list", {}).code == -32602
@@ -291,6 +295,39 @@ class TestCancelAndList:
         (listed,) = client.call("task_list", {}).result["structuredContent"]["tasks"]
 
         assert listed["elapsedSeconds"] == 90
+
+
+# X29: the extension has no tasks/list
+class TestTheListOfAClientWithTasks:
+    """`task_list` for a client that declares tasks."""
+
+    def test_it_names_the_tasks_and_no_tool_that_the_client_does_not_see(self, world: World) -> None:
+        task_id = started(world)
+
+        answer = ModernClient(world).call("task_list", {})
+
+        assert "task" not in answer.result
+        assert answer.text.startswith(task_id)
+        assert "tasks/get" in answer.text
+        assert answer.text.endswith(answer.result["structuredContent"]["instructions"])
+        assert not any(one in answer.text for one in OWN)
+
+    @pytest.mark.parametrize("means", Means)
+    def test_what_an_operator_continued_is_found_marked_and_followed(self, world: World, means: Means) -> None:
+        client = ModernClient(world)
+        failed = started(world)
+        world.fail(failed)
+        world.clock.time += timedelta(seconds=1)
+        new = world.engine.follow_ups.command(means, TaskKey(ALICE, failed)).task.task_id
+
+        answer = client.call("task_list", {})
+
+        follow_up, ended = answer.result["structuredContent"]["tasks"]
+        assert (follow_up["taskId"], follow_up["follows"], follow_up["status"]) == (new, failed, "working")
+        assert answer.text.splitlines()[0].endswith(f"follows {failed}")
+        assert new in ended["message"]
+        assert "follows" not in ended
+        assert client.task("get", follow_up["taskId"]).result["status"] == "working"
 
 
 class UnreadableCatalog:

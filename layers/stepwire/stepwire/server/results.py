@@ -43,6 +43,11 @@ _CARD: Final = (
 )
 _NOT_HERE: Final = "it cannot be put to your user over this client's connection"
 _BY_CLIENT: Final = "Do not call the tool again for the same work: a client with MCP tasks gets the result by this id."
+LIST_STEP: Final = (
+    "No tool gives their results: this client has MCP tasks, and follows each task by its taskId (tasks/get), also one "
+    "that follows another. Do not call a tool again for the same work."
+)
+"""Say what a model does with the list of its tasks, if its client declares tasks."""
 
 
 def has_ended(task: Task) -> bool:
@@ -89,10 +94,11 @@ def written(call: Call, result: ToolResult) -> JsonObject:
 
 
 def offered_names(services: Services, call: Call) -> frozenset[str]:
-    """Return the names of the tools of Stepwire's own that this client is shown."""
-    if call.declares_tasks:
-        return frozenset()
-    hidden = set[str]()
+    """Return the names of the tools of Stepwire's own that this client is shown.
+
+    One that declares tasks follows, answers and cancels them itself, but its extension has no method that lists them.
+    """
+    hidden = {ANSWER_TOOL, CANCEL_TOOL, RESULT_TOOL} if call.declares_tasks else set[str]()
     if call.modes & ELICITATION_MODES and call.is_followed():
         hidden.add(ANSWER_TOOL)
     if not services.access.knows_callers:
@@ -199,6 +205,7 @@ def summary(services: Services, task: Task) -> JsonObject:
         "taskId": task.task_id,
         "tool": task.work.tool,
         "status": modern_status(task.status),
+        **({} if task.follows is None else {"follows": task.follows.task_id}),
         **({} if message is None else {"message": message}),
         "createdAt": timestamp(task.created_at),
         "elapsedSeconds": int((until - task.created_at).total_seconds()),

@@ -2,7 +2,7 @@
 
 A client that has no tasks cannot send `tasks/get`. Its model can call tools, so these tools do what the methods do,
 under the same principal, limits and audit. Their descriptions and results are written for models: each result says
-what to do next. A client that declares tasks sees none of them.
+what to do next. A client that declares tasks sees the list alone, because its extension has no method for it.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from stepwire.rendering import modern_status
 from stepwire.server.call import Call
 from stepwire.server.extension import Extension, OwnTool, Wait
 from stepwire.server.results import (
+    LIST_STEP,
     NotOpen,
     answer_question,
     fetch_step,
@@ -104,9 +105,15 @@ def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
     services.polls.check(call.caller.principal, LIST_TOOL)
     tasks = services.operations.page(call.caller.principal, None).tasks[:_SHOWN_TASKS]
     shown = [summary(services, task) for task in tasks]
-    lines = [f"{one['taskId']}  {one['tool']}  {one['status']}  created {one['createdAt']}" for one in shown]
-    words = "\n".join(lines) if lines else "You have no tasks."
-    return text_result(words, {"tasks": shown})
+    words = "\n".join(map(_line, shown)) if shown else "You have no tasks."
+    if not shown or not call.declares_tasks:
+        return text_result(words, {"tasks": shown})
+    return text_result(f"{words}\n{LIST_STEP}", {"tasks": shown, "instructions": LIST_STEP})
+
+
+def _line(task: JsonObject) -> str:
+    follows = f"  follows {task['follows']}" if "follows" in task else ""
+    return f"{task['taskId']}  {task['tool']}  {task['status']}  created {task['createdAt']}{follows}"
 
 
 _READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
@@ -145,8 +152,8 @@ _BY_NAME: Final = (
     OwnTool(
         LIST_TOOL,
         "List my tasks",
-        f"List your newest {_SHOWN_TASKS} tasks with their task_id and status, also those of earlier conversations. "
-        "Use it when you have lost a task_id.",
+        f"List your newest {_SHOWN_TASKS} tasks with their task_id and status, also those of earlier conversations and "
+        "those by which an operator continued one. Use it when you have lost a task_id.",
         {},
         (),
         _READS,
