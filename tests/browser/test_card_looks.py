@@ -1,5 +1,8 @@
 """The card's looks in a host: accessible in each theme and size, in the host's language, and nothing from outside."""
 
+from base64 import b64encode
+from typing import Any
+
 import pytest
 
 from tests.browser.cards import Card
@@ -9,6 +12,8 @@ from tests.browser.views import APPROVAL, DARK, FIRST, LIGHT, ORDERS, asking, do
 
 pytestmark = [pytest.mark.long, needs_chromium]
 
+SVG = b64encode(b'<svg xmlns="http://www.w3.org/2000/svg"/>').decode()
+SQUARE = f"data:image/svg+xml;base64,{SVG}"
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 HOST_COLOURS = {
     "--color-background-primary": "light-dark(#faf9f5, #30302e)",
@@ -72,6 +77,29 @@ def test_the_hosts_language(card: Card, locale: str, language: str, words: list[
     card.sees(*words)
 
     assert card.looks("document.documentElement.lang") == language
+
+
+@pytest.mark.parametrize(
+    ("icons", "shown"),
+    [
+        ([], []),
+        ([{"src": "https://example.com/a.png"}], []),  # it would be fetched
+        ([{"src": "javascript:alert(1)"}, {"src": SQUARE}], [SQUARE]),
+        ([{"src": f"{SQUARE}#dark", "theme": "dark"}, {"src": SQUARE, "theme": "light"}], [SQUARE]),
+    ],
+)
+def test_the_tools_icon_is_an_image_that_nothing_fetches(
+    card: Card, icons: list[dict[str, Any]], shown: list[str]
+) -> None:
+    tool = {"name": "refund", "inputSchema": {"type": "object"}, "icons": icons}
+    card.opens(result=FIRST, context={**LIGHT, "toolInfo": {"tool": tool}}, replies={"card_task": [view()]})
+
+    card.sees("Approve a refund")
+
+    assert card.looks("[...document.querySelectorAll('h1 img')].map((one) => one.getAttribute('src'))") == shown
+    assert card.foreign_requests() == []
+    assert card.problems() == []
+    assert card.accessibility_violations() == []
 
 
 def test_motion_stops_for_those_who_asked_for_it(card: Card) -> None:

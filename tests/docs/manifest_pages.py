@@ -33,6 +33,7 @@ _FREE: Final = {
     "output.structured": "text or `false`",
     "output.content": "list of fields",
     "race.arms": "list of fields",
+    "icons": "list of fields",
     "race.arms.constants": "fields",
     "idempotency": "list of texts, or fields",
     "context": "text, or fields",

@@ -59,6 +59,10 @@ def test_the_defaults_are_valid() -> None:
         ("AllowedOrigins", "https://app.example/"),
         ("CertificateArn", "a certificate"),
         ("HostedZoneId", "example.com"),
+        ("EndpointTitle", ""),
+        ("EndpointTitle", "two\nlines"),
+        ("WebsiteUrl", "http://example.com"),
+        ("WebsiteUrl", "https://example.com/a b"),
         ("KmsKeyArn", "alias/mine"),
         ("ProfileBucketName", "s3://mine"),
         ("McpMemory", "100"),
@@ -139,6 +143,8 @@ def test_the_description_of_a_version_fits_lambda_with_long_settings() -> None:
         PrincipalClaims="iss,sub,org_id",
         RequiredScope="workflows:call",
         MostTasksPerMinute="60000",
+        EndpointTitle="Workflows of Example Ltd",
+        WebsiteUrl="https://intranet.example.com/workflows",
     )
 
     assert len(made.properties("McpFunction")["VersionDescription"]) <= LONGEST_DESCRIPTION

@@ -4,14 +4,17 @@ Easy to get wrong: a tool that fails makes its task `failed` in legacy, and `com
 X11).
 """
 
+from base64 import b64encode
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final, cast
 
+from msgspec import Struct
+
 from stepwire import __version__
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
-from stepwire.protocol.messages import META_SERVER, RELATED_TASK
+from stepwire.protocol.messages import LEGACY_WITH_TASKS, META_SERVER, MODERN_VERSIONS, RELATED_TASK
 from stepwire.tasks.inputs import (
     Elicitation,
     InputRequest,
@@ -38,7 +41,13 @@ from stepwire.tasks.task import (
 from stepwire.times import MILLISECOND
 from stepwire.visible_text import visible
 
-SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
+SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "version": __version__}
+"""What each result says of this server; how hosts show it to people, only `server/discover` and `initialize` say."""
+# A step with three wires.
+_ICON: Final = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="5" fill="#1f4e79"/>'
+    b'<path d="M4 17h6v-5h5V7h5" fill="none" stroke="#fff" stroke-width="2.5" stroke-linecap="round"/></svg>'
+)
 _NO_FOLLOW_UPS: Final = FollowUpIds()
 # Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
@@ -69,6 +78,24 @@ _UNFINISHED_SCHEMA: Final[JsonObject] = {
     "required": [UNFINISHED_TASK],
 }
 _PLACED: Final = frozenset({"$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor", "$defs", "definitions"})
+
+
+class Identity(Struct, frozen=True):
+    """How hosts show this endpoint to people."""
+
+    title: str = "Stepwire"
+    website: str = ""
+    """URL; empty: none."""
+    icon: str = ""
+    """URL or data: URI of an image; empty: Stepwire's."""
+
+    def shown(self, version: str) -> JsonObject:
+        """Write it as `initialize` and `server/discover` of a version show it."""
+        info: JsonObject = {**SERVER_INFO, "title": self.title}
+        if version not in (LEGACY_WITH_TASKS, *MODERN_VERSIONS):  # M56
+            return info
+        icon = self.icon or f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
+        return {**info, **({"websiteUrl": self.website} if self.website else {}), "icons": [{"src": icon}]}
 
 
 def legacy_task(task: Task, at: datetime) -> JsonObject:
@@ -178,7 +205,10 @@ def legacy_tool(tool: Tool, *, with_tasks: bool, with_card: bool = False) -> Jso
     if shown.get("outputSchema", {}).get("type") != "object":
         # M36: this era allows `type: object` only; clients reject a list that contains another type.
         shown.pop("outputSchema", None)
-    return {**shown, "execution": {"taskSupport": tool.task_support.value}} if with_tasks else shown
+    if with_tasks:
+        return {**shown, "execution": {"taskSupport": tool.task_support.value}}
+    shown.pop("icons", None)  # M56: the versions before 2025-11-25 have none
+    return shown
 
 
 def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonObject:
@@ -197,6 +227,7 @@ def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonOb
         "inputSchema": load_json(tool.input_schema),
         "outputSchema": schema if schema is None or as_task or tool.is_express else _with_unfinished(schema),
         "annotations": tool.annotations,
+        "icons": list(tool.icons) or None,
         "_meta": _TOOL_WITH_CARD if with_card else None,
     }
     return {key: value for key, value in shown.items() if value is not None}
@@ -220,8 +251,8 @@ def _has_references(value: Json) -> bool:
 
 
 def complete_result(result: JsonObject) -> JsonObject:
-    """Return a result with its `resultType` (M26) and the name of this server (M21)."""
-    meta = {**cast(JsonObject, result.get("_meta", {})), META_SERVER: SERVER_INFO}
+    """Return a result with its `resultType` (M26) and the name of this server (M21), unless it says more of that."""
+    meta = {META_SERVER: SERVER_INFO, **cast(JsonObject, result.get("_meta", {}))}
     return {"resultType": "complete", **result, "_meta": meta}
 
 

@@ -12,6 +12,7 @@ from stepwire.catalog.access import Access
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.protocol.sessions import ResumingClient, ResumingClients, resuming_clients
+from stepwire.rendering import Identity
 from stepwire.server.services import Patience
 from stepwire.tasks.usage import Limits
 from tests.kits import REQUIRED, TELLING, catalog_of
@@ -47,6 +48,7 @@ CONSTANT = {
     *("MOST_WAITING_PER_CALLER", "REPAIR_AFTER_SECONDS", "RESUMING_CLIENTS"),
 }
 """Which no parameter of the template sets."""
+ICON = "data:image/png;base64,iVBORw0KGgo="
 OPTIONAL = {"STATE_MACHINES", "ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
 
 
@@ -83,7 +85,24 @@ def test_a_complete_environment_is_read() -> None:
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
         events=False,
+        identity=Identity(),
     )
+
+
+def test_the_endpoint_is_shown_to_people_as_its_operator_says() -> None:
+    shown = {"ENDPOINT_TITLE": "Acme\u202e flows", "WEBSITE_URL": "https://acme.example/a", "ENDPOINT_ICON": ICON}
+
+    identity = read_mcp_settings(ENVIRONMENT | shown).identity
+
+    assert identity == Identity("Acme\\u202e flows", "https://acme.example/a", ICON)
+
+
+@pytest.mark.parametrize(
+    "icon", ["javascript:alert(1)", "http://acme.example/a.png", "data:text/html;base64,AA==", "x" * 5000, f"{ICON}\n"]
+)
+def test_an_icon_that_no_client_may_show_is_refused(icon: str) -> None:
+    with pytest.raises(SettingsError, match="ENDPOINT_ICON must be an https URL, or an image as data:"):
+        read_mcp_settings(ENVIRONMENT | {"ENDPOINT_ICON": icon})
 
 
 @pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - OPTIONAL - CONSTANT))

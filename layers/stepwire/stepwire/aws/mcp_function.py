@@ -111,6 +111,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second, ports.clock),
             report=self._report,
             access=settings.access,
+            identity=settings.identity,
             events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
         )

@@ -4,6 +4,7 @@ The template sets what an operator decides. A variable with a default is a const
 beside the default; tests and copies of the template set it (docs/deploying.md).
 """
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -15,15 +16,17 @@ from msgspec import Struct
 from stepwire.aws.gateway import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
 from stepwire.catalog.published import Endpoint
-from stepwire.catalog.tools import Catalog
+from stepwire.catalog.tools import ICON_PATTERN, Catalog
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
 from stepwire.protocol.sessions import ResumingClients, resuming_clients
+from stepwire.rendering import Identity
 from stepwire.server.services import Patience
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire.tasks.usage import Limits
+from stepwire.visible_text import visible
 
 # The authorizers whose tokens have scopes.
 _WITH_SCOPES = ("jwt", "cognito")
@@ -70,6 +73,7 @@ class McpSettings(Struct, frozen=True):
     catalog: Path
     events: bool
     """Whether MCP Events are on."""
+    identity: Identity
 
 
 def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
@@ -125,7 +129,20 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         secret_arn=required(environment, "SECRET_ARN"),
         catalog=Path(required(environment, TASK_ROOT)) / "catalog.json",
         events=is_on(environment, "EVENTS"),
+        identity=_identity(environment),
     )
+
+
+def _identity(environment: Mapping[str, str]) -> Identity:
+    """Return how hosts show the endpoint; the template checks the title and the website."""
+    icon = environment.get("ENDPOINT_ICON", "")
+    if icon and not re.fullmatch(ICON_PATTERN, icon):
+        raise SettingsError(
+            "The environment variable ENDPOINT_ICON must be an https URL, or an image as data:image/png;base64,... "
+            "(also jpeg, webp and svg+xml)."
+        )
+    title = environment.get("ENDPOINT_TITLE") or Identity().title
+    return Identity(visible(title), environment.get("WEBSITE_URL", ""), icon)
 
 
 def _resuming(environment: Mapping[str, str]) -> ResumingClients:

@@ -15,11 +15,13 @@ from pydantic.fields import FieldInfo
 
 from stepwire.catalog.manifest_faults import invisible_words, wrong_types
 from stepwire.catalog.manifest_fields import (
+    MOST_ICONS,
     SHAPES_WITHIN,
     Annotations,
     Confirm,
     ContextFields,
     Fields,
+    IconFields,
     Idempotency,
     InputFields,
     OutputFields,
@@ -175,6 +177,8 @@ class Manifest(Fields):
     groups: list[Annotated[str, Field(pattern=_GROUP)]] = Field(default_factory=list[str], max_length=MOST_GROUPS)
     """Names by which a client's URL can select the tool, such as `?group=finance`: [Groups of
     tools](tools.md#groups-of-tools)."""
+    icons: list[IconFields] = Field(default_factory=list[IconFields], max_length=MOST_ICONS)
+    """Images that clients may show beside the tool's name."""
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -339,6 +343,7 @@ class Manifest(Fields):
             retry=self.retry and self.retry.policy(),
             card=self.card,
             groups=tuple(dict.fromkeys(self.groups)),
+            icons=tuple(one.model_dump(exclude_defaults=True) for one in self.icons),
         )
 
     def _additions(self) -> Additions:

@@ -31,10 +31,17 @@ LONGEST_PAUSE: Final = timedelta(days=1)
 """Of a retry's delay, and of the head start of an arm's rivals."""
 _KEY: Final = f"^{KEY_PATTERN.pattern}$"
 _ARM: Final = r"^[A-Za-z0-9_-]{1,32}$"
+_SIZE: Final = r"^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|any)$"
+LARGEST_ICON: Final = 10_000  # characters
+MOST_ICONS: Final = 4
 ROLE_PATTERN: Final = r"^arn:[a-z-]+:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 SHAPES_WITHIN: Final = {
     _ARM: "1 to 32 letters, digits, '_' and '-'",
     _KEY: "1 to 64 letters, digits, '_', '-' and '.'",
+    _SIZE: "a width and a height in pixels, such as 48x48, or any",
+    tools.ICON_PATTERN: (
+        "an https URL, or an image as data:image/png;base64,... (also jpeg, webp and svg+xml) without spaces"
+    ),
     ROLE_PATTERN: "the ARN of a role, such as arn:aws:iam::123456789012:role/name",
 }
 """What a text must be, by its pattern."""
@@ -75,6 +82,28 @@ class Annotations(Fields):
     """Whether a second call with the same arguments changes nothing more."""
     openWorldHint: bool | None = None  # noqa: N815
     """Whether it acts on things outside your systems."""
+
+
+class IconFields(Fields):
+    """An image that clients may show beside a name."""
+
+    src: str = Field(pattern=tools.ICON_PATTERN, max_length=LARGEST_ICON)
+    """An `https` URL, or the image itself as `data:image/png;base64,...`: at most 10,000 characters. A
+    [card](cards.md) shows only the latter."""
+    # The wire's name, as users know it.
+    mimeType: Literal["image/png", "image/jpeg", "image/webp", "image/svg+xml"] | None = None  # noqa: N815
+    """The type of the image, where the URL does not tell it."""
+    sizes: list[Annotated[str, Field(pattern=_SIZE)]] = Field(default_factory=list[str], max_length=10)
+    """The sizes in which it may be shown, such as `48x48`; `any` for SVG. Without it: any."""
+    theme: Literal["light", "dark"] | None = None
+    """The background that it is made for. Without it: any."""
+
+    @model_validator(mode="after")
+    def check_type(self) -> Self:
+        """Check that the type is not another than that in a data: URI."""
+        if self.mimeType and self.src.startswith("data:") and not self.src.startswith(f"data:{self.mimeType};"):
+            raise ValueError(f"at mimeType: src has the type {self.src[5 : self.src.index(';')]}")
+        return self
 
 
 class Confirm(Fields):

@@ -49,6 +49,11 @@ OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 REREAD_AFTER: Final = timedelta(seconds=30)
+ICON_PATTERN: Final = (
+    r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*)?"
+    r"|data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2})$"
+)
+"""What the source of an icon may be. Whoever shows it may fetch a URL, so it is one of no other scheme."""
 _NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 _NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
 
@@ -191,6 +196,8 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """Whether hosts with MCP Apps are told of its card."""
     groups: tuple[str, ...] = ()
     """Names by which the endpoint's URL can select it."""
+    icons: tuple[JsonObject, ...] = ()
+    """As MCP writes them."""
 
     @cached_property
     def has_card(self) -> bool:

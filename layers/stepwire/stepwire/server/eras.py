@@ -21,6 +21,7 @@ from stepwire.protocol.inbound import Served
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     LEGACY_WITH_TASKS,
+    META_SERVER,
     MODERN_VERSIONS,
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
@@ -28,7 +29,7 @@ from stepwire.protocol.messages import (
 )
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
-from stepwire.rendering import SERVER_INFO, legacy_result, legacy_tool, mark_repeated, modern_tool
+from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
 from stepwire.server.call import Call, Reply, SessionOpened
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
@@ -70,7 +71,7 @@ def _that_fit(tools: list[Tool]) -> Iterator[Tool]:
     """Yield the first tools up to the size of a page, at least one."""
     size = 0
     for number, tool in enumerate(tools):
-        texts = (tool.description, tool.input_schema, tool.output_schema or "")
+        texts = (tool.description, tool.input_schema, tool.output_schema or "", *(one["src"] for one in tool.icons))
         size += sum(len(text.encode()) for text in texts)
         if number and size > LARGEST_TOOLS_PAGE:
             return
@@ -98,7 +99,7 @@ def initialize(services: Services, call: Call) -> SessionOpened:
     result: JsonObject = {
         "protocolVersion": version,
         "capabilities": capabilities_of(services, agreed),
-        "serverInfo": SERVER_INFO,
+        "serverInfo": services.identity.shown(version),
         "instructions": INSTRUCTIONS,
     }
     # Decided once, for the whole session: which responses the client resumes.
@@ -176,11 +177,15 @@ _LEGACY: Final = Era(
 
 
 def discover(services: Services, call: Call) -> JsonObject:
-    """Return the supported versions and capabilities (M30, X1), without the legacy `tasks` capability (A4)."""
+    """Return the supported versions and capabilities (M30, X1), without the legacy `tasks` capability (A4).
+
+    Its `_meta` alone has the whole identity of this endpoint: no member of the result is for that (M56).
+    """
     return {
         "supportedVersions": list(MODERN_VERSIONS),
         "capabilities": capabilities_of(services, call),
         "instructions": INSTRUCTIONS,
+        "_meta": {META_SERVER: services.identity.shown(call.version)},
         "ttlMs": _CACHE_TTL_MS,
         "cacheScope": "public",
     }

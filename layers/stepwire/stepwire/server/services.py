@@ -14,6 +14,7 @@ from stepwire.engine.dialogue import Dialogue, Permit
 from stepwire.engine.operations import Operations, PollLimit
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
 from stepwire.protocol.sessions import ResumingClients
+from stepwire.rendering import Identity
 from stepwire.tasks.task import Task, TaskError, ToolResult
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Services(Struct, frozen=True, dict=True):
     """Returns further keys that may have signed a requestState, before or after a rotation."""
     is_weather: Callable[[Exception], bool] = is_busy
     """Tells whether a fault is AWS's and passes by itself, so that the request may be sent again soon."""
+    identity: Identity = Identity()
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
 
