@@ -35,7 +35,7 @@ def named_rows() -> set[str]:
 
 
 def test_the_requirements_are_all_there() -> None:
-    letters = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 37, "F": 9, "E": 20, "R": 24, "U": 10, "S": 13}
+    letters = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 37, "F": 10, "E": 20, "R": 24, "U": 10, "S": 13}
 
     assert {f"{letter}{number}" for letter, last in letters.items() for number in range(1, last + 1)} == ROWS
 

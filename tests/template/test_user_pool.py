@@ -101,6 +101,17 @@ def test_tokens_of_the_client_with_a_secret_are_accepted(kind: str, flow: str, w
     assert stack("cognito").properties("McpClient")["GenerateSecret"] is False
 
 
+# F10
+@pytest.mark.parametrize(
+    ("choice", "kind", "is_declared"),
+    [("cognito", "off", "off"), ("cognito", "people", "off"), ("cognito", "machines", "on"), ("jwt", "off", "off")],
+)
+def test_clients_are_told_that_programs_get_tokens_where_the_pool_gives_them(
+    choice: str, kind: str, is_declared: str
+) -> None:
+    assert stack(choice, ConfidentialClient=kind).variables("McpFunction")["CLIENT_CREDENTIALS"] == is_declared
+
+
 @pytest.mark.parametrize("choice", ["jwt", "iam", "none"])
 def test_a_client_with_a_secret_needs_the_user_pool(choice: str) -> None:
     with pytest.raises(AssertionError, match="ConfidentialClient"):

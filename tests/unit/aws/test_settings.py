@@ -148,6 +148,11 @@ def test_a_stack_is_open_only_if_configured_explicitly(authorizer: str, *, is_op
     assert (settings.sign_in.is_open, settings.access.knows_callers) == (is_open, not is_open)
 
 
+def test_programs_are_told_that_they_get_tokens_only_where_the_stack_says_so() -> None:
+    assert not read_mcp_settings(ENVIRONMENT).access.takes_programs
+    assert read_mcp_settings(ENVIRONMENT | {"CLIENT_CREDENTIALS": "on"}).access.takes_programs
+
+
 PROTECTED = catalog_of(TELLING, replace(REQUIRED, name="refund", scopes=("refunds",)))
 
 

@@ -107,6 +107,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             prefix=f"{resource}/" if environment["AUTHORIZER"] == "cognito" else "",
             metadata_url=metadata_url if resource else "",
             knows_callers=not is_open,
+            takes_programs=is_on(environment, "CLIENT_CREDENTIALS"),
         ),
         allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
         patience=Patience(
@@ -185,7 +186,8 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
 def is_on(environment: Mapping[str, str], name: str) -> bool:
     """Tell whether a variable is on.
 
-    EVENTS: MCP Events. LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if asked to.
+    EVENTS: MCP Events. CLIENT_CREDENTIALS: programs get tokens without a user. LOCAL_WEBHOOKS: webhooks may lead to
+    this machine; only the local stack sets it, if asked to.
     """
     return environment.get(name) == "on"
 

@@ -27,6 +27,8 @@ class Access(Struct, frozen=True):
     """Where the Protected Resource Metadata are, for the challenge."""
     knows_callers: bool = True
     """False where nobody signs in: all callers are one, and must not be shown each other's tasks (T21)."""
+    takes_programs: bool = False
+    """Whether the issuer is known to give tokens to programs without a user."""
 
     def check(self, held: Scopes, tool: Tool | None = None, catalog: Catalog | None = None) -> None:
         """Raise InsufficientScope where a caller may not call a tool, or, without one, may not call at all."""

@@ -25,6 +25,7 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
 EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
 UI_EXTENSION: Final = "io.modelcontextprotocol/ui"
+CLIENT_CREDENTIALS_EXTENSION: Final = "io.modelcontextprotocol/oauth-client-credentials"
 CARD_MIME_TYPE: Final = "text/html;profile=mcp-app"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 MODEL_IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
