@@ -41,7 +41,7 @@ def test_a_tool_is_listed_as_its_manifest_describes_it(tmp_path: Path) -> None:
     text = compiled(tmp_path, manifest(input_schema=schema))
     world = World(catalog=read_catalog(text, {"Some": state_machine_arn("Some")}))
 
-    (tool,) = ModernClient(world).ask("tools/list").result["tools"]
+    tool, _list = ModernClient(world).ask("tools/list").result["tools"]
 
     assert tool == {"name": "a_tool", "description": "Does something.", "inputSchema": schema}
 

@@ -234,7 +234,7 @@ def test_the_claims_of_a_token_are_of_the_shape(
     request = {key: value for key, value in {**ASKED, **asked}.items() if value is not None}
     claims: list[Mapping[str, Any]] = []
 
-    def sign(given: Mapping[str, Any]) -> str:
+    def sign(given: Mapping[str, Any], _kind: str) -> str:
         claims.append(given)
         return "a token"
 

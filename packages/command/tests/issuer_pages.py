@@ -14,7 +14,7 @@ from packages.command.tests.sites import URL, Recorded, recorded
 from packages.command.tests.sites import mirror as web_of_mirror
 from stepwire_cli.sign_in.commands import Found, configured, found_at
 from stepwire_cli.sign_in.hosts import HOSTS, Host, Takes
-from stepwire_cli.sign_in.rules import Verdict, Way
+from stepwire_cli.sign_in.rules import Verdict, Way, enterprise_managed
 
 FOLDER: Final = Path(__file__).parents[3] / "docs" / "issuers"
 _BLOCK: Final = re.compile(r"(<!-- output: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -60,7 +60,8 @@ def _page(check: Found) -> str:
     notes = [f"- {finding.what}" for finding in check.site.findings]
     said = "\n".join(["It notes:", "", *notes, ""]) if notes else ""
     table = _lines(["hosts", "verdict"], ([", ".join(names), text] for text, names in hosts.items()))
-    return f"{said}{'' if not said else chr(10)}{table}"
+    managed = [] if check.site.issuer is None else [f"ID-JAG: {enterprise_managed(check.site.issuer)}.", ""]
+    return "\n".join([*managed, *([said] if said else []), table])
 
 
 def _kind(one: Recorded) -> str:

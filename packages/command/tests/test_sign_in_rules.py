@@ -37,6 +37,9 @@ from stepwire_cli.sign_in.rules import Way
 
 NEVER = ["copilot-agent", "responses"]
 SECRET = ["agentcore", "slackbot"]
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+ID_JAG = "urn:ietf:params:oauth:grant-profile:id-jag"
+PROFILES = "authorization_grant_profiles_supported"
 EC = {"keys": [{"kty": "EC", "use": "sig"}]}
 NOT_AWS = httpx2.Response(401, headers={"www-authenticate": "Bearer"}, json={})
 
@@ -96,6 +99,25 @@ def test_with_good_metadata_all_hosts_sign_in_by_url_but_those_that_need_a_secre
 )
 def test_a_host_gets_what_it_demands_of_an_issuer(issuer: dict[str, Any], host: str, text: str) -> None:
     assert of(found({ISSUER_AT: issuer}), host).text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("says", "text"),
+    [
+        ({"grant_types_supported": ["authorization_code", JWT_BEARER], PROFILES: [ID_JAG]}, "offered: a company's"),
+        ({PROFILES: [ID_JAG]}, "offered: a company's"),
+        ({"grant_types_supported": ["authorization_code"], PROFILES: [ID_JAG]}, "unclear: "),
+        ({"grant_types_supported": ["authorization_code", JWT_BEARER]}, "not announced: jwt-bearer is a grant, but"),
+        ({PROFILES: "id-jag"}, "not announced: the metadata list neither"),
+        ({}, "not announced: the metadata list neither"),
+    ],
+)
+def test_enterprise_managed_sign_in_is_offered_where_clients_find_its_profile(says: dict[str, Any], text: str) -> None:
+    site = found({ISSUER_AT: without(**says)})
+
+    (line,) = [one for one in checked(site) if one.startswith("ID-JAG")]
+    assert line.startswith(f"ID-JAG    {text}")
+    assert as_json(site)["enterprise_managed"].startswith(text)
 
 
 @pytest.mark.parametrize(

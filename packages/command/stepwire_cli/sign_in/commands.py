@@ -15,7 +15,7 @@ from stepwire_cli.sign_in.facts import Guard, Site, shown
 from stepwire_cli.sign_in.fetching import Reader
 from stepwire_cli.sign_in.hosts import HOSTS
 from stepwire_cli.sign_in.pinning import pinned_client
-from stepwire_cli.sign_in.rules import Verdict, Way, assessed, verdicts
+from stepwire_cli.sign_in.rules import Verdict, Way, assessed, enterprise_managed, verdicts
 
 _WIDTH: Final = max(len(host.name) for host in HOSTS) + 2
 _STYLES: Final = {Way.URL: "green", Way.ID: "yellow", Way.NO: "red"}
@@ -101,6 +101,7 @@ def checked(found: Found, client_id: str | None = None, port: int = 0) -> list[s
     if site.issuer is not None:
         lines.append(f"{'issuer':<10}{shown(site.issuer.issuer)}")
         lines.append(f"{'metadata':<10}{site.issuer.at}")
+        lines.append(f"{'ID-JAG':<10}{enterprise_managed(site.issuer)}")
     lines += [f"{'wrong' if one.stops_all else 'note':<10}{one.what}" for one in site.findings]
     if site.guard is Guard.OPEN:
         return [*lines, "every host can use its URL"]
@@ -133,6 +134,7 @@ def as_json(found: Found, client_id: str | None = None, port: int = 0) -> dict[s
         "guard": site.guard.value,
         "resource": None if site.resource is None else asdict(site.resource),
         "issuer": None if site.issuer is None else asdict(site.issuer),
+        "enterprise_managed": None if site.issuer is None else enterprise_managed(site.issuer),
         "findings": [asdict(one) for one in site.findings],
         "hosts": [_host_json(site, one, client_id, port) for one in found.verdicts],
     }

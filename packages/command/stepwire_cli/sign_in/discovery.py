@@ -164,6 +164,7 @@ def _read_issuer(found: Mapping[str, Any], named: str, at: str) -> Issuer:
         challenge_methods=_texts(found.get("code_challenge_methods_supported")),
         token_auth_methods=_texts(found.get("token_endpoint_auth_methods_supported")),
         grants=_texts(found.get("grant_types_supported")),
+        grant_profiles=_texts(found.get("authorization_grant_profiles_supported")),
         takes_documents=found.get("client_id_metadata_document_supported") is True,
         sends_iss=found.get("authorization_response_iss_parameter_supported") is True,
         scopes=_texts(found.get("scopes_supported")) or (),

@@ -52,6 +52,8 @@ class Issuer:
     challenge_methods: tuple[str, ...] | None = None
     token_auth_methods: tuple[str, ...] | None = None
     grants: tuple[str, ...] | None = None
+    grant_profiles: tuple[str, ...] | None = None
+    """Profiles of those grants, such as that of ID-JAGs."""
     takes_documents: bool = False
     """Client ID metadata documents."""
     sends_iss: bool = False

@@ -17,6 +17,8 @@ _S256: Final = "S256"
 _BY_DOCUMENT: Final = "client ID metadata document"
 _NO_S256: Final = "the issuer's metadata lack S256 in code_challenge_methods_supported"
 _SECRETS: Final = frozenset({"client_secret_basic", "client_secret_post"})
+_JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_ID_JAG: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
 _DEFAULT_AUTH: Final = ("client_secret_basic",)  # RFC 8414, section 2: what an absent list means
 
 
@@ -129,6 +131,18 @@ def _doubts(found: Verdict, issuer: Issuer) -> Iterator[str]:
         yield "each of its apps has a document of its own, which the issuer must accept"
     if found.host.sure is Sure.GUESS:
         yield "this row is not verified"
+
+
+def enterprise_managed(issuer: Issuer) -> str:
+    """Say whether the metadata announce that ID-JAGs get tokens (SEP-990); clients look for the grant's profile."""
+    has_grant = _JWT_BEARER in (issuer.grants or ())
+    if _ID_JAG in (issuer.grant_profiles or ()):
+        if has_grant or issuer.grants is None:
+            return "offered: a company's identity provider decides who gets tokens, and nobody is asked to sign in"
+        return "unclear: authorization_grant_profiles_supported lists id-jag, grant_types_supported lacks jwt-bearer"
+    if has_grant:
+        return "not announced: jwt-bearer is a grant, but authorization_grant_profiles_supported does not list id-jag"
+    return "not announced: the metadata list neither the grant jwt-bearer nor the profile id-jag"
 
 
 def assessed(site: Site) -> Site:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from stepwire_local.issuer.id_jag import EXCHANGE, JWT_BEARER, Assertions, Invalid
 from stepwire_local.issuer.shapes import Shape
 
 Form = Mapping[str, str]
-Sign = Callable[[Mapping[str, Any]], str]
+Sign = Callable[[Mapping[str, Any], str], str]
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,16 @@ class Grants:
     Args:
         shape: how the issuer behaves.
         issuer: its URL, for `iss`.
-        sign: makes a token of claims.
+        sign: makes a token of claims and its type.
         now: seconds since 1970.
+        assertions: what it knows of ID-JAGs.
     """
 
-    def __init__(self, shape: Shape, issuer: str, sign: Sign, now: Callable[[], float]) -> None:
+    def __init__(
+        self, shape: Shape, issuer: str, sign: Sign, now: Callable[[], float], assertions: Assertions | None = None
+    ) -> None:
         self._shape, self._issuer, self._sign, self._now = shape, issuer, sign, now
+        self._assertions = assertions if shape.takes_id_jags else None
         self._codes: dict[str, _Grant] = {}
         self._refresh: dict[str, _Grant] = {}
         self._used: dict[str, str] = {}  # refresh tokens that were used, and their family
@@ -116,8 +121,20 @@ class Grants:
             case "client_credentials" if client.secret:
                 grant = _Grant(client_id, client_id, form.get("scope", ""), form.get("resource", ""))
                 return self._answer(grant, with_refresh=False)
+            case grant_type if self._assertions and client.secret and grant_type in (JWT_BEARER, EXCHANGE):
+                return self._by_assertion(self._assertions, form, client_id)
             case _:
                 raise Refused("unsupported_grant_type")
+
+    def _by_assertion(self, assertions: Assertions, form: Form, client_id: str) -> Mapping[str, Any]:
+        """Return an ID-JAG, or the access token for one, without a refresh token: the company decides anew."""
+        try:
+            if form["grant_type"] == EXCHANGE:
+                return assertions.signed(form, client_id, self._sign, self._now())
+            claims = assertions.taken(form, client_id)
+        except Invalid as invalid:
+            raise Refused(str(invalid)) from None
+        return self._answer(_Grant(client_id, claims["sub"], claims["scope"], claims["resource"]), with_refresh=False)
 
     def _redeemed(self, form: Form, client_id: str) -> _Grant:
         grant = self._codes.pop(form.get("code", ""), None)
@@ -144,7 +161,7 @@ class Grants:
     def _answer(self, grant: _Grant, *, with_refresh: bool = True) -> Mapping[str, Any]:
         lifetime = self.lifetimes.pop(0) if self.lifetimes else USUAL
         answer = {
-            "access_token": self._sign(self._claims(grant, lifetime)),
+            "access_token": self._sign(self._claims(grant, lifetime), "JWT"),
             "token_type": "Bearer",
             "expires_in": lifetime.told,
             "scope": grant.scope,

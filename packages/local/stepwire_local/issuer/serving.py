@@ -21,11 +21,13 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from stepwire_local.issuer.grants import Client, Form, Grants, Refused
+from stepwire_local.issuer.id_jag import EXCHANGE, JWT_BEARER, PROFILE, Assertions
 from stepwire_local.issuer.shapes import Shape
 
 _KID = "the-key"
 _ALGORITHMS = {"RSA": "RS256", "EC": "ES256"}
 _LONGEST = 65_536  # bytes of a body
+_GRANTS = ("authorization_code", "refresh_token", "client_credentials", JWT_BEARER, EXCHANGE)
 _METHODS = ("none", "client_secret_basic", "client_secret_post")
 
 
@@ -64,11 +66,14 @@ class LocalIssuer(LoopbackServer):
         super().__init__(_handler_of(self), port)
         self.url = self.origin + shape.path
         self._key: Any = rsa_key(65537, 2048) if shape.key == "RSA" else ec_key(SECP256R1())
-        self.grants = Grants(shape, self.url, self.sign, time.time)
+        self.assertions = Assertions(self.url, self._key.public_key())
+        """Enterprise-managed authorization: the servers, or the identity providers, that it knows."""
+        self.grants = Grants(shape, self.url, self.sign, time.time, self.assertions)
 
-    def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return a token with these claims, signed with the issuer's key."""
-        return jwt.encode(dict(claims), self._key, algorithm=_ALGORITHMS[self.shape.key], headers={"kid": _KID})
+    def sign(self, claims: Mapping[str, Any], kind: str = "JWT") -> str:
+        """Return a token of a type with these claims, signed with the issuer's key."""
+        headers = {"kid": _KID, "typ": kind}
+        return jwt.encode(dict(claims), self._key, algorithm=_ALGORITHMS[self.shape.key], headers=headers)
 
     def metadata(self) -> Mapping[str, Any]:
         """Return what the issuer says of itself."""
@@ -79,6 +84,8 @@ class LocalIssuer(LoopbackServer):
             "client_id_metadata_document_supported": True if "documents" in shape.becomes_client_by else None,
             "registration_endpoint": f"{base}/register" if "registration" in shape.becomes_client_by else None,
             "authorization_response_iss_parameter_supported": True if shape.answers_with_iss else None,
+            "grant_types_supported": _GRANTS if shape.takes_id_jags else None,
+            "authorization_grant_profiles_supported": [PROFILE] if shape.takes_id_jags else None,
         }
         return {
             "issuer": self.url,

@@ -41,6 +41,8 @@ class Shape:
     `resource` is answered with `invalid_target`."""
     answers_with_iss: bool = False
     """Whether it says who answers (RFC 9207)."""
+    takes_id_jags: bool = False
+    """Whether it does enterprise-managed authorization, and says so; whom it trusts is set on the running issuer."""
     key: str = "RSA"
     """The type of its key: RSA or EC."""
 
@@ -68,7 +70,7 @@ class Shape:
 
 SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
     {
-        "strict": Shape(becomes_client_by=_ALL, answers_with_iss=True),
+        "strict": Shape(becomes_client_by=_ALL, answers_with_iss=True, takes_id_jags=True),
         "lax": Shape(lists_s256=False, lists_none=False, becomes_client_by=frozenset({"registration"})),
         "auth0": Shape(path="/", audience=("{resource}", "https://auth0.example/userinfo"), becomes_client_by=_ALL),
         "cognito": Shape(
