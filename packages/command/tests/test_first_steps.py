@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from packages.client.tests.hostile import hostile
+from stepwire.catalog.access import Access
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from tests.kits import World, catalog_of
 from tests.refusals.endpoint import served, serving
 
 
@@ -100,8 +103,9 @@ def test_a_list_says_how_it_is_written(item: str, text: str, written: str, capsy
 
 
 def test_a_server_without_tools_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    with served(()) as there:
-        code = run(["--url", there.url, "tools"])
+    services = replace(World(catalog=catalog_of()).services, access=Access(knows_callers=False))  # so no list of tasks
+    with serving(replace(World().server, services=services).handle) as url:
+        code = run(["--url", url, "tools"])
 
     assert (code, capsys.readouterr()) == (Exit.DONE, ("", "The server has no tools.\n"))
 
