@@ -13,7 +13,7 @@ from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.engine.follow_ups import Means
 from stepwire.rendering import UNFINISHED_TASK
-from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
@@ -318,7 +318,7 @@ class TestTheListOfAClientWithTasks:
         failed = started(world)
         world.fail(failed)
         world.clock.time += timedelta(seconds=1)
-        new = world.engine.follow_ups.command(means, TaskKey(ALICE, failed)).task.task_id
+        new = world.engine.follow_ups.command(means, TaskKey(ALICE, TaskId(failed))).task.task_id
 
         answer = client.call("task_list", {})
 
