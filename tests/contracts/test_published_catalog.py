@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.published import Compiled, Refusal
+from stepwire.catalog.skills import Skill, skills_in
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
 from stepwire_local.account.engine import simulated_aws
@@ -74,6 +75,43 @@ def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbCatalog) -> N
         catalog.publish(tools("d"), None, NOW)
 
     assert names_in(catalog) == ["a", "b"]
+
+
+def with_skills(compiled: Compiled, *names: str, size: int = 10) -> Compiled:
+    made = (Skill(name, f"skill://tools/{name}/x", {"name": "x"}, {"SKILL.md": name * size}) for name in names)
+    return replace(compiled, skills=tuple(made))
+
+
+def skills_of(catalog: DynamoDbCatalog) -> list[Skill]:
+    published = catalog.read_skills(None)
+    assert published is not None
+    return [one for shard in published.shards for one in skills_in(shard)]
+
+
+def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: DynamoDbCatalog) -> None:
+    compiled = with_skills(tools("a", "b"), *(f"tool_{number:03}" for number in range(200)), size=900)
+    assert len(compiled.skill_shards()) > 3
+
+    catalog.publish(compiled, None, NOW)
+
+    published = catalog.read(None)
+    assert published is not None
+    assert published.shards == tools("a", "b").shards()
+    assert skills_of(catalog) == list(compiled.skills)
+    assert catalog.read_skills(published.version) is None
+
+
+def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(catalog: DynamoDbCatalog) -> None:
+    catalog.publish(with_skills(tools("a"), "a"), None, NOW)
+    first, _ = catalog.load()
+
+    catalog.publish(with_skills(tools("a"), "a", size=20), first, NOW)
+    second, _ = catalog.load()
+    catalog.publish(tools("a"), second, NOW)
+
+    assert first != second
+    assert names_in(catalog) == ["a"]
+    assert skills_of(catalog) == []
 
 
 def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -> None:

@@ -15,6 +15,7 @@ from tests.server.clients import (
 )
 from tests.wire_oracle.apps import UI_EXTENSION
 from tests.wire_oracle.events import EVENTS_EXTENSION
+from tests.wire_oracle.skills import SKILLS_EXTENSION
 
 
 # A4, E1, M30, M54, L16, X1
@@ -26,7 +27,12 @@ def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: Mo
         "tools": {},
         "events": {},
         "resources": {},
-        "extensions": {TASKS_EXTENSION: {}, EVENTS_EXTENSION: {}, UI_EXTENSION: {}},
+        "extensions": {
+            TASKS_EXTENSION: {},
+            EVENTS_EXTENSION: {},
+            UI_EXTENSION: {},
+            SKILLS_EXTENSION: {"directoryRead": True},
+        },
     }
     assert result["instructions"]
     info = result["_meta"][SERVER_INFO]

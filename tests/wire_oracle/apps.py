@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from stepwire.json_text import as_object
 from tests.wire_oracle.comparisons import CLIENT_CAPABILITIES, MODERN, Exchange, Json, check_core, check_members
+from tests.wire_oracle.skills import check_content, check_resource
 
 UI_EXTENSION: Final = "io.modelcontextprotocol/ui"
 APP_TYPE: Final = "text/html;profile=mcp-app"
@@ -58,7 +59,9 @@ def _check_ui(meta: Any) -> None:
 def _check_list(exchange: Exchange) -> None:
     check_core(exchange)
     for one in exchange.result["resources"]:
-        assert one["uri"].startswith("ui://")
+        if not one["uri"].startswith("ui://"):
+            check_resource(one)
+            continue
         assert one["mimeType"] == APP_TYPE
         _check_ui(one["_meta"])
 
@@ -66,8 +69,11 @@ def _check_list(exchange: Exchange) -> None:
 def _check_read(exchange: Exchange) -> None:
     check_core(exchange)
     (content,) = exchange.result["contents"]
-    check_members(content, {"uri", "mimeType", "text", "_meta"}, "contents[0]")
     assert content["uri"] == exchange.params["uri"]
+    if content["uri"].startswith("skill://"):
+        check_content(content)
+        return
+    check_members(content, {"uri", "mimeType", "text", "_meta"}, "contents[0]")
     assert content["mimeType"] == APP_TYPE
     _check_ui(content["_meta"])
 

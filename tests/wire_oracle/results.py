@@ -32,6 +32,7 @@ from tests.wire_oracle.comparisons import (
 )
 from tests.wire_oracle.events import EVENT_CODES, EVENT_RESULTS, EVENTS_EXTENSION, without_events
 from tests.wire_oracle.questions import check_input_requests, declared_tasks
+from tests.wire_oracle.skills import SKILL_RESULTS, without_skills
 
 _RESOURCE_NOT_FOUND: Final = -32002  # retired in 2026-07-28, which uses -32602
 
@@ -158,7 +159,7 @@ def _check_initialize(exchange: Exchange) -> None:
 
 
 def _check_discover(exchange: Exchange) -> None:
-    exchange = without_apps(without_events(exchange))
+    exchange = without_apps(without_events(without_skills(exchange)))
     check_core(exchange)
     capabilities = exchange.result["capabilities"]
     assert "tasks" not in capabilities, "only the legacy era has capabilities.tasks"  # A4
@@ -294,5 +295,6 @@ _MODERN_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/cancel": _check_modern_acknowledgement,
         **EVENT_RESULTS,
         **RESOURCE_RESULTS,
+        **SKILL_RESULTS,
     }
 )

@@ -18,6 +18,8 @@
     │   │   ├── UnknownTool
     │   │   ├── UnknownSelection               the URL names a tool or a group that this caller does not have
     │   │   ├── UnknownResource
+    │   │   ├── NoDirectory                    no resource below that URI
+    │   │   ├── UnknownSkill
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
     │   │   ├── InvalidRequestState            forged, expired, already used, or of another call
@@ -216,6 +218,25 @@ class UnknownResource(InvalidParams):
     def __init__(self, uri: str) -> None:
         """Name the URI, cut to a bounded length."""
         super().__init__(_NO_RESOURCE, {"uri": uri[:200]})
+
+
+class NoDirectory(InvalidParams):
+    """No resource is below that URI, so it is no directory."""
+
+    def __init__(self, uri: str) -> None:
+        """Name the URI, cut to a bounded length."""
+        words = (
+            "This URI is no directory. A directory is a URI that others begin with, written without a slash at its end."
+        )
+        super().__init__(words, {"uri": uri[:200]})
+
+
+class UnknownSkill(InvalidParams):
+    """No skill that this caller is served has that URI."""
+
+    def __init__(self, uri: str) -> None:
+        """Name the URI, cut to a bounded length."""
+        super().__init__("No skill is served at this URI. skills/list names the skills there are.", {"uri": uri[:200]})
 
 
 class ResourceNotFound(ProtocolError):

@@ -12,6 +12,8 @@ from typing import Final
 
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.manifests import compile_directory, read_manifest
+from stepwire.catalog.published import SkillFile
+from stepwire.catalog.skill_files import checked_skills
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.exits import CommandError, Exit
@@ -142,8 +144,10 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
         if manifest is not None:
             yield from _renamed(str(path), findings_in(manifest))
     for template in looked.contents.templates:
-        for name, text in template.manifests():
-            yield from _registered(template, name, text, named)
+        for name, path, text in template.registered():
+            if "/" not in path:
+                yield from _registered(template, name, text, named)
+        yield from _skills(template)
     for one, _ in machines:
         yield from _of_a_machine(one)
     for path in looked.more:
@@ -191,6 +195,14 @@ def _registered(template: Template, name: str, text: str, machines: JsonObject) 
         return
     found = findings_of_tool(where, manifest, machine, History())
     yield from (Finding(one.where, f"{one.what.rstrip('.')}.", f"{one.fix.rstrip('.')}.") for one in found)
+
+
+def _skills(template: Template) -> Iterator[Finding]:
+    """Yield what is wrong with skills in a template, whose tools may be registered elsewhere."""
+    parts = ((f"{template.path}: {name}", path.partition("/"), text) for name, path, text in template.registered())
+    files = [SkillFile(tool, rest, where, text) for where, (tool, slash, rest), text in parts if slash]
+    for one in checked_skills(files, {file.tool for file in files}).refusals:
+        yield from (Finding(one.source, line) for line in one.reason.split("\n"))
 
 
 def _renamed(where: str, found: Iterable[Finding]) -> Iterator[Finding]:

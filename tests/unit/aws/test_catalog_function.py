@@ -17,6 +17,7 @@ from stepwire.aws.settings import SettingsError, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.registration import CONSENT, Kind, OutOfBudget
+from stepwire.catalog.skills import skills_in
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
@@ -111,6 +112,59 @@ def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(
     assert f"with the tag stepwire:endpoint={table}" in refused["reason"]
     assert refused["serves_previous"] is False
     assert (summary["message"], summary["tools"], summary["refused"]) == ("the catalog was compiled", 0, 1)
+
+
+def skill(table: str, path: str, text: str | None = None) -> str:
+    name = path.split("/")[-2]
+    where = f"/stepwire/{table}/tools/{path}"
+    value = text or f"---\nname: {name}\ndescription: Do it.\n---\n# How\n"
+    aws_client("ssm", REGION).put_parameter(Name=where, Value=value, Type="String")
+    return where
+
+
+def skills(table: str) -> list[str]:
+    found = DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).read_skills(None)
+    return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
+
+
+def test_a_skill_is_compiled_with_its_tool_and_a_bad_one_is_refused_beside_it(
+    table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine(table, "M", endpoint=table)
+    register(table, "orders")
+    register(table, "lonely-name.x")
+    skill(table, "orders/refunds/SKILL.md")
+    skill(table, "orders/refunds/forms/short.md", "Short.")
+    bad = skill(table, "orders/returns/SKILL.md", "# no fields")
+    stranger = skill(table, "nobody/returns/SKILL.md")
+
+    compile_at(SCHEDULED)
+
+    *refused, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert published(table) == ["lonely-name.x", "orders"]
+    assert skills(table) == ["skill://tools/orders/refunds/SKILL.md"]
+    assert {one["parameter"]: one["message"] for one in refused} == {
+        stranger: "a registered skill is refused",
+        bad: "a registered skill is refused",
+    }
+    assert (summary["tools"], summary["skills"], summary["refused"]) == (2, 1, 2)
+
+
+def test_a_skill_goes_with_the_consent_to_its_tool_and_with_its_parameter(table: str) -> None:
+    arn = machine(table, "M", endpoint=table)
+    register(table, "orders")
+    path = skill(table, "orders/refunds/SKILL.md")
+    compile_at(SCHEDULED)
+    served = skills(table)
+
+    compile_at({"detail-type": "Parameter Store Change", "detail": {"name": path, "operation": "Delete"}})
+    without_parameter = skills(table)
+    compile_at(SCHEDULED)
+    again = skills(table)
+    compile_at({"detail-type": "Tag Change on Resource", "resources": [arn], "detail": {"tags": {}}})
+
+    assert served == again == ["skill://tools/orders/refunds/SKILL.md"]
+    assert (without_parameter, skills(table), published(table)) == ([], [], [])
 
 
 def test_a_deleted_parameter_is_ignored_even_if_the_list_still_has_it(table: str) -> None:

@@ -31,8 +31,9 @@ from stepwire.aws.settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.step_functions import nowhere, region_of
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.published import Compiled, Registered
+from stepwire.catalog.published import Compiled, Registered, SkillFile
 from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget
+from stepwire.catalog.skill_files import checked_skills
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import CatalogError, SaveConflict, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.task import unqualified
@@ -73,24 +74,27 @@ _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
 
 
 class Parameters(Struct, frozen=True):
-    """The parameters below a path, each with the manifest of a tool."""
+    """The parameters below a path: the manifest of a tool in <tool>, and the files of its skills in <tool>/<skill>/...
+
+    Below the tool's own, so that a right to write it is a right to nobody else's skills.
+    """
 
     path: str
     """With a slash at its end."""
     build_client: Callable[[], Any]
 
-    def registered(self) -> list[Registered]:
-        """Return all that is registered, ten parameters a call."""
-        pages = self.build_client().get_paginator("get_parameters_by_path").paginate(Path=self.path)
-        return [
-            Registered(
-                one["Name"].removeprefix(self.path),
-                one["Name"],
-                _ENCRYPTED if one["Type"] == "SecureString" else one["Value"],
-            )
-            for page in pages
-            for one in page["Parameters"]
-        ]
+    def registered(self, but: str | None = None) -> tuple[list[Registered], list[SkillFile]]:
+        """Return all that is registered, ten parameters a call; not the parameter of that name."""
+        pages = self.build_client().get_paginator("get_parameters_by_path").paginate(Path=self.path, Recursive=True)
+        manifests, files = list[Registered](), list[SkillFile]()
+        for one in (one for page in pages for one in page["Parameters"] if one["Name"] != but):
+            tool, is_file, path = one["Name"].removeprefix(self.path).partition("/")
+            text = _ENCRYPTED if one["Type"] == "SecureString" else one["Value"]
+            if is_file:
+                files.append(SkillFile(tool, path, one["Name"], text))
+            else:
+                manifests.append(Registered(tool, one["Name"], text))
+        return manifests, files
 
     def owners(self) -> dict[str, str]:
         """Return who last wrote the parameters, by their names: users, or roles without the name of a session.
@@ -271,10 +275,12 @@ class CatalogHandler:
         compiler, done = self._compiler(event, machines, context), dict[str, CompiledTool]()
         for _ in range(_MOST_TRIES):
             version, previous = self._published.load()
-            registered = self._registered(event)
+            registered, files = self._parameters.registered(but=_deleted_in(event))
             if registered:
                 _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
             compiled = compiler.compile(registered, {**previous, **done}, self._published.earlier())
+            skills = checked_skills(files, compiled.tools)
+            compiled = replace(compiled, skills=skills.skills, refusals=(*compiled.refusals, *skills.refusals))
             try:
                 self._published.publish(compiled, version, self._now())
             except SaveConflict:  # another event compiles at the same time
@@ -283,10 +289,6 @@ class CatalogHandler:
             self._log(compiled)
             return
         raise StoreBusy
-
-    def _registered(self, event: dict[str, Any]) -> list[Registered]:
-        gone = _deleted_in(event)
-        return [one for one in self._parameters.registered() if one.source != gone]
 
     def _machines(self, event: dict[str, Any]) -> TaggedStateMachines:
         return TaggedStateMachines(
@@ -314,7 +316,7 @@ class CatalogHandler:
         logger = Logger()
         for one in compiled.refusals:
             logger.warning(
-                "a registered tool is refused",
+                f"a registered {'skill' if one.is_skill else 'tool'} is refused",
                 tool=one.tool,
                 parameter=one.source,
                 reason=one.reason,
@@ -323,6 +325,7 @@ class CatalogHandler:
         logger.info(
             "the catalog was compiled",
             tools=len(compiled.tools),
+            skills=len(compiled.skills),
             refused=len(compiled.refusals),
             waiting=len(compiled.waiting),
         )

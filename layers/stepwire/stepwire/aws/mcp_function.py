@@ -5,6 +5,8 @@ Importing the handler builds nothing. The first event, `warm` or `prepare` build
 
 import importlib
 import os
+from collections.abc import Callable
+from datetime import datetime
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ from stepwire.server.services import Services
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
+    from stepwire.catalog.skills import Skill
     from stepwire.engine.express import ExpressCalls
     from stepwire.subscriptions.subscribing import Events
 
@@ -114,6 +117,7 @@ class McpHandler:
             identity=settings.identity,
             events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
+            skills=self._skills(ports.clock.now),
         )
         return McpServer(services, settings.allowed_origins, self._report_failure)
 
@@ -121,6 +125,20 @@ class McpHandler:
         if not self._settings.registered_tools:
             return self._built_in
         return LiveCatalog(self._built_in, DynamoDbCatalog(self._table), recorder.clock.now, self._report)
+
+    def _skills(self, now: Callable[[], datetime]) -> "Callable[[], tuple[Skill, ...]]":
+        """Return what reads the skills; most requests need none of it."""
+
+        @cache
+        def live() -> "Callable[[], tuple[Skill, ...]]":
+            from stepwire.catalog.skills import LiveSkills, skills_in  # noqa: PLC0415
+
+            built_in = skills_in(self._settings.catalog.read_text(encoding="utf-8"))
+            if not self._settings.registered_tools:
+                return lambda: built_in
+            return LiveSkills(built_in, self._built_in.tools, DynamoDbCatalog(self._table), now, self._report)
+
+        return lambda: live()()  # noqa: PLW0108 - without it, they would be loaded now
 
     def _events(self, engine: Engine) -> "Events":
         """Build what MCP Events need; most requests need none of it."""

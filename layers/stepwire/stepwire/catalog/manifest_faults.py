@@ -98,10 +98,10 @@ def invisible_words(schema: Json, pointer: str = "") -> Iterator[str]:
         yield from invisible_words(part, f"{pointer}/{path}")
 
 
-def unforeseen(fault: BaseException) -> str:
+def unforeseen(fault: BaseException, what: str = "the manifest") -> str:
     """Say that a manifest met a fault that is not its owner's."""
     return (
-        f"the manifest: cannot be compiled ({type(fault).__name__}): this is a fault of Stepwire: tell the endpoint's "
+        f"{what}: cannot be compiled ({type(fault).__name__}): this is a fault of Stepwire: tell the endpoint's "
         "operator"
     )
 

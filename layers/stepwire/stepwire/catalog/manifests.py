@@ -2,29 +2,28 @@
 
     python -m stepwire.catalog.manifests FOLDER [--output catalog.json] [--names release_tools.json]
 
-One manifest a tool, `FOLDER/<name>.yaml`. Whatever is wrong is said with the file and the field, all of it at once; a
-text whose meaning would be lost or misunderstood as JSON is refused.
+One manifest a tool, `FOLDER/<name>.yaml`; its skills are `FOLDER/<name>/<skill>/SKILL.md`, each with the files beside
+it. Whatever is wrong is said with the file and the field, all of it at once.
 """
 
 import argparse
-import re
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
 
-import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from stepwire.catalog.manifest import SHAPES, Manifest, fields, model_of
 from stepwire.catalog.manifest_faults import fault_words, unforeseen, unknown_field
+from stepwire.catalog.published import SkillFile
+from stepwire.catalog.skill_files import checked_skills
+from stepwire.catalog.skills import SKILL_FILE
 from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
+from stepwire.catalog.yaml_text import read_yaml
 from stepwire.errors import CatalogError
-from stepwire.json_text import Json, JsonTextError, parse, write
-
-_TAG: Final = re.compile(r"constructor for the tag '(?P<tag>![^']*)'")
+from stepwire.json_text import write
 
 
 def compile_directory(folder: Path) -> str:
@@ -48,7 +47,20 @@ def compile_directory(folder: Path) -> str:
         faults.append(f"{folder}: there is no such folder")
     if faults:
         raise CatalogError("\n".join(faults))
-    return catalog_text(found.values())
+    skills = checked_skills(_skill_files(folder, found), found)
+    if skills.refusals:
+        lines = (f"{one.source}: {fault}" for one in skills.refusals for fault in one.reason.split("\n"))
+        raise CatalogError("\n".join(lines))
+    return catalog_text(found.values(), skills.skills)
+
+
+def _skill_files(folder: Path, tools: Iterable[str]) -> Iterator[SkillFile]:
+    """Yield the files in the folders of tools, without those whose names begin with a dot, and all other SKILL.md."""
+    of_tools = (path for tool in tools if tool.strip(".") for path in (folder / tool).rglob("*"))
+    for path in sorted({*of_tools, *folder.glob(f"*/*/{SKILL_FILE}")}):
+        tool, *rest = path.relative_to(folder).parts
+        if path.is_file() and not any(name.startswith(".") for name in rest):
+            yield SkillFile(tool, "/".join(rest), str(path), _text_of(path))
 
 
 def names_in(compiled: str) -> str:
@@ -83,19 +95,25 @@ def _faults_of_one() -> Generator[None]:
 
 
 def _compiled_file(path: Path) -> CompiledTool:
+    text = _text_of(path)
+    try:
+        manifest = read_manifest(text)
+        with _faults_of_one():
+            return CompiledTool(manifest.tool(), str(path))
+    except CatalogError as error:
+        raise CatalogError("\n".join(f"{path}: {fault}" for fault in str(error).split("\n"))) from None
+
+
+def _text_of(path: Path) -> str:
     content = b""
     try:
         content = path.read_bytes()
-        manifest = read_manifest(content.decode("utf-8"))
-        with _faults_of_one():
-            return CompiledTool(manifest.tool(), str(path))
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
         raise CatalogError(f"{path}: line {line}: byte 0x{byte:02x} is not UTF-8: save the file as UTF-8") from None
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
-    except CatalogError as error:
-        raise CatalogError("\n".join(f"{path}: {fault}" for fault in str(error).split("\n"))) from None
 
 
 def _path_of(fault: ErrorDetails) -> list[str]:
@@ -116,91 +134,6 @@ def _words_of(fault: ErrorDetails) -> str:
     if fault["type"] == "string_pattern_mismatch":
         return f"must be {SHAPES[limits['pattern']]}"
     return fault_words(fault["type"], [*path, name], fault["input"], limits)
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
-
-    # Its own: where the SAM translator has run, PyYAML's SafeLoader has learnt the tags of CloudFormation from it.
-    yaml_multi_constructors: ClassVar[dict[str | None, Any]] = {}
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Refuse aliases: a few lines of them stand for gigabytes."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.constructor.ConstructorError(
-                problem="aliases (*name) are not supported: write the value out",
-                problem_mark=cast(Any, self).peek_event().start_mark,
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Build a mapping whose keys are all different."""
-        known: list[Any] = []
-        for key, _ in node.value:
-            if key.value in known:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
-                )
-            known.append(key.value)
-        return super().construct_mapping(node, deep)
-
-    def refuse_date(self, node: yaml.ScalarNode) -> None:
-        """JSON has no dates, and what was meant is a text."""
-        raise yaml.constructor.ConstructorError(
-            problem=f"{node.value} is read as a date: put it in quotes", problem_mark=node.start_mark
-        )
-
-
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.refuse_date)
-
-
-def read_yaml(text: str) -> Json:
-    """Return the value of a YAML text.
-
-    Raises:
-        CatalogError: it is empty, no YAML, or holds what JSON has no form for.
-    """
-    document = _loaded(text)
-    if document is None:
-        raise CatalogError("the file is empty: write the tool's fields, `name: ...` first")
-    try:
-        return parse(write(document))
-    except RecursionError:
-        raise CatalogError("nested too deeply") from None
-    except TypeError:  # a set, or binary data
-        raise CatalogError("a value has a type that JSON does not have: write it as a text, in quotes") from None
-    except JsonTextError as error:
-        raise CatalogError(f"no JSON: {error}") from None
-    except ValueError:
-        raise CatalogError("a number is not finite (.nan, .inf): write it as a text, in quotes") from None
-
-
-def _loaded(text: str) -> Any:
-    if text.lstrip().startswith("{"):
-        # YAML is a superset of JSON but for the halves of a character with which JSON escapes what is beyond U+FFFF.
-        with suppress(JsonTextError):
-            return parse(text)
-    try:
-        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
-    except yaml.YAMLError as error:
-        raise CatalogError(_yaml_fault(error)) from None
-    except RecursionError:
-        raise CatalogError("nested too deeply") from None
-    except ArithmeticError:  # PyYAML reads 1:30:00 in base 60, and hundreds of parts are beyond what a float holds
-        raise CatalogError("a number is too large: write it as a text, in quotes") from None
-    except (LookupError, TypeError, ValueError):  # PyYAML's own, for a tag such as !!int or !!bool before what is none
-        raise CatalogError("a value is not what its tag (!!...) says") from None
-
-
-def _yaml_fault(error: yaml.YAMLError) -> str:
-    mark, problem = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or "bad YAML")
-    if (tag := _TAG.search(problem)) is not None:
-        problem = (
-            f"the tag {tag['tag']} means nothing here: write the name itself, or quote a text that begins with '!'"
-        )
-    elif "mapping values are not allowed" in problem:
-        problem = f"{problem}: quote texts with a colon"
-    return f"line {mark.line + 1 if mark else '?'}: {problem}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,11 +1,11 @@
-"""The registered tools as function catalog compiles and publishes them, with what it refuses and what has to wait.
+"""The registered tools and skills as function catalog compiles and publishes them, with what it refuses or leaves.
 
 Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -15,11 +15,15 @@ from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.codec import decode
 from stepwire.errors import CatalogError
 
+if TYPE_CHECKING:
+    from stepwire.catalog.skills import Skill
+
 LARGEST_SHARD: Final = 300_000
 """Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""
 LARGEST_REASON: Final = 500  # characters
 LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
 MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
+_One = TypeVar("_One", bound=Struct)
 
 
 class Endpoint(Struct, frozen=True):
@@ -46,18 +50,31 @@ class Registered(Struct, frozen=True):
     """The manifest."""
 
 
+class SkillFile(Struct, frozen=True):
+    """A file of a skill as the owner of its tool registered it."""
+
+    tool: str
+    path: str
+    """What follows the tool's name: the folder of the skill, and the path in it."""
+    source: str
+    """Name of the parameter, or of the file."""
+    text: str
+
+
 class Refusal(Struct, frozen=True, omit_defaults=True):
-    """A registered tool whose manifest is not served as it is."""
+    """A registered tool whose manifest is not served as it is, or a skill of a tool that is not served."""
 
     tool: str
     source: str
-    """Name of the parameter."""
+    """Name of the parameter; of a skill, that of its SKILL.md."""
     reason: str
     """What is wrong and what would be right, in words for the tool's owner."""
     serves_previous: bool
     """Whether the last good manifest of the tool still serves."""
     digest: str = ""
     """Names the manifest if the fault is its own: it is not read again until it changes, or the schedule comes."""
+    is_skill: bool = False
+    """Whether it is a skill: its tool serves without it."""
 
 
 class Earlier(Struct, frozen=True):
@@ -74,28 +91,21 @@ NOTHING_EARLIER: Final = Earlier()
 
 
 class Compiled(Struct, frozen=True):
-    """The registered tools, by name."""
+    """The registered tools, by name, and their skills."""
 
     tools: Mapping[str, CompiledTool]
     refusals: tuple[Refusal, ...] = ()
     waiting: tuple[str, ...] = ()
     """Names of the tools for which there was no time, in the order of their turns."""
+    skills: "tuple[Skill, ...]" = ()
 
     def shards(self) -> tuple[str, ...]:
         """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes."""
-        return tuple(catalog_text(part) for part in self._parts())
+        return tuple(catalog_text(part) for part in _parts(self.tools[name] for name in sorted(self.tools)))
 
-    def _parts(self) -> Iterator[list[CompiledTool]]:
-        part, size = list[CompiledTool](), 0
-        for _, one in sorted(self.tools.items()):
-            its_size = len(encode(one))
-            if part and size + its_size > LARGEST_SHARD:
-                yield part
-                part, size = [], 0
-            part.append(one)
-            size += its_size
-        if part:
-            yield part
+    def skill_shards(self) -> tuple[str, ...]:
+        """Return the texts that `skills_in` reads, apart from the tools: nothing reads them with those."""
+        return tuple(catalog_text((), part) for part in _parts(self.skills))
 
     def refusals_text(self) -> str:
         """Return what waits and the refusals as JSON text that fits one item; what does not fit is counted."""
@@ -108,6 +118,19 @@ class Compiled(Struct, frozen=True):
                 break
             refused.append(short)
         return encode(Earlier(tuple(refused), waiting, len(self.refusals) - len(refused))).decode()
+
+
+def _parts(ones: Iterable[_One]) -> Iterator[list[_One]]:
+    part, size = list[_One](), 0
+    for one in ones:
+        its_size = len(encode(one))
+        if part and size + its_size > LARGEST_SHARD:
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += its_size
+    if part:
+        yield part
 
 
 def entries_in(shard: str) -> dict[str, CompiledTool]:

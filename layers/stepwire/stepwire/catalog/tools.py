@@ -7,7 +7,7 @@ shown, and a call with a member of that name is refused.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
@@ -288,9 +288,9 @@ class _Text(Struct):
     tools: Raw
 
 
-def catalog_text(tools: Iterable[CompiledTool]) -> str:
-    """Return the text of a compiled catalog, or of a part of one."""
-    return encode({"format": FORMAT, "tools": list(tools)}).decode()
+def catalog_text(tools: Iterable[CompiledTool], skills: Sequence[Struct] = ()) -> str:
+    """Return the text of a compiled catalog, or of a part of one; who reads the tools passes over the skills."""
+    return encode({"format": FORMAT, "tools": list(tools), **({"skills": skills} if skills else {})}).decode()
 
 
 def compiled_in(text: str) -> tuple[CompiledTool, ...]:

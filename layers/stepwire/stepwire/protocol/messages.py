@@ -24,6 +24,7 @@ ASSUMED_VERSION: Final = LEGACY_VERSIONS[-1]
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
 EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
+SKILLS_EXTENSION: Final = "io.modelcontextprotocol/skills"
 UI_EXTENSION: Final = "io.modelcontextprotocol/ui"
 CLIENT_CREDENTIALS_EXTENSION: Final = "io.modelcontextprotocol/oauth-client-credentials"
 CARD_MIME_TYPE: Final = "text/html;profile=mcp-app"

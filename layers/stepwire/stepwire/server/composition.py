@@ -12,10 +12,19 @@ from stepwire.server.extensions.client_credentials import CLIENT_CREDENTIALS
 from stepwire.server.extensions.client_tasks import CLIENT_TASKS
 from stepwire.server.extensions.events import EVENTS
 from stepwire.server.extensions.fetch_tools import FETCH_TOOLS
+from stepwire.server.extensions.skills import SKILLS
 from stepwire.server.extensions.tasks import TASKS
 from stepwire.server.services import Services
 
-EXTENSIONS: Final[tuple[Extension, ...]] = (TASKS, CARDS, FETCH_TOOLS, EVENTS, CLIENT_TASKS, CLIENT_CREDENTIALS)
+EXTENSIONS: Final[tuple[Extension, ...]] = (
+    TASKS,
+    CARDS,
+    FETCH_TOOLS,
+    EVENTS,
+    CLIENT_TASKS,
+    SKILLS,
+    CLIENT_CREDENTIALS,
+)
 """The first that wants a call of a tool intercepts it; tools are listed in this order."""
 ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 

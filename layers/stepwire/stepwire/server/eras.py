@@ -224,18 +224,30 @@ _MODERN: Final = Era(_check_modern, _in_rounds, check_own=lambda _call, _tool: N
 # -------------------------------------------------------------------------------------------------------------- methods
 
 
+def _of_resources(method: str, services: Services, call: Call) -> Reply:
+    from stepwire.server.resources import METHODS as OF_RESOURCES  # noqa: PLC0415 - most clients read none
+
+    return OF_RESOURCES[method](services, call)
+
+
 def _with_extensions(version: str, own: Mapping[str, Method]) -> Mapping[str, Method]:
     added = (one.methods.get(version, {}) for one in EXTENSIONS)
     return {**own, **{name: method for methods in added for name, method in methods.items()}}
 
 
+_RESOURCE_METHODS: Final[Mapping[str, Method]] = {
+    name: partial(_of_resources, name) for name in ("resources/list", "resources/read", "resources/templates/list")
+}
 _LEGACY_METHODS: Final[Mapping[str, Method]] = {
+    **_RESOURCE_METHODS,
     "initialize": initialize,
     "ping": ping,
     "tools/list": list_legacy_tools,
     "tools/call": partial(call_tool, era=_LEGACY),
 }
 _MODERN_METHODS: Final[Mapping[str, Method]] = {
+    **_RESOURCE_METHODS,
+    "resources/directory/read": partial(_of_resources, "resources/directory/read"),  # SEP-2640
     "server/discover": discover,
     "tools/list": list_tools,
     "tools/call": partial(call_tool, era=_MODERN),
@@ -247,5 +259,6 @@ METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
     }
 )
 """The methods of each version: the era's own, and those of the extensions."""
-_ROUTED_NAMES: Final = [{"tools/call": RoutedName("name")}, *(one.routed_names for one in EXTENSIONS)]
+_OWN_NAMES: Final = {"tools/call": RoutedName("name"), "resources/read": RoutedName("uri")}
+_ROUTED_NAMES: Final = [_OWN_NAMES, *(one.routed_names for one in EXTENSIONS)]
 SERVED: Final = Served(METHODS, {name: routed for names in _ROUTED_NAMES for name, routed in names.items()})

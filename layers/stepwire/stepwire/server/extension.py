@@ -5,7 +5,7 @@ by name: it merges their methods, tools, capabilities and what they add to strea
 of a tool goes its way.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
@@ -120,6 +120,23 @@ class OnStream(Struct, frozen=True):
     """Returns how long this client must wait before it resumes; at most LONGEST_PAUSE."""
 
 
+class Resources(Struct, frozen=True):
+    """The resources that an extension serves, by the scheme of their URIs."""
+
+    scheme: str
+    """What their URIs begin with, and no other extension's."""
+    listed: Callable[[Services, Call], Iterable[JsonObject]]
+    """Returns those that `resources/list` shows this client."""
+    read: Callable[[Services, Call, str], JsonObject | None]
+    """Returns the content at a URI; None: there is none for this client."""
+    keep_for: timedelta
+    """How long a client may keep what it has read."""
+    is_public: bool = False
+    """Whether that is the same for every caller."""
+    children: Callable[[Services, Call, str], Iterable[JsonObject]] | None = None
+    """Returns what is directly below a URI, for `resources/directory/read`; None: there are no directories."""
+
+
 class Extension(Struct, frozen=True):
     """The contributions of one extension."""
 
@@ -137,5 +154,7 @@ class Extension(Struct, frozen=True):
     """Returns its own way of a call, in place of the given one of a plain call; None: the call is not for it."""
     take: Callable[[Services, Call, Response], None] | None = None
     """Takes a client's response to a request of the server."""
+    resources: Resources | None = None
+    """The resources that it adds to the methods `resources/*`."""
     on_stream: OnStream | None = None
     """What it adds to the streams of legacy clients."""

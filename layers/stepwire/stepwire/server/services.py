@@ -18,6 +18,7 @@ from stepwire.rendering import Identity
 from stepwire.tasks.task import Task, TaskError, ToolResult
 
 if TYPE_CHECKING:
+    from stepwire.catalog.skills import Skill
     from stepwire.subscriptions.subscribing import Events
 
 INSTRUCTIONS: Final = (
@@ -84,6 +85,8 @@ class Services(Struct, frozen=True, dict=True):
     identity: Identity = Identity()
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
+    skills: "Callable[[], tuple[Skill, ...]]" = tuple
+    """Returns the skills of all tools; asked for only when a client asks for skills."""
 
     @cached_property
     def now(self) -> Callable[[], datetime]:

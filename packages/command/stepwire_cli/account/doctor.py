@@ -117,9 +117,9 @@ class Doctor:
                 str(one.get("tool")),
                 " (the last good manifest still serves)" if one["serves_previous"] else "",
             )
-            where = sources.get(tool, str(one.get("source")))
+            where = str(one.get("source"))
             finding = Finding(where, f"refused: {one['reason']}{keeps}", "correct it and deploy", Severity.ERROR)
-            found.setdefault(tool if tool in sources else "", []).append(finding)
+            found.setdefault(tool if sources.get(tool) == where else "", []).append(finding)  # "": that of a skill too
         return found
 
     def _refused(self) -> list[JsonObject]:

@@ -127,14 +127,18 @@ class Template:
         for one in self.children.values():
             yield from one.machines()
 
-    def manifests(self) -> Iterator[tuple[str, str]]:
-        """Yield where a manifest of a tool is registered, and its text (docs/adopting.md)."""
+    def registered(self) -> Iterator[tuple[str, str, str]]:
+        """Yield what is registered (docs/adopting.md): a manifest or a file of a skill: where, its path and its text.
+
+        The path begins with the tool's name, and is no more than that of a manifest.
+        """
         for name, one in self.resources.items():
             properties = as_object(one.get("Properties"))
-            if one.get("Type") == _PARAMETER and "/tools/" in self.resolver.text(properties.get("Name")):
-                yield name, self.resolver.text(properties.get("Value"))
+            _, is_registered, path = self.resolver.text(properties.get("Name")).partition("/tools/")
+            if one.get("Type") == _PARAMETER and is_registered:
+                yield name, path, self.resolver.text(properties.get("Value"))
         for one in self.children.values():
-            yield from one.manifests()
+            yield from one.registered()
 
     def _machine(self, name: str, properties: JsonObject) -> FoundMachine | Fault:
         resolver = self.resolver

@@ -1,4 +1,4 @@
-"""Registered tools that are refused, read from the stream of the table: for whoever looks at the screen.
+"""Registered tools and skills that are refused, read from the stream of the table: for whoever looks at the screen.
 
 The rule: a reason is told once, when it is new.
 """
@@ -31,7 +31,8 @@ def _refused(image: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _line(one: Mapping[str, Any]) -> str:
-    serves = "the last good one serves" if one["serves_previous"] else "the tool is not listed"
+    without = "its tool serves without it" if one.get("is_skill") else "the tool is not listed"
+    serves = "the last good one serves" if one["serves_previous"] else without
     reasons = "; ".join(one["reason"].splitlines())
     return f"{one['source']} is refused, and {serves}: {reasons}"
 

@@ -1,8 +1,10 @@
 """The compiled catalog in the table: parts that never change, and a head that names the parts in force.
 
-    pk "catalog"         sk "head"      version, shards: names of the parts, in order
+    pk "catalog"         sk "head"      version, shards: names of the parts with tools, skills: of those with skills
     pk "catalog#<name>"  sk "shard"     tools: JSON text, compressed; kept for a day after its replacement
     pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served, and which wait
+
+Skills have parts of their own, because most requests that read the tools read no skill.
 
 Eventually consistent reads suffice, because the parts of an older head stay for a day. The name of a replaced part is
 never used again, so a late deletion mark never hits a part in force. No principal is written as "catalog".
@@ -23,6 +25,8 @@ from stepwire.errors import SaveConflict, StoreBusy
 
 _HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
+_TOOLS: Final = "shards"
+_SKILLS: Final = "skills"
 _IS_AS_READ: Final = "version = :version"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _REPLACED_KEPT: Final = timedelta(days=1)
@@ -35,17 +39,24 @@ class DynamoDbCatalog(Struct, frozen=True):
 
     def read(self, known: str | None) -> Published | None:
         """Return what is published; None if nothing is, or if that is still the version `known`."""
+        return self._read(known, _TOOLS)
+
+    def read_skills(self, known: str | None) -> Published | None:
+        """Return the published skills; None if nothing is published, or if that is still the version `known`."""
+        return self._read(known, _SKILLS)
+
+    def _read(self, known: str | None, parts: str) -> Published | None:
         head = self.table.get(_HEAD, is_consistent=False)
         if head is None or head["version"]["N"] == known:
             return None
-        return Published(head["version"]["N"], self._texts(_names_in(head)))
+        return Published(head["version"]["N"], self._texts(_names_in(head, parts)))
 
     def load(self) -> tuple[str | None, Mapping[str, CompiledTool]]:
         """Return the version that is published, if any, and its tools by name."""
         head = self.table.get(_HEAD)
         if head is None:
             return None, {}
-        entries = [entries_in(text) for text in self._texts(_names_in(head))]
+        entries = [entries_in(text) for text in self._texts(_names_in(head, _TOOLS))]
         return head["version"]["N"], {name: tool for part in entries for name, tool in part.items()}
 
     def earlier(self) -> Earlier:
@@ -60,12 +71,15 @@ class DynamoDbCatalog(Struct, frozen=True):
             SaveConflict: somebody else has replaced it.
         """
         head = self.table.get(_HEAD)
-        old = [] if head is None else _names_in(head)
-        parts = _named(compiled.shards(), old, _next(over))
+        old = [] if head is None else [*_names_in(head, _TOOLS), *_names_in(head, _SKILLS)]
+        tools, skills = (_named(texts, old, _next(over)) for texts in (compiled.shards(), compiled.skill_shards()))
+        parts = {**tools, **skills}
         if head is None or old != list(parts):
             for name in [one for one in parts if one not in old]:
                 self.table.put({**_key(name), "tools": {"B": zlib.compress(parts[name].encode())}})
-            new: Item = {**_HEAD, "version": {"N": _next(over)}, "shards": {"L": [{"S": name} for name in parts]}}
+            names = {_TOOLS: tools, _SKILLS: skills}
+            listed: Item = {member: {"L": [{"S": name} for name in named]} for member, named in names.items()}
+            new: Item = {**_HEAD, "version": {"N": _next(over)}, **listed}
             seen = None if over is None else {":version": {"N": over}}
             if self.table.put(new, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
                 raise SaveConflict
@@ -102,8 +116,8 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _names_in(head: Item) -> list[str]:
-    return [one["S"] for one in head["shards"]["L"]]
+def _names_in(head: Item, parts: str) -> list[str]:
+    return [one["S"] for one in head[parts]["L"]] if parts in head else []
 
 
 def _unpacked(item: Item) -> str:

@@ -12,7 +12,7 @@ from stepwire_local.account.tasks import machine_of, names_of_target
 from stepwire_local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
 from stepwire_local.cloudformation.yaml_texts import read_yaml
 
-_TOOL: Final = re.compile(r"/stepwire/(?P<endpoint>[^/]+)/tools/")
+_TOOL: Final = re.compile(r"/stepwire/(?P<endpoint>[^/]+)/tools/[^/]*")  # below it are the files of its skills
 _COLONS: Final = 6  # in the ARN of a state machine, or more
 
 
@@ -47,7 +47,7 @@ def _put(resource: Resource, world: World, **more: Any) -> Created:
 
 def endpoint_of(name: str) -> str | None:
     """Return the endpoint for which a parameter registers a tool; None if it registers none."""
-    found = _TOOL.match(name)
+    found = _TOOL.fullmatch(name)
     return found["endpoint"] if found else None
 
 

@@ -3,19 +3,18 @@
 Most clients show none, so all but this is loaded with the first request of one that does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from stepwire.catalog.tools import CARD_TOOLS, Tool
 from stepwire.engine.calls import Begun
 from stepwire.json_text import JsonObject
-from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import UI_EXTENSION
 from stepwire.rendering import mark_repeated
-from stepwire.server.call import Call, Reply
-from stepwire.server.extension import ALL_VERSIONS, Extension, OwnTool, Way
+from stepwire.server.call import Call
+from stepwire.server.extension import Extension, OwnTool, Resources, Way
 from stepwire.server.results import written
 from stepwire.server.services import Services
 
@@ -46,19 +45,23 @@ def _on_card(services: Services, call: Call, begun: Begun) -> JsonObject:
     return mark_repeated(written(call, first_result(services, call, begun)), is_repeat=begun.is_repeat)
 
 
-def _resources(method: str, services: Services, call: Call) -> Reply:
-    from stepwire.server.extensions.cards.resources import METHODS
+def _listed(services: Services, call: Call) -> Iterable[JsonObject]:
+    from stepwire.server.extensions.cards.resources import listed
 
-    return METHODS[method](services, call)
+    return listed(services, call)
 
 
-_NAMES: Final = ("resources/list", "resources/read", "resources/templates/list")
-_METHODS: Final = MappingProxyType({name: partial(_resources, name) for name in _NAMES})
+def _read(services: Services, call: Call, uri: str) -> JsonObject | None:
+    from stepwire.server.extensions.cards.resources import read
+
+    return read(services, call, uri)
+
+
+_KEEP_FOR: Final = timedelta(minutes=5)  # a new release may bring another page
 CARDS: Final = Extension(
-    dict.fromkeys(ALL_VERSIONS, _METHODS),
-    MappingProxyType({"resources/read": RoutedName("uri")}),
-    _capabilities,
-    CARD_TOOLS,
-    _tools,
-    _intercept,
+    capabilities=_capabilities,
+    tool_names=CARD_TOOLS,
+    tools=_tools,
+    intercept=_intercept,
+    resources=Resources("ui://", _listed, _read, _KEEP_FOR, is_public=True),
 )

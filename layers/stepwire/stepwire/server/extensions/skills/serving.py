@@ -1,0 +1,123 @@
+"""Which skills a caller is served, and how they are listed and read. Loaded with the first request that asks for them.
+
+The rules: a skill is served where its tool is, so a caller who may not call the tool, or whose URL does not select it,
+learns nothing of the skill; and a digest is made of the very text that is served.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from stepwire.catalog.skills import SCHEME, SKILL_FILE, Skill
+from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.errors import UnknownSkill
+from stepwire.json_text import JsonObject
+from stepwire.protocol.messages import text_in
+from stepwire.server.call import Call
+from stepwire.server.extension import Method
+from stepwire.server.pages import page_of
+from stepwire.server.reach import reached_tools
+from stepwire.server.services import Services
+from stepwire.times import MILLISECOND
+
+_OWN: Final = Path(__file__).parent / "run-a-workflow"
+_OWN_ROOT: Final = f"{SCHEME}workflows/{_OWN.name}"
+_FENCE: Final = "---\n"
+_DIRECTORY: Final = "inode/directory"
+_TYPES: Final[Mapping[str, str]] = {
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+}
+# Owners register skills while the server runs; whose tools they are decides who is served them.
+_CACHING: Final[JsonObject] = {"ttlMs": REREAD_AFTER // MILLISECOND, "cacheScope": "private"}
+
+
+@cache
+def own_skill() -> Skill:
+    """Return the skill that tells how to run a workflow; its frontmatter has a text on each line."""
+    text = (_OWN / SKILL_FILE).read_text(encoding="utf-8")
+    lines = text.split(_FENCE)[1].splitlines()
+    frontmatter = {name: value for name, _, value in (line.partition(": ") for line in lines)}
+    return Skill("", _OWN_ROOT, frontmatter, {SKILL_FILE: text})
+
+
+def _served(services: Services, call: Call) -> Iterator[Skill]:
+    yield own_skill()
+    tools = {tool.name for tool in reached_tools(services, call)}
+    yield from (one for one in services.skills() if one.tool in tools)
+
+
+# ----------------------------------------------------------------------------------------------------------- methods
+
+
+def list_skills(services: Services, call: Call) -> JsonObject:
+    """Return a page of the skills that this caller is served, by their URIs."""
+    return {**page_of("skills", (one.entry for one in _served(services, call)), call.params), **_CACHING}
+
+
+def get_skill(services: Services, call: Call) -> JsonObject:
+    """Return one skill, by the URI of its SKILL.md.
+
+    Raises:
+        UnknownSkill: this caller is served none there.
+    """
+    uri = text_in(call.params, "uri")
+    for one in _served(services, call):
+        if one.uri == uri:
+            return {"skill": one.entry, **_CACHING}
+    raise UnknownSkill(uri)
+
+
+METHODS: Final[Mapping[str, Method]] = MappingProxyType({"skills/list": list_skills, "skills/get": get_skill})
+
+
+# --------------------------------------------------------------------------------------------------------- resources
+
+
+def listed(services: Services, call: Call) -> Iterable[JsonObject]:
+    """Return the SKILL.md of each skill; its other files are found by that, and by their directories."""
+    return (_resource(one, SKILL_FILE) for one in _served(services, call))
+
+
+def read(services: Services, call: Call, uri: str) -> JsonObject | None:
+    """Return the text of a file; None if this caller is served none at the URI."""
+    for one in _served(services, call):
+        path = uri.removeprefix(f"{one.root}/")
+        if path != uri and path in one.files:
+            return {"mimeType": _type_of(path), "text": one.files[path]}
+    return None
+
+
+def children(services: Services, call: Call, uri: str) -> Iterable[JsonObject]:
+    """Return the files and the directories in a directory: a skill's, one in it, or one above skills."""
+    if uri.endswith("/"):
+        return ()
+    found: dict[str, JsonObject] = {}
+    files = ((one, path, f"{one.root}/{path}") for one in _served(services, call) for path in one.files)
+    for one, path, its_uri in files:
+        if its_uri.startswith(f"{uri}/"):
+            name, is_directory, _ = its_uri.removeprefix(f"{uri}/").partition("/")
+            child = f"{uri}/{name}"
+            found[child] = (
+                {"uri": child, "name": name, "mimeType": _DIRECTORY} if is_directory else _resource(one, path)
+            )
+    return found.values()
+
+
+def _resource(skill: Skill, path: str) -> JsonObject:
+    words = skill.frontmatter if path == SKILL_FILE else {"name": path.rpartition("/")[2]}
+    return {
+        "uri": f"{skill.root}/{path}",
+        **{name: words[name] for name in ("name", "description") if name in words},
+        "mimeType": _type_of(path),
+        "size": len(skill.files[path].encode()),
+    }
+
+
+def _type_of(path: str) -> str:
+    return _TYPES.get(Path(path).suffix.lower(), "text/plain")
