@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
+from stepwire.catalog.skills import skills_in
 from tests.integration.stacks import Deployed
 from tests.waiting import until
 
@@ -57,9 +58,16 @@ class Owner:
         until(lambda: set(self.published()) == set(others) and not self.refusals())
 
     def published(self) -> Mapping[str, Any]:
-        return DynamoDbCatalog(
-            Table(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb"))
-        ).load()[1]
+        return self._catalog.load()[1]
+
+    def skills(self) -> list[str]:
+        """Return the URIs of the registered skills that are served."""
+        found = self._catalog.read_skills(None)
+        return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
+
+    @property
+    def _catalog(self) -> DynamoDbCatalog:
+        return DynamoDbCatalog(Table(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")))
 
     def refusals(self) -> dict[str, Any]:
         table = self.stack.physical_ids["TasksTable"]

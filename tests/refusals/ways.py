@@ -58,7 +58,9 @@ WAYS: Final = {
     "a resource that is not found": Way(
         errors.ResourceNotFound, (("resources/read", {"uri": "ui://nothing"}),), (LEGACY,)
     ),
-    "what is no directory": Way(errors.NoDirectory, (("resources/directory/read", {"uri": "ui://nothing"}),), (MODERN,)),
+    "what is no directory": Way(
+        errors.NoDirectory, (("resources/directory/read", {"uri": "ui://nothing"}),), (MODERN,)
+    ),
     "an unknown skill": Way(errors.UnknownSkill, (("skills/get", {"uri": "skill://nothing/SKILL.md"}),), (MODERN,)),
     "an invalid cursor": Way(errors.InvalidCursor, (("tools/list", {"cursor": "x"}),)),
     "an invalid requestState": Way(errors.InvalidRequestState, (_call("endless", requestState="x.y"),), (MODERN,)),

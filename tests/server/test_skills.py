@@ -20,7 +20,7 @@ from stepwire.protocol.inbound import META_KEY
 from stepwire.server.extensions.skills.serving import own_skill
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient, SignedIn
+from tests.server.clients import AtUrl, LegacyClient, ModernClient, SignedIn
 
 OWN = "skill://workflows/run-a-workflow/SKILL.md"
 REFUNDS = "skill://tools/optional/refunds/SKILL.md"
@@ -242,6 +242,16 @@ def test_a_caller_who_may_not_call_a_tool_learns_nothing_of_its_skill(world: Wor
     assert seen == {"read": [REFUNDS, OWN], "pay": [REFUNDS, paying, OWN]}
     assert refused == [-32602] * 3
     assert paying not in listed(stranger)
+
+
+def test_a_url_that_selects_tools_selects_their_skills(world: World) -> None:
+    tools = (OPTIONAL, replace(OPTIONAL, name="paying", groups=("money",)))
+    serve(world, *skills_of(FILES, "optional", "paying"))
+    world.server = replace(world.server, services=replace(world.server.services, catalog=catalog_of(*tools)))
+    client = ModernClient(AtUrl(world, "group=money"))
+
+    assert listed(client, "skills/list") == listed(client) == [REFUNDS.replace("optional", "paying"), OWN]
+    assert client.ask("resources/read", {"uri": REFUNDS}).code == -32602
 
 
 def test_a_request_without_skills_asks_for_none(world: World) -> None:

@@ -225,6 +225,28 @@ def test_a_fault_of_a_manifest_in_a_template_is_found(project: Path, capsys: pyt
     assert f"{project}/template.yaml: SettleTool: descriptoin: unknown field" in capsys.readouterr().out
 
 
+SKILL = """
+  SettleSkill:
+    Type: AWS::SSM::Parameter
+    Properties:
+      Name: !Sub /stepwire/${Endpoint}/tools/settle/settle-invoices/SKILL.md
+      Value: |
+        ---
+        name: NAME
+        description: How to settle.
+        ---
+"""
+
+
+def test_a_skill_in_a_template_is_no_manifest_and_is_checked(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("settle-invoices", "settle"):
+        (project / "template.yaml").write_text(PROJECT + SKILL.replace("NAME", name))
+        run(["doctor", str(project)])
+
+    found = [line for line in capsys.readouterr().out.splitlines() if "SettleSkill" in line]
+    assert found == [f"{project}/template.yaml: SettleSkill: name: must be the name of its folder, 'settle-invoices'"]
+
+
 def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "tools").mkdir()
     (project / "tools" / "it.yaml").write_text(yaml.safe_dump({**GOOD, "retries": 3}))

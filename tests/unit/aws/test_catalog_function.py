@@ -413,7 +413,7 @@ def test_a_version_that_may_not_be_described_is_examined_by_its_state_machine() 
 def test_an_encrypted_parameter_is_not_read(table: str) -> None:
     aws_client("ssm", REGION).put_parameter(Name=f"/stepwire/{table}/tools/secret", Value="x", Type="SecureString")
 
-    (found,) = Parameters(f"/stepwire/{table}/tools/", lambda: aws_client("ssm", REGION)).registered()
+    (found,), _ = Parameters(f"/stepwire/{table}/tools/", lambda: aws_client("ssm", REGION)).registered()
 
     assert found.tool == "secret"
     assert "SecureString" in found.text

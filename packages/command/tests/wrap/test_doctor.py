@@ -250,6 +250,20 @@ def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:
     assert line == (f"{WHERE}: refused: scopes: unknown (the last good manifest still serves); correct it and deploy")
 
 
+def test_a_refused_skill_of_a_good_tool_is_told() -> None:
+    account, where = account_of(description="Orders the goods of a customer."), f"{WHERE}/refunds/SKILL.md"
+    refused = {
+        "tool": "orders",
+        "source": where,
+        "reason": "name: is missing",
+        "serves_previous": False,
+        "is_skill": True,
+    }
+    account.refused = [refused]
+
+    assert f"{where}: refused: name: is missing; correct it and deploy" in found_in(account)
+
+
 def test_what_may_not_be_read_is_told_and_the_rest_is_judged() -> None:
     account = account_of(description="Orders.")
     account.faults["get_item"] = ["AccessDeniedException"]

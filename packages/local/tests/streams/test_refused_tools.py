@@ -13,6 +13,15 @@ FIRST: Json = {"tool": "a", "source": "/stepwire/s/tools/a", "reason": "name: mi
 SECOND: Json = {"tool": "b", "source": "/stepwire/s/tools/b", "reason": "no tag", "serves_previous": False}
 
 
+SKILL: Json = {
+    "tool": "a",
+    "source": "/stepwire/s/tools/a/x/SKILL.md",
+    "reason": "name: is missing",
+    "serves_previous": False,
+    "is_skill": True,
+}
+
+
 def record(old: list[Json] | None, new: list[Json] | None, key: str = "refusals") -> Json:
     images = {
         name: {"refused": {"S": json.dumps({"refused": one})}}
@@ -37,9 +46,10 @@ def test_what_is_new_is_told(old: list[Json] | None, new: list[Json] | None, too
 
 
 def test_a_line_says_where_what_and_what_serves() -> None:
-    assert told(record(None, [FIRST, SECOND])) == [
+    assert told(record(None, [FIRST, SECOND, SKILL])) == [
         "/stepwire/s/tools/a is refused, and the last good one serves: name: missing",
         "/stepwire/s/tools/b is refused, and the tool is not listed: no tag",
+        "/stepwire/s/tools/a/x/SKILL.md is refused, and its tool serves without it: name: is missing",
     ]
 
 

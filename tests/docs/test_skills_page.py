@@ -1,0 +1,37 @@
+"""The skill in docs/skills.md is served as the page says, and the page has the limits of the code."""
+
+from typing import Any
+
+import yaml
+
+from stepwire.catalog import skill_files
+from stepwire.catalog.published import SkillFile
+from stepwire.catalog.skill_files import checked_skills
+from stepwire.server.extensions.skills.serving import own_skill
+from tests.docs.pages import ROOT, page
+
+PAGE = page(ROOT / "docs" / "skills.md")
+
+
+def test_the_skill_of_the_page_is_served_at_its_uri() -> None:
+    (block,) = PAGE.blocks("yaml")
+    (parameter,) = (one["Properties"] for one in yaml.safe_load(block).values())
+    assert parameter["Type"] == "String"
+    tool, _, path = parameter["Name"].removeprefix("/stepwire/stepwire/tools/").partition("/")
+
+    checked = checked_skills([SkillFile(tool, path, parameter["Name"], parameter["Value"])], {tool})
+
+    assert checked.refusals == ()
+    assert checked.skills[0].uri == f"skill://tools/{tool}/{path}"
+
+
+def test_the_page_names_the_skill_of_every_endpoint() -> None:
+    assert own_skill().uri in PAGE.text
+
+
+def test_the_page_has_the_limits() -> None:
+    limits: Any = vars(skill_files)
+    names = ("LARGEST_SKILL", "LARGEST_SKILLS", "MOST_FILES", "MOST_SKILLS", "_MOST_METADATA", "_LONGEST_METADATA")
+
+    for limit in [*(limits[name] for name in names), *limits["_LONGEST"].values()]:
+        assert f" {limit:,} " in PAGE.text.replace("characters", " ").replace("|", " ")

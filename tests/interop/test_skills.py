@@ -1,0 +1,41 @@
+"""A released client reads the skills: fastmcp 4.1, by the methods of the extension and as resources."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from stepwire.catalog.published import SkillFile
+from stepwire.catalog.skill_files import checked_skills
+from tests.interop.test_fetching import FASTMCP, seen_by
+from tests.kits import World
+from tests.refusals.endpoint import serving
+
+MAIN = '---\nname: refunds\ndescription: Refund a customer.\nmetadata: {team: "ä"}\n---\n# Refunds\n'
+URIS = ["skill://tools/optional/refunds/SKILL.md", "skill://workflows/run-a-workflow/SKILL.md"]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """The URL of an endpoint with a skill of an owner."""
+    world = World()
+    files = [
+        SkillFile("optional", f"refunds/{path}", path, text) for path, text in (("SKILL.md", MAIN), ("a/b.md", "b\r\n"))
+    ]
+    skills = checked_skills(files, {"optional"}).skills
+    world.server = replace(world.server, services=replace(world.server.services, skills=lambda: skills))
+    with serving(world.server.handle) as url:
+        yield url
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    not (FASTMCP / "ready").exists(), reason=f"{FASTMCP.name} is missing: run `make {FASTMCP.name}/ready`"
+)
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_fastmcp_reads_the_skills(url: str, mode: str) -> None:
+    seen = seen_by("skills_fastmcp_4.py", FASTMCP / "bin" / "python", url, {"mode": mode})
+
+    assert (seen["resources"], seen["text"]) == (URIS, MAIN)
+    assert seen.get("listed", URIS) == URIS
+    assert all(seen.get("got", ()))
