@@ -22,7 +22,8 @@ def test_a_client_gets_the_version_that_it_asks_for(world: World, version: str) 
     assert result["serverInfo"]["version"]
     assert "workflow" in result["instructions"]
     with_tasks: Json = {"tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
-    assert result["capabilities"] == {"tools": {}, "events": {}, **({} if version in WITHOUT_TASKS else with_tasks)}
+    tasks = {} if version in WITHOUT_TASKS else with_tasks
+    assert result["capabilities"] == {"tools": {}, "resources": {}, "events": {}, **tasks}
 
 
 # L2

@@ -43,6 +43,8 @@ OF_CATALOG: Final = (
     "stepwire.catalog.manifest_fields",
     "stepwire.catalog.manifests",
     "stepwire.catalog.registration",
+    "stepwire.catalog.skill_files",
+    "stepwire.catalog.yaml_text",
 )
 CATALOG_LAYER: Final = ROOT / "layers/catalog_dependencies/requirements.txt"
 OURS: Final = {"stepwire"}

@@ -245,6 +245,7 @@ def test_every_log_query_uses_fields_that_are_logged(
         "max",
         "SOURCE",
         "filter",
+        "in",
         "stats",
         "count",
         "sort",
