@@ -185,9 +185,7 @@ def server_json(found: Described, said: Said) -> Printed:
     }
     left_out = len(found.info.get("icons") or ()) - len(icons)
     notes = (
-        [f"{left_out} icons are left out: the registry takes https URLs of {_LONGEST_ICON} characters"]
-        if left_out
-        else []
+        [f"icons left out: {left_out}; the registry takes https URLs of {_LONGEST_ICON} characters"] if left_out else []
     )
     if not found.url.startswith("https://"):
         notes.append(f"{found.url} is not https: publish the deployed endpoint")

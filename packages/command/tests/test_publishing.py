@@ -12,6 +12,7 @@ from botocore.validate import ParamValidator
 from msgspec.structs import replace
 
 from packages.command.tests.sites import NOT_FOUND, UNAUTHORIZED, URL, Web, site
+from stepwire.rendering import Identity
 from stepwire_cli import agentcore
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.agentcore import ONE_CALLER, Described, Grant, Printed, Said, Wanted
@@ -180,7 +181,7 @@ def test_a_server_says_most_of_its_server_json_itself() -> None:
     assert printed.document["name"] == "com.example.mcp/stepwire"
     assert printed.document["icons"] == ICONS[:1]
     assert printed.document["remotes"] == [{"type": "streamable-http", "url": URL}]
-    assert printed.notes == ("2 icons are left out: the registry takes https URLs of 255 characters",)
+    assert printed.notes == ("icons left out: 2; the registry takes https URLs of 255 characters",)
 
 
 ICONS: Final[list[Json]] = [
@@ -259,7 +260,20 @@ def test_server_json_is_indented_for_a_file(url: str, capsys: pytest.CaptureFixt
     assert code == Exit.DONE
     assert out.startswith('{\n  "$schema": ')
     check_server_json(json.loads(out))
-    assert err == f"note: {url} is not https: publish the deployed endpoint\n"
+    assert err.splitlines()[-1] == f"note: {url} is not https: publish the deployed endpoint"
+
+
+def test_server_json_shows_the_endpoint_as_its_operator_chose(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World()
+    shown = Identity("Workflows of Acme", "https://acme.example/flows", "https://acme.example/icon.png")
+    world.server = replace(world.server, services=replace(world.services, identity=shown))
+    with serving(world.server.handle) as url:
+        _, out, _ = printed(capsys, "server-json", url, "--name", "example.acme/flows")
+
+    document = json.loads(out)
+    check_server_json(document)
+    assert (document["title"], document["websiteUrl"]) == (shown.title, shown.website)
+    assert document["icons"] == [{"src": shown.icon}]
 
 
 def test_a_record_has_the_tools_that_the_caller_sees(url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -269,7 +283,7 @@ def test_a_record_has_the_tools_that_the_caller_sees(url: str, capsys: pytest.Ca
     check_input("agent-registry-control", "CreateRegistryRecord", document)
     tools = json.loads(document["descriptors"]["mcpServer"]["additionalData"]["tools"]["data"])["tools"]
     assert code == Exit.DONE
-    assert [tool["name"] for tool in tools] == ["settle_invoices"]
+    assert [tool["name"] for tool in tools if tool["name"] != "task_list"] == ["settle_invoices"]
 
 
 @pytest.mark.parametrize(
