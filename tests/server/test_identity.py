@@ -8,7 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire import __version__
+from stepwire.catalog.manifest_fields import LARGEST_ICON, MOST_ICONS
+from stepwire.json_text import write
 from stepwire.rendering import Identity
+from stepwire.server.eras import LARGEST_TOOLS_PAGE
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import SERVER_INFO, LegacyClient, ModernClient
@@ -85,3 +88,16 @@ def test_the_icons_of_a_tool_are_listed_in_the_versions_that_have_them(version: 
 
     assert tools["optional"].get("icons") == shown
     assert "icons" not in tools["plain"]
+
+
+# M40
+def test_large_icons_make_smaller_pages() -> None:
+    large: Json = {"src": f"data:image/png;base64,{'A' * (LARGEST_ICON - 30)}"}
+    tools = [replace(OPTIONAL, name=f"tool_{number:03}", icons=(large,) * MOST_ICONS) for number in range(100)]
+    client = ModernClient(World(catalog=catalog_of(*tools)))
+
+    page = client.ask("tools/list").result
+
+    assert 1 < len(page["tools"]) < len(tools)
+    assert len(write(page)) < LARGEST_TOOLS_PAGE + LARGEST_ICON * MOST_ICONS
+    assert page["nextCursor"]
