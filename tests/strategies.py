@@ -67,6 +67,7 @@ from stepwire.tasks.task import (
     Work,
     Working,
 )
+from stepwire.tracing import Trace
 
 _MILLISECONDS_OF_A_CENTURY: Final = 3_155_760_000_000
 _MONTH: Final = 30 * 24 * 60 * 60 * 1000  # milliseconds
@@ -135,6 +136,7 @@ origins: st.SearchStrategy[Origin] = st.builds(
     st.frozensets(st.sampled_from(Mode)),
     st.none() | st.text() | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER),
     st.none() | st.text(),
+    st.none() | st.just(Trace(f"00-{'a' * 32}-{'b' * 16}-01", "vendor=value")),
 )
 inputs: st.SearchStrategy[Inputs] = st.builds(
     Inputs,

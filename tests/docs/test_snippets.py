@@ -64,6 +64,7 @@ UNTESTABLE: Final = {
     ("docs/clients.md", "text"): "what a person and a host say, and a query of CloudWatch Logs Insights",
     ("docs/deploying.md", "typescript"): "was synthesized by hand; CDK takes 100 MB from npm",
     ("docs/deploying.md", "hcl"): "needs Terraform, which no registry here has",
+    ("docs/operations.md", "text"): _INSIGHTS,
     ("docs/deploying.md", "text"): "lines for the policy of a key in an AWS account",
 }
 

@@ -58,7 +58,6 @@ from stepwire.protocol.messages import (
     is_id,
     optional_milliseconds_in,
     request_text,
-    trace_header_of,
 )
 from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
 from stepwire.protocol.tokens import (
@@ -94,6 +93,7 @@ from stepwire.tasks.inputs import (
     params_of,
     response_of,
 )
+from stepwire.tracing import trace_of
 from tests.fakes import START_OF_TIME
 from tests.fuzz.bounds import bounded
 from tests.fuzz.mcp_requests import OWNER, ROUTED_SCHEMA
@@ -255,8 +255,8 @@ def _milliseconds(text: str) -> None:
 
 
 def _trace(text: str) -> None:
-    header = trace_header_of({"traceparent": text})
-    assert header is None or _TRACE.fullmatch(header)
+    trace = trace_of({"traceparent": text, "tracestate": text})
+    assert trace is None or (_TRACE.fullmatch(trace.x_ray_header) and trace_of(trace.context) == trace)
 
 
 def _events(text: str) -> None:

@@ -182,7 +182,8 @@ def test_the_log_of_a_task_with_a_question_contains_only_its_id_and_its_owners_h
     modern: ModernClient, log: Log
 ) -> None:
     params: Json = {"name": "approve_refund", "arguments": REFUND}
-    meta = {"traceparent": SECRETS["meta"], "progressToken": SECRETS["meta"]}
+    trace = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "tracestate": f"vendor={SECRETS['meta']}"}
+    meta = {**trace, "baggage": SECRETS["meta"], "progressToken": SECRETS["meta"]}
     task_id = modern.ask("tools/call", params, headers=KEYED, meta=meta).id_in()
     assert modern.ask("tools/call", params, headers=KEYED).id_in() == task_id
     until_status(modern, task_id, "input_required")
@@ -198,6 +199,7 @@ def test_the_log_of_a_task_with_a_question_contains_only_its_id_and_its_owners_h
     created, (ended,) = log.entries("created"), log.entries("ended")
     assert [line["task_id"] for line in created] == [task_id]
     assert (ended["task_id"], ended["outcome"], ended["Completed"]) == (task_id, "completed", [1.0])
+    assert [line["trace_id"] for line in (*created, ended)] == ["a" * 32] * 2
     (owner,) = owners([*created, ended, *log.entries("polled"), *log.entries("refused")])
     assert len(owner) == 32
     assert [line["outcome"] for line in log.entries("refused")] == ["WrongAnswer"]

@@ -1,6 +1,5 @@
-"""Links to results in S3, and the trace of a call."""
+"""Links to results in S3."""
 
-import json
 from typing import cast
 
 import pytest
@@ -106,34 +105,3 @@ def test_the_links_of_a_tool_without_a_bucket_are_not_changed(world: World) -> N
     world.succeed(task_id, linking_to(uri))
 
     assert link_of(world, task_id) == uri
-
-
-# M29
-@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_the_execution_belongs_to_the_trace_of_its_call(world: World, era: type[LegacyClient | ModernClient]) -> None:
-    params = {"name": "optional", "arguments": {"text": "x"}}
-    traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    meta = {"traceparent": traceparent}
-
-    if era is LegacyClient:
-        LegacyClient(world).ask("tools/call", {**params, "task": {}, "_meta": meta})
-    else:
-        ModernClient(world).ask("tools/call", params, meta=meta)
-
-    (start,) = world.workflows.starts
-    assert start.trace_header == "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1"
-
-
-# M29
-@pytest.mark.parametrize(
-    "traceparent",
-    ["", "00", 7, None, f"00-{'0' * 32}-b7ad6b7169203331-01", f"00-0af7651916cd43dd8448eb211c80319c-{'0' * 16}-01"],
-)
-def test_an_invalid_trace_is_ignored(world: World, traceparent: object) -> None:
-    params = {"name": "optional", "arguments": {"text": "x"}, "task": {}, "_meta": {"traceparent": traceparent}}
-
-    answer = LegacyClient(world).ask("tools/call", params)
-
-    assert "task" in answer.result
-    assert world.workflows.starts[0].trace_header is None
-    assert json.loads(world.workflows.starts[0].input_text) == {"text": "x"}

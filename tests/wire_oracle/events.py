@@ -35,7 +35,7 @@ def without_events(exchange: Exchange) -> Exchange:
 def check_occurrence(event: Json, *, has_cursor: bool) -> None:
     """Check an `EventOccurrence`: its members, and its data against the schema of its type."""
     members = {"eventId", "name", "timestamp", "data"}
-    check_members(event, members | ({"cursor"} if has_cursor else set()), "event")
+    check_members(event, members | {"_meta"} | ({"cursor"} if has_cursor else set()), "event")
     assert members <= event.keys()
     assert datetime.fromisoformat(event["timestamp"]).tzinfo is not None
     schema: Json = {**_PAYLOADS[event["name"]], "additionalProperties": False}

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from stepwire.principal import Principal
+from stepwire.tracing import Trace
 
 
 class AuditAction(Enum):
@@ -70,6 +71,8 @@ class AuditEntry(Struct, frozen=True):
     """Of FOLLOWED_UP: who gave the command, as the command says; None: the execution was redriven without one."""
     winner: str | None = None
     """Of the end of a race that was won: the name of the arm whose result it has."""
+    trace: Trace | None = None
+    """Of the call that made the task."""
     polls: int = 1
     """The polls that an entry of POLLED stands for."""
 

@@ -182,7 +182,7 @@ def test_an_event_contains_only_names_ids_and_times(task: Task) -> None:
     change = change_on_save(None, task)
 
     assert change is not None
-    assert set(change.detail()) - {"is_error"} == NAMES
+    assert set(change.detail()) - {"is_error", "traceparent", "tracestate"} == NAMES
 
 
 def test_an_event_contains_no_content_of_its_task(bus: Bus) -> None:

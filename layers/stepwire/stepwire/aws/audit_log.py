@@ -16,6 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.tracing import followed
 
 NAMESPACE: Final = "Stepwire"
 _ENDS: Final = {
@@ -49,6 +50,8 @@ NO_TOOL: Final = "-"
 def write_audit_entry(entry: AuditEntry) -> None:
     """Write one entry, with its metrics by tool and, for an end, the task's duration.
 
+    The trace is the request's or, if that has none, the one of the call that made the task.
+
     The dimension `service`, which identifies the stack, comes from POWERTOOLS_SERVICE_NAME.
     """
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
@@ -61,8 +64,10 @@ def write_audit_entry(entry: AuditEntry) -> None:
         metrics["ActiveChange"] = _ACTIVE_CHANGE[entry.action]
     if entry.source is not None:  # also 0, so that the average is the share of ends whose event was lost or late
         metrics["Repaired"] = int(entry.source is EndSource.CHECK)
+    trace = followed() or entry.trace
     told = {
         **_named(entry.task_id),
+        "trace_id": trace.id if trace else None,
         "outcome": entry.outcome,
         "source": entry.source.value if entry.source else None,
         "client": entry.client,

@@ -37,6 +37,7 @@ from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded
 from stepwire.principal import Principal
 from stepwire.rendering import modern_status
 from stepwire.tasks.ids import TaskKey, task_id_of
+from stepwire.tracing import follow
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
@@ -68,6 +69,7 @@ class ExecutionEventsHandler:
 
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
         """Begin the attempt of a task; yield what makes the queue deliver the message again."""
+        follow(None)
         try:
             self._events.engine.runs.wake(*run_to_wake(message))
         except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it

@@ -20,6 +20,7 @@ from botocore.exceptions import ClientError
 from stepwire.aws.clients import code_of, is_weather
 from stepwire.engine.ports import Clock
 from stepwire.errors import AtQuota, NeedsOperator
+from stepwire.tracing import follow, followed
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
@@ -55,6 +56,7 @@ def builds_once(
 
     @wraps(handle)
     def handled(self: Any, *event: _Event.args, **more: _Event.kwargs) -> _Answer:
+        follow(None)  # the event before this one may have belonged to a trace
         try:
             return handle(self, *event, **more)
         finally:
@@ -126,15 +128,18 @@ def log_fault(fault: Exception, where: str, at_quota: str, logger: "Logger") -> 
     A quota error of Step Functions has the message `at_quota`, all other weather the message `AWS_BUSY`.
     """
     # Only types, codes and the place in the code: a message may contain arguments or results.
-    kind, place, aws_error = type(fault).__name__, _place(fault), _aws_error(fault)
+    keys: dict[str, Any] = {"fault": type(fault).__name__, "place": _place(fault), "aws_error": _aws_error(fault)}
+    trace = followed()
+    if trace is not None:
+        keys["trace_id"] = trace.id
     if isinstance(fault, NeedsOperator):
-        logger.error("a permission is missing", fault=kind, place=place, aws_error=aws_error)
+        logger.error("a permission is missing", **keys)
     elif isinstance(fault, AtQuota):
-        logger.warning(at_quota, fault=kind, place=place, aws_error=aws_error)
+        logger.warning(at_quota, **keys)
     elif is_weather(fault):
-        logger.warning(AWS_BUSY, met_as=where, fault=kind, place=place, aws_error=aws_error)
+        logger.warning(AWS_BUSY, met_as=where, **keys)
     else:
-        logger.error(where, fault=kind, place=place, aws_error=aws_error)
+        logger.error(where, **keys)
 
 
 def _aws_error(fault: BaseException) -> str | None:

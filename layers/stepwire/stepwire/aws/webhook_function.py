@@ -27,6 +27,7 @@ from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscription
 from stepwire.aws.storage.table import Table
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, Delivering, Done, Job, Outcome, Taking
+from stepwire.tracing import follow
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
@@ -103,6 +104,7 @@ class WebhooksHandler:
         done_with: Callable[[dict[str, Any]], None],
         has_failed: Callable[[str], None],
     ) -> None:
+        follow(None)  # this thread may have delivered an event of a trace before
         try:
             act(bell)
         except Exception as fault:  # noqa: BLE001 - the message comes again

@@ -13,6 +13,7 @@ from stepwire.engine.assembly import Ports
 from stepwire.tasks.ids import slot_names
 from stepwire.tasks.runs import Pending, RunState
 from stepwire.tasks.task import Task
+from stepwire.tracing import follow
 
 
 class Expirations(Struct, frozen=True):
@@ -26,6 +27,7 @@ class Expirations(Struct, frozen=True):
         Raises:
             Exception: Step Functions or the store did not answer; the record must be delivered again.
         """
+        follow(task.origin.trace)
         if task.has_ended:
             self._stop(task, task.runs_pending(Pending.STOP), "The task had ended before its execution began.")
             return
@@ -33,7 +35,9 @@ class Expirations(Struct, frozen=True):
             runs = [index for index, run in enumerate(task.runs) if run.state in {RunState.OPEN, RunState.REFUSED}]
             self._stop(task, runs, "The task expired.")
         self.ports.store.slots.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
-        self.ports.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
+        self.ports.audit(
+            AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id, trace=task.origin.trace)
+        )
 
     def _stop(self, task: Task, runs: Iterable[int], cause: str) -> None:
         for run in runs:

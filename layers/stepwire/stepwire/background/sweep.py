@@ -20,6 +20,7 @@ from stepwire.errors import WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Execution, Task
+from stepwire.tracing import follow
 
 INTERVAL: Final = timedelta(minutes=15)
 """Between two runs, as in the template: its rule says why."""
@@ -112,6 +113,7 @@ class _Run(Struct, dict=True):
 
     def _check_safely(self, key: TaskKey, loaded: Task | None) -> None:
         """Check a task, and report its fault if there is one: the run continues in either case."""
+        follow(loaded.origin.trace if loaded else None)
         try:
             if loaded is None or not self._is_passed(loaded):
                 self._check(key)

@@ -81,8 +81,6 @@ class ToolCall(Struct, frozen=True):
     ttl_ms: int | None = None
     """The ttl that the caller requests, in milliseconds; see `_granted_ttl`."""
     origin: Origin = field(default_factory=Origin)
-    trace_header: str | None = None
-    """The trace of the call, as an AWS X-Ray header."""
     key: IdempotencyKey | None = None
     """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
     claims: Mapping[str, str] = field(default_factory=Claims)
@@ -164,7 +162,7 @@ class Calls(Struct, frozen=True):
             return task
         began = self.recorder.clock.now()
         try:
-            task = self.upkeep.runs.begin(task, terms.input, began, call.trace_header)
+            task = self.upkeep.runs.begin(task, terms.input, began)
         except StartRefused as refusal:
             if self.recorder.store.delete(task):  # unless it was saved meanwhile
                 self.admission.give_back(task)

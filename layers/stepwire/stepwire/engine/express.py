@@ -70,7 +70,7 @@ class ExpressCalls(Struct, frozen=True):
                 _RETRY,
             )
         try:
-            return self._result_of(self.calls.draft(call), call.trace_header)
+            return self._result_of(self.calls.draft(call))
         finally:
             self.limiter.release(held)
 
@@ -90,10 +90,10 @@ class ExpressCalls(Struct, frozen=True):
         if deadline is not None and deadline - self.calls.recorder.clock.now() < self.patience + TIME_TO_END:
             raise WorkflowNotStarted("Too little time was left for the workflow, and nothing was started: call again.")
 
-    def _result_of(self, task: Task, trace_header: str | None) -> ToolResult | TaskError:
+    def _result_of(self, task: Task) -> ToolResult | TaskError:
         """Run the execution of a task that is never stored: it has the names and rules that any other has."""
         try:
-            event = self._event_of(task, trace_header)
+            event = self._event_of(task)
         except StartRefused as refusal:
             if isinstance(refusal, AtQuota):
                 self.calls.report(refusal)
@@ -109,10 +109,10 @@ class ExpressCalls(Struct, frozen=True):
         assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
         return with_presigned_links(status.result, result_location_of(task), self.calls.operations.sign)
 
-    def _event_of(self, task: Task, trace_header: str | None) -> WorkEnded:
+    def _event_of(self, task: Task) -> WorkEnded:
         try:
             input_text = self.calls.recorder.store.parts.terms_of(task).input
-            end = self.workflows.run(task.execution, input_text, trace_header)
+            end = self.workflows.run(task.execution, input_text, task.trace_header)
         except StartUnclear as error:
             if not isinstance(error, NoEndInTime):
                 self.calls.report(error)

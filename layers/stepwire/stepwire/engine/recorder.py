@@ -19,6 +19,7 @@ from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, ReadObject, Succeeded, event_of, event_of_object
 from stepwire.tasks.task import Completed, Execution, Task
+from stepwire.tracing import follow, followed
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
@@ -44,7 +45,9 @@ class Recorder(Struct, frozen=True):
 
     def load(self, key: TaskKey) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
-        return self._visible(key.owner, self.store.load(key))
+        task = self._visible(key.owner, self.store.load(key))
+        _follow(task)
+        return task
 
     def load_for(self, execution: Execution) -> RunOfTask | None:
         """Return the task that an execution works for, and the run; None if there is none.
@@ -71,6 +74,7 @@ class Recorder(Struct, frozen=True):
         task = self._visible(owner, self.store.load(TaskKey(owner, wellformed))) if wellformed else None
         if task is None:
             raise UnknownTask
+        _follow(task)
         return task
 
     def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
@@ -181,6 +185,12 @@ class Recorder(Struct, frozen=True):
         return as_of(task, now) if task.expires_at > now else None
 
 
+def _follow(task: Task | None) -> None:
+    """Let the rest of the work belong to the trace of the task, unless the request has one of its own."""
+    if task is not None and followed() is None:
+        follow(task.origin.trace)
+
+
 def _is_of(stored: Task, sent: Task) -> bool:
     """Tell whether a stored task is the one that was sent; if another writer sent as much, effects are idempotent."""
     is_next = stored.version == sent.version + 1 and stored.last_updated_at == sent.last_updated_at
@@ -192,4 +202,4 @@ def entry_of(action: AuditAction, task: Task, outcome: str | None = None) -> Aud
     if outcome is None:
         is_error = isinstance(task.status, Completed) and task.status.result.is_error  # differs from a success
         outcome = "completed_with_error" if is_error else type(task.status).__name__.lower()
-    return AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome)
+    return AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome, trace=task.origin.trace)

@@ -76,20 +76,19 @@ class Runs(Struct, frozen=True):
     report: Callable[[Exception], None]
     """Receives faults that delay what follows."""
 
-    def begin(self, task: Task, common_input: str, at: datetime, trace_header: str | None = None) -> Task:
+    def begin(self, task: Task, common_input: str, at: datetime) -> Task:
         """Start the runs of a new task that are due, schedule the others, and return the task. Idempotent.
 
         Args:
             task: the task.
             common_input: the input that all runs have in common, as JSON text.
             at: the current time.
-            trace_header: the trace of the request, as an AWS X-Ray header.
 
         Raises:
             StartRefused: Step Functions refused to start any of the runs; none runs.
         """
         due = task.due_runs(at)
-        starts = self._start(task, due, common_input, trace_header)
+        starts = self._start(task, due, common_input)
         refused = {**starts.refusals, **{i: one for i, one in starts.faults.items() if isinstance(one, StartRefused)}}
         if due and len(refused) == len(due):
             raise min(refused.values(), key=lambda one: not isinstance(one, StartRefusedForNow))
@@ -229,9 +228,7 @@ class Runs(Struct, frozen=True):
         except WakeUpsUnavailable as fault:
             self.report(fault)
 
-    def _start(
-        self, task: Task, runs: Collection[int], common: str | None = None, trace_header: str | None = None
-    ) -> _Starts:
+    def _start(self, task: Task, runs: Collection[int], common: str | None = None) -> _Starts:
         refusals, faults, not_redriven = dict[int, StartRefused](), dict[int, Exception](), list[int]()
         for index in runs:
             run = task.runs[index]
@@ -241,7 +238,7 @@ class Runs(Struct, frozen=True):
                     self.workflows.redrive(task.execution_of(index), token)
                     continue
                 common = self.recorder.store.parts.terms_of(task).input if common is None else common
-                self.workflows.start(task.execution_of(index), run.input_text(common), trace_header)
+                self.workflows.start(task.execution_of(index), run.input_text(common), task.trace_header)
             except RedriveRefused:
                 not_redriven.append(index)
             except (StartRefusedForNow, StartUnclear, WorkflowsUnavailable) as fault:

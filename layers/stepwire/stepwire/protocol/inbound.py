@@ -63,6 +63,7 @@ from stepwire.protocol.messages import (
     is_id,
 )
 from stepwire.protocol.sessions import Session, session_of
+from stepwire.tracing import Trace, trace_of
 
 # The largest workflow input, 262,144 bytes, fits twice over: JSON may escape what Step Functions counts plain.
 LARGEST_BODY: Final = 1_048_576  # bytes
@@ -104,6 +105,12 @@ class Received(Struct, frozen=True):
     def message_id(self) -> MessageId | None:
         """Return the id that an error answers to; None where the body has no valid one."""
         return None if self.body is None else self.body.message_id
+
+    @property
+    def trace(self) -> Trace | None:
+        """Return the trace of the message, also of one that a later rung refuses."""
+        message = {} if self.body is None else as_object(self.body.reading.value)
+        return trace_of(as_object(as_object(message.get("params")).get("_meta")))
 
 
 class Inbound(Struct, frozen=True):

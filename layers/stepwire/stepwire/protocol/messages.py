@@ -4,7 +4,6 @@ An id is a string or an integer, and the response repeats it with its type (M25)
 one by one, and an error names the one that is wrong (M37).
 """
 
-import re
 from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final, TypeAlias, TypeGuard, cast
@@ -108,10 +107,6 @@ def is_id(value: Json) -> TypeGuard[MessageId]:
 # ----------------------------------------------------------------------------------------------------------- parameters
 
 
-_TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{8})([0-9a-f]{24})-([0-9a-f]{16})-([0-9a-f]{2})")
-_ZEROS: Final = re.compile("0+")
-
-
 def text_in(params: JsonObject, name: str) -> str:
     """Return a required string."""
     value = params.get(name)
@@ -158,12 +153,3 @@ def progress_token_of(meta: JsonObject) -> MessageId | None:
     """Return the token for notifications of progress; None if the client wants none."""
     token = meta.get("progressToken")
     return token if is_id(token) else None
-
-
-def trace_header_of(meta: JsonObject) -> str | None:
-    """Return the X-Ray trace header for the execution that a request starts; None without a valid traceparent."""
-    traceparent = meta.get("traceparent")
-    found = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
-    if found is None or _ZEROS.fullmatch(found[1] + found[2]) or _ZEROS.fullmatch(found[3]):
-        return None
-    return f"Root=1-{found[1]}-{found[2]};Parent={found[3]};Sampled={int(found[4], 16) & 1}"

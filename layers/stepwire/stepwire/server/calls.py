@@ -15,7 +15,7 @@ from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
 from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of, trace_header_of
+from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of
 from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply
@@ -34,6 +34,7 @@ from stepwire.server.results import (
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import ELICITATION_MODES, Mode
 from stepwire.tasks.task import Origin, Task, ToolResult, tool_error
+from stepwire.tracing import trace_of
 
 _UNKNOWN: Final = tool_error(
     "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
@@ -100,8 +101,8 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
             modes,
             progress_token_of(call.meta) if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
+            trace_of(call.meta),
         ),
-        trace_header_of(call.meta),
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,

@@ -43,6 +43,7 @@ from stepwire.server.composition import EXTENSIONS, own_tool
 from stepwire.server.eras import METHODS, SERVED
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
+from stepwire.tracing import follow
 
 _JSON: Final = {"content-type": "application/json"}
 
@@ -57,10 +58,12 @@ class McpServer(Struct, frozen=True):
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request. One that a client may repeat is repeated here while AWS throttles it: no client does."""
+        follow(None)
         received: Received | None = None
         inbound: Inbound | None = None
         try:
             received = receive(request, self.allowed_origins)
+            follow(received.trace)
             inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound)
             answer = partial(self._answer, message, call)

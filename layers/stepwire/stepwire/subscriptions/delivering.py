@@ -31,6 +31,7 @@ from stepwire.subscriptions.subscription import (
     headers_of,
     verdict_on,
 )
+from stepwire.tracing import follow
 
 _PAGE: Final = 50  # changes
 CLAIM: Final = timedelta(seconds=60)
@@ -158,6 +159,7 @@ class Delivering(Struct, frozen=True):
         return replace(made, subscription=passed_on), standing.next_attempt_at is not None
 
     def _attempt(self, subscription: Subscription, message: Message) -> _Attempt:
+        follow(message.trace)
         began = self.clock.now()
         headers = headers_of(subscription, message, began, self.sign)
         try:

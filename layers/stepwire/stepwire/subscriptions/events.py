@@ -23,6 +23,7 @@ from stepwire.protocol.tokens import unwrap, wrap
 from stepwire.rendering import modern_status, timestamp, tool_failed
 from stepwire.tasks.ids import TaskId, task_id_of
 from stepwire.tasks.task import Completed, Progress, Task
+from stepwire.tracing import Trace
 
 FINISHED: Final = "task.finished"
 INPUT_REQUIRED: Final = "task.input_required"
@@ -162,6 +163,8 @@ class Change(Struct, frozen=True, omit_defaults=True):
     """Whether the tool failed; None for a task that is not completed."""
     progress: Progress | None = None
     """How far the task is; only for progress."""
+    trace: Trace | None = None
+    """What the call that made the task continues."""
 
     @property
     def id(self) -> str:
@@ -189,6 +192,7 @@ class Change(Struct, frozen=True, omit_defaults=True):
             "name": name,
             "timestamp": timestamp(self.at),
             "data": self._data(),
+            **({"_meta": self.trace.context} if self.trace else {}),
         }
 
     def _data(self) -> JsonObject:
@@ -233,6 +237,7 @@ class OwnedChange(Struct, frozen=True):
             "created_at": timestamp(change.created_at),
             "last_updated_at": timestamp(change.last_updated_at),
             "expires_at": timestamp(change.expires_at),
+            **(change.trace.context if change.trace else {}),
         }
 
 
@@ -289,6 +294,7 @@ def _change_of(task: Task, status: str, previous_status: str | None, progress: P
         task.expires_at,
         tool_failed(task.status) if isinstance(task.status, Completed) else None,
         progress,
+        task.origin.trace,
     )
     return OwnedChange(task.owner, change)
 

@@ -23,6 +23,7 @@ from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.events import RETENTION, Filter, Position, Recorded, cursor_of
+from stepwire.tracing import Trace
 
 MOST_SUBSCRIPTIONS: Final = 100  # of one caller
 USUAL_TTL: Final = timedelta(days=1)
@@ -209,6 +210,8 @@ class Message(Struct, frozen=True):
 
     id: str
     body: str
+    trace: Trace | None = None
+    """What the receiver continues."""
 
 
 def event_message(subscription: Subscription, recorded: Recorded) -> Message:
@@ -216,7 +219,7 @@ def event_message(subscription: Subscription, recorded: Recorded) -> Message:
     event = recorded.change.event(subscription.wanted.name)
     cursor = cursor_of(subscription.owner, subscription.position)
     # The latest text of SEP-3415 wants an id for each message, ChatGPT and the AI SDK want the event's: they are equal.
-    return Message(str(event["eventId"]), write({**event, "cursor": cursor}))
+    return Message(str(event["eventId"]), write({**event, "cursor": cursor}), recorded.change.trace)
 
 
 def control_message(kind: str, random: bytes, members: JsonObject) -> Message:
@@ -234,6 +237,7 @@ def headers_of(subscription: Subscription, message: Message, at: datetime, sign:
         "webhook-timestamp": str(int(at.timestamp())),
         "webhook-signature": " ".join(signatures),
         "x-mcp-subscription-id": subscription.id,
+        **(message.trace.context if message.trace else {}),
     }
 
 

@@ -17,6 +17,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run
+from stepwire.tracing import Trace
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -164,6 +165,8 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     """The progress token of a legacy client (T32: valid for the life of the task)."""
     request: str | None = None
     """Digest of a legacy call without a task, by which the client can cancel it; None for all other calls."""
+    trace: Trace | None = None
+    """What the call continues, and all that is done for the task with it."""
 
 
 class Inputs(Struct, frozen=True, omit_defaults=True):
@@ -358,6 +361,11 @@ class Task(Struct, frozen=True, omit_defaults=True):
     def expires_at(self) -> datetime:
         """From when on no reader sees the task, even if DynamoDB has not deleted it yet."""
         return self.created_at + self.ttl
+
+    @property
+    def trace_header(self) -> str | None:
+        """The trace of the call that made the task, as an AWS X-Ray header; None without one."""
+        return None if self.origin.trace is None else self.origin.trace.x_ray_header
 
     @property
     def has_ended(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditAction
 from stepwire.catalog.tools import CARD_ANSWER_TOOL, CARD_CANCEL_TOOL, CARD_TASK_TOOL
 from stepwire.engine.calls import Begun
 from stepwire.errors import TaskAlreadyEnded
@@ -72,8 +72,7 @@ def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult
     task = answered.task
     if answered.again is not None:
         return shown(services, call, task, f"The answer was not accepted: {answered.again.refusal}.")
-    action = AuditEntry(AuditAction.ANSWERED, call.caller.principal, task.work.tool, task_id, arguments["action"])
-    services.operations.recorder.audit(action)
+    services.operations.recorder.note(AuditAction.ANSWERED, task, arguments["action"])
     return shown(services, call, task)
 
 
