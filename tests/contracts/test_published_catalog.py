@@ -97,7 +97,7 @@ def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: D
     published = catalog.read(None)
     assert published is not None
     assert published.shards == tools("a", "b").shards()
-    assert skills_of(catalog) == list(compiled.skills)
+    assert skills_of(catalog) == list(compiled.skills or ())
     assert catalog.read_skills(published.version) is None
 
 
@@ -112,6 +112,17 @@ def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(
     assert first != second
     assert names_in(catalog) == ["a"]
     assert skills_of(catalog) == []
+
+
+def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbCatalog) -> None:
+    before = with_skills(tools("a"), "a")
+    catalog.publish(before, None, NOW)
+    version, _ = catalog.load()
+
+    catalog.publish(replace(tools("a", "b"), skills=None), version, NOW)
+
+    assert names_in(catalog) == ["a", "b"]
+    assert skills_of(catalog) == list(before.skills or ())
 
 
 def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -> None:

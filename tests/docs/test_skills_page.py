@@ -22,7 +22,7 @@ def test_the_skill_of_the_page_is_served_at_its_uri() -> None:
     checked = checked_skills([SkillFile(tool, path, parameter["Name"], parameter["Value"])], {tool})
 
     assert checked.refusals == ()
-    assert checked.skills[0].uri == f"skill://tools/{tool}/{path}"
+    assert [one.uri for one in checked.skills or ()] == [f"skill://tools/{tool}/{path}"]
 
 
 def test_the_page_names_the_skill_of_every_endpoint() -> None:

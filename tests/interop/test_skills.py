@@ -22,7 +22,7 @@ def url() -> Iterator[str]:
     files = [
         SkillFile("optional", f"refunds/{path}", path, text) for path, text in (("SKILL.md", MAIN), ("a/b.md", "b\r\n"))
     ]
-    skills = checked_skills(files, {"optional"}).skills
+    skills = checked_skills(files, {"optional"}).skills or ()
     world.server = replace(world.server, services=replace(world.server.services, skills=lambda: skills))
     with serving(world.server.handle) as url:
         yield url

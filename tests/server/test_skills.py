@@ -33,7 +33,7 @@ def skills_of(files: Mapping[str, str], *tools: str, name: str = "refunds") -> t
     found = [SkillFile(tool, f"{name}/{path}", path, text) for tool in tools for path, text in files.items()]
     checked = checked_skills(found, tools)
     assert checked.refusals == ()
-    return checked.skills
+    return checked.skills or ()
 
 
 def serve(world: World, *skills: Skill) -> None:

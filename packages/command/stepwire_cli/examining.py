@@ -157,13 +157,18 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
 def _refusals(looked: _Looked) -> Iterator[Finding]:
     """Yield what the compiler refuses of folders, where two manifests may have one name, or of single files."""
     own = {str(one) for one in looked.manifests}
+    of_skills = tuple(f"{one.removesuffix('.yaml')}/" for one in own)
     for folder in looked.folders:
         try:
             compile_directory(folder)
         except CatalogError as error:
             for line in str(error).split("\n"):
                 where, _, what = line.partition(": ")
-                if where in own or (where.endswith(".yml") and not looked.contents.templates):
+                if (
+                    where in own
+                    or where.startswith(of_skills)
+                    or (where.endswith(".yml") and not looked.contents.templates)
+                ):
                     yield Finding(where, what)
     for path in looked.manifests if not looked.folders else []:
         try:

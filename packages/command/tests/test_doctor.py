@@ -247,6 +247,20 @@ def test_a_skill_in_a_template_is_no_manifest_and_is_checked(project: Path, caps
     assert found == [f"{project}/template.yaml: SettleSkill: name: must be the name of its folder, 'settle-invoices'"]
 
 
+def test_a_skill_beside_a_manifest_is_checked_and_skills_of_others_are_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "settle_invoices.yaml").write_text(yaml.safe_dump(GOOD))
+    for folder in ("settle_invoices/how", "settle_invoices/when", "skills/how"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "SKILL.md").write_text("# No fields")
+
+    run(["doctor", str(tmp_path)])
+
+    found = [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines() if "SKILL.md" in line]
+    assert found == [f"{tmp_path}/settle_invoices/{name}/SKILL.md" for name in ("how", "when")]
+
+
 def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "tools").mkdir()
     (project / "tools" / "it.yaml").write_text(yaml.safe_dump({**GOOD, "retries": 3}))

@@ -64,7 +64,9 @@ def reason(files: Mapping[str, str | None], tool: str = "orders") -> str:
     ],
 )
 def test_the_frontmatter_is_kept_as_it_is(fields: str, frontmatter: object) -> None:
-    (skill,) = checked({"refunds/SKILL.md": main(fields.replace("\n", "\r\n") if ">" not in fields else fields)}).skills
+    (skill,) = (
+        checked({"refunds/SKILL.md": main(fields.replace("\n", "\r\n") if ">" not in fields else fields)}).skills or ()
+    )
 
     assert skill.frontmatter == frontmatter
     assert (skill.tool, skill.root) == ("orders", "skill://tools/orders/refunds")
@@ -115,7 +117,7 @@ BOMB = "metadata:\n  a: &a [x, x]\n" + "\n".join(
         ("name: refunds\ndescription: 2026-11-24", "is read as a date"),
         ("name: refunds\ndescription: .inf", "is not finite"),
         ("name: refunds\ndescription: a: b", "quote texts with a colon"),
-        ("name: " + "[" * 3_000 + "]" * 3_000, "recursion limit"),
+        ("name: " + "[" * 1_900 + "]" * 1_900, "more than 100 opening brackets"),
         (GOOD + "\n#" + "x" * LARGEST_FRONTMATTER, "SKILL.md: must begin with a line ---"),
     ],
     ids=lambda value: str(value)[:60],
@@ -169,8 +171,15 @@ def test_a_skill_is_served_with_its_tool_alone(tool: str, served: tuple[str, ...
 def test_a_bad_skill_takes_nothing_with_it() -> None:
     found = checked({"a/SKILL.md": "", "refunds/SKILL.md": None, "refunds/x.md": "x", "z": None})
 
-    assert [one.root for one in found.skills] == ["skill://tools/orders/refunds"]
+    assert [one.root for one in found.skills or ()] == ["skill://tools/orders/refunds"]
     assert [one.source for one in found.refusals] == ["a/SKILL.md", "z"]
+
+
+def test_where_there_is_no_time_the_skills_of_before_stay() -> None:
+    found = checked_skills([SkillFile("orders", "refunds/SKILL.md", "x", main())], {"orders"}, lambda: False)
+
+    assert found.skills is None
+    assert "no time left" in found.refusals[0].reason
 
 
 # Q10
@@ -184,9 +193,9 @@ def test_a_tool_has_a_few_skills_and_an_endpoint_some_megabytes() -> None:
 
     few, much = checked(named), checked_skills(large, {one.tool for one in large})
 
-    assert (len(few.skills), few.refusals[0].reason) == (MOST_SKILLS, "a tool has at most 5 skills")
-    assert sum(one.size for one in much.skills) <= LARGEST_SKILLS
-    assert len(much.skills) + len(much.refusals) == 50
+    assert (len(few.skills or ()), few.refusals[0].reason) == (MOST_SKILLS, "a tool has at most 5 skills")
+    assert sum(len(text) for one in much.skills or () for text in one.files.values()) <= LARGEST_SKILLS
+    assert len(much.skills or ()) + len(much.refusals) == 50
     assert "no room left" in much.refusals[0].reason
 
 

@@ -279,7 +279,7 @@ class CatalogHandler:
             if registered:
                 _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
             compiled = compiler.compile(registered, {**previous, **done}, self._published.earlier())
-            skills = checked_skills(files, compiled.tools)
+            skills = checked_skills(files, compiled.tools, compiler.has_time)
             compiled = replace(compiled, skills=skills.skills, refusals=(*compiled.refusals, *skills.refusals))
             try:
                 self._published.publish(compiled, version, self._now())
@@ -325,7 +325,7 @@ class CatalogHandler:
         logger.info(
             "the catalog was compiled",
             tools=len(compiled.tools),
-            skills=len(compiled.skills),
+            skills=len(compiled.skills or ()),
             refused=len(compiled.refusals),
             waiting=len(compiled.waiting),
         )

@@ -51,7 +51,7 @@ def compile_directory(folder: Path) -> str:
     if skills.refusals:
         lines = (f"{one.source}: {fault}" for one in skills.refusals for fault in one.reason.split("\n"))
         raise CatalogError("\n".join(lines))
-    return catalog_text(found.values(), skills.skills)
+    return catalog_text(found.values(), skills.skills or ())
 
 
 def _skill_files(folder: Path, tools: Iterable[str]) -> Iterator[SkillFile]:

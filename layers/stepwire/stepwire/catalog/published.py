@@ -97,7 +97,8 @@ class Compiled(Struct, frozen=True):
     refusals: tuple[Refusal, ...] = ()
     waiting: tuple[str, ...] = ()
     """Names of the tools for which there was no time, in the order of their turns."""
-    skills: "tuple[Skill, ...]" = ()
+    skills: "tuple[Skill, ...] | None" = ()
+    """None: those that are published stay."""
 
     def shards(self) -> tuple[str, ...]:
         """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes."""
@@ -105,7 +106,7 @@ class Compiled(Struct, frozen=True):
 
     def skill_shards(self) -> tuple[str, ...]:
         """Return the texts that `skills_in` reads, apart from the tools: nothing reads them with those."""
-        return tuple(catalog_text((), part) for part in _parts(self.skills))
+        return tuple(catalog_text((), part) for part in _parts(self.skills or ()))
 
     def refusals_text(self) -> str:
         """Return what waits and the refusals as JSON text that fits one item; what does not fit is counted."""

@@ -6,7 +6,8 @@ refused takes nothing with it, neither its tool nor another skill.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
@@ -27,7 +28,9 @@ MOST_SKILLS: Final = 5
 """Of one tool."""
 LARGEST_SKILLS: Final = 4_000_000
 """Bytes of all registered skills of an endpoint: an instance reads them all at once."""
-LARGEST_FRONTMATTER: Final = 8_000  # characters
+LARGEST_FRONTMATTER: Final = 4_000  # characters
+MOST_BRACKETS: Final = 100
+"""In a frontmatter. PyYAML takes a second for thousands that are nested."""
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PATH: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,4}")
 _LONGEST: Final[Mapping[str, int]] = {"name": 64, "description": 1_024, "license": 200, "compatibility": 500}
@@ -37,29 +40,36 @@ _LONGEST_METADATA: Final = 500
 _MOST_METADATA: Final = 20
 _RESERVED: Final = "io.modelcontextprotocol/"
 _FRONTMATTER: Final = re.compile(r"\A---\r?\n(.*?)^---\r?$", re.DOTALL | re.MULTILINE)
+_NO_TIME: Final = "this run had no time left for skills: those of before are served, and a later run reads them anew"
 _NO_RIGHTS: Final = "asks the client's host for rights, which it grants to no skill of a server: leave it out"
 
 
 class Checked(Struct, frozen=True):
     """The skills that are served from now on, and those that are not."""
 
-    skills: tuple[Skill, ...]
+    skills: tuple[Skill, ...] | None
+    """None: there was no time; those that are published stay."""
     refusals: tuple[Refusal, ...] = ()
 
 
-def checked_skills(files: Iterable[SkillFile], served: Container[str]) -> Checked:
+def checked_skills(
+    files: Iterable[SkillFile], served: Container[str], has_time: Callable[[], bool] = lambda: True
+) -> Checked:
     """Check the skills that are registered, each by itself.
 
     Args:
         files: all that is registered, below the names of tools.
         served: the names of the tools that are served.
+        has_time: whether the run may begin another skill.
     """
-    skills, refusals = list[Skill](), list[Refusal]()
+    skills, refusals, taken = list[Skill](), list[Refusal](), Counter[str]()
     in_order = sorted(files, key=lambda one: (one.tool, one.path))
     for (tool, name), group in groupby(in_order, key=lambda one: (one.tool, one.path.partition("/")[0])):
         parts = list(group)
+        if not has_time():
+            return Checked(None, (_refusal(parts, _NO_TIME),))
         try:
-            _check_room(tool, parts, skills, served)
+            _take_room(tool, parts, taken, served)
             skills.append(read_skill(tool, name, {one.path.partition("/")[2]: one.text for one in parts}))
         except CatalogError as error:
             refusals.append(_refusal(parts, str(error)))
@@ -70,14 +80,16 @@ def checked_skills(files: Iterable[SkillFile], served: Container[str]) -> Checke
     return Checked(tuple(skills), tuple(refusals))
 
 
-def _check_room(tool: str, parts: list[SkillFile], before: list[Skill], served: Container[str]) -> None:
+def _take_room(tool: str, parts: list[SkillFile], taken: Counter[str], served: Container[str]) -> None:
+    """Count a skill and its bytes (under "", those of all), also of one that is refused: that costs as much."""
     if tool not in served:
         raise CatalogError(f"no tool {tool[:128]!r} is served: register it, or correct what is wrong with it")
     if not tool.strip("."):
         raise CatalogError(f"a tool named {tool!r} has no skills: no URI can be made of its name")
-    if sum(one.tool == tool for one in before) == MOST_SKILLS:
+    taken.update({tool: 1, "": sum(_size(one.text) for one in parts)})
+    if taken[tool] > MOST_SKILLS:
         raise CatalogError(f"a tool has at most {MOST_SKILLS} skills")
-    if sum(one.size for one in before) + sum(_size(one.text) for one in parts) > LARGEST_SKILLS:
+    if taken[""] > LARGEST_SKILLS:
         raise CatalogError(
             f"the skills of this endpoint have no room left: they may have {LARGEST_SKILLS} bytes in all"
         )
@@ -144,6 +156,8 @@ def _frontmatter(text: str) -> JsonObject:
         raise CatalogError(
             f"{SKILL_FILE}: must begin with a line ---, the fields, and a line ---, in {LARGEST_FRONTMATTER} characters"
         )
+    if sum(map(found[1].count, "[{")) > MOST_BRACKETS:
+        raise CatalogError(f"{SKILL_FILE}: its fields have more than {MOST_BRACKETS} opening brackets: leave them out")
     # With the line before it, so that a fault names the line of the file.
     fields = as_object(read_yaml(f"\n{found[1]}") if found[1].strip() else None)
     if not fields:

@@ -40,11 +40,6 @@ class Skill(Struct, frozen=True, dict=True):
         return f"{self.root}/{SKILL_FILE}"
 
     @cached_property
-    def size(self) -> int:
-        """Bytes of all its files."""
-        return sum(len(text.encode()) for text in self.files.values())
-
-    @cached_property
     def entry(self) -> JsonObject:
         """What `skills/list` and `skills/get` say of it."""
         resources = [_resource(f"{self.root}/{path}", text.encode()) for path, text in sorted(self.files.items())]

@@ -71,8 +71,10 @@ class DynamoDbCatalog(Struct, frozen=True):
             SaveConflict: somebody else has replaced it.
         """
         head = self.table.get(_HEAD)
-        old = [] if head is None else [*_names_in(head, _TOOLS), *_names_in(head, _SKILLS)]
+        old_skills = [] if head is None else _names_in(head, _SKILLS)
+        old = [] if head is None else [*_names_in(head, _TOOLS), *old_skills]
         tools, skills = (_named(texts, old, _next(over)) for texts in (compiled.shards(), compiled.skill_shards()))
+        skills = dict.fromkeys(old_skills, "") if compiled.skills is None else skills
         parts = {**tools, **skills}
         if head is None or old != list(parts):
             for name in [one for one in parts if one not in old]:
