@@ -64,10 +64,10 @@ def reason(files: Mapping[str, str | None], tool: str = "orders") -> str:
     ],
 )
 def test_the_frontmatter_is_kept_as_it_is(fields: str, frontmatter: object) -> None:
-    (skill,) = (
-        checked({"refunds/SKILL.md": main(fields.replace("\n", "\r\n") if ">" not in fields else fields)}).skills or ()
-    )
+    found = checked({"refunds/SKILL.md": main(fields.replace("\n", "\r\n") if ">" not in fields else fields)}).skills
 
+    assert found is not None
+    (skill,) = found
     assert skill.frontmatter == frontmatter
     assert (skill.tool, skill.root) == ("orders", "skill://tools/orders/refunds")
 
