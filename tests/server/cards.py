@@ -8,7 +8,7 @@ from stepwire.principal import Caller, Principal
 from stepwire.protocol.http import HttpRequest
 from tests.kits import ALICE, World
 from tests.server.answers import Answer, Json
-from tests.server.clients import CARD_CAPABILITY, PLAIN_HEADERS, LegacyClient, ModernClient
+from tests.server.clients import CARD_CAPABILITY, PLAIN_HEADERS, Endpoint, LegacyClient, ModernClient
 
 Client = ModernClient | LegacyClient
 CARD: Final = "stepwire/card"
@@ -30,7 +30,7 @@ def asked_at(world: World, query: str, client: Client) -> list[str]:
     return [tool["name"] for tool in json.loads(response.body)["result"]["tools"]]
 
 
-def client_of(era: str, world: World, capabilities: Json = CARD_CAPABILITY, owner: Principal = ALICE) -> Client:
+def client_of(era: str, world: Endpoint, capabilities: Json = CARD_CAPABILITY, owner: Principal = ALICE) -> Client:
     """Return a client of an era, whose host shows cards unless told otherwise."""
     if era == "modern":
         return ModernClient(world, owner, capabilities)

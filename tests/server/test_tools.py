@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import CARD_TOOLS, OWN_TOOLS
+from stepwire.catalog.tools import OWN_TOOLS, TASK_TOOLS
 from stepwire.errors import StartRefused
 from stepwire.json_text import write
 from stepwire.schemas.validation import violations_of
@@ -48,7 +48,7 @@ def test_the_tools_are_listed_in_the_order_of_their_names(client: Client, world:
     tools = client.ask("tools/list").result["tools"]
 
     # The server's own tools for clients without tasks come last (test_fetch_tools.py).
-    assert [tool["name"] for tool in tools] == [*sorted(world.catalog.tools), *sorted(OWN_TOOLS - CARD_TOOLS)]
+    assert [tool["name"] for tool in tools] == [*sorted(world.catalog.tools), *sorted(TASK_TOOLS)]
     assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
 
 
@@ -101,7 +101,7 @@ def test_many_tools_are_listed_in_pages(era: type[Client]) -> None:
     client = era(World(catalog=catalog_of(*(replace(OPTIONAL, name=name) for name in names))))
 
     # Stepwire's own tools are on the last page.
-    own = sorted(OWN_TOOLS - CARD_TOOLS) if isinstance(client, LegacyClient) else ["task_list"]
+    own = sorted(TASK_TOOLS) if isinstance(client, LegacyClient) else ["task_list"]
     last = 1 + len(own)
     pages = [client.ask("tools/list").result]
     while "nextCursor" in pages[-1]:

@@ -61,7 +61,7 @@ FOLLOW_UPS: Final = "stepwire/followUps"
 CARD: Final = "stepwire/card"
 """The server's own member of `_meta`: which task a card shows, and what lets it answer that task's questions."""
 CARD_URI: Final = "ui://stepwire/task"
-_TOOL_WITH_CARD: Final[JsonObject] = {
+TOOL_WITH_CARD: Final[JsonObject] = {
     "ui": {"resourceUri": CARD_URI, "visibility": ["model", "app"]},
     "ui/resourceUri": CARD_URI,  # where older hosts look for it
 }
@@ -228,7 +228,7 @@ def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonOb
         "outputSchema": schema if schema is None or as_task or tool.is_express else _with_unfinished(schema),
         "annotations": tool.annotations,
         "icons": list(tool.icons) or None,
-        "_meta": _TOOL_WITH_CARD if with_card else None,
+        "_meta": TOOL_WITH_CARD if with_card else None,
     }
     return {key: value for key, value in shown.items() if value is not None}
 

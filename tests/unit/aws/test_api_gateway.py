@@ -40,7 +40,9 @@ def test_names_and_values_of_a_path_mean_the_same_as_in_the_query(path: str, raw
 
 @pytest.mark.parametrize("path", ["group", "group/finance/hr", "finance", "groups/finance", "a/" * 500_000, "%2e%2e/x"])
 def test_any_other_path_is_refused_with_what_it_may_be(path: str) -> None:
-    with pytest.raises(UnknownPath, match="/mcp/group/finance: cards, group, resume, rounds, tools") as refused:
+    with pytest.raises(
+        UnknownPath, match="/mcp/group/finance: cards, discover, group, resume, rounds, tools"
+    ) as refused:
         request_of(recorded("http_post_legacy") | {"pathParameters": {"proxy": path}}, CALLER)
 
     assert refused.value.status == 404

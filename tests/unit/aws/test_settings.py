@@ -86,6 +86,7 @@ def test_a_complete_environment_is_read() -> None:
         catalog=Path("/var/task/catalog.json"),
         events=False,
         identity=Identity(),
+        discovery=False,
     )
 
 

@@ -115,6 +115,7 @@ class McpHandler:
             report=self._report,
             access=settings.access,
             identity=settings.identity,
+            discovery=settings.discovery,
             events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
             skills=self._skills(ports.clock.now),

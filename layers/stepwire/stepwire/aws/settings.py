@@ -74,6 +74,8 @@ class McpSettings(Struct, frozen=True):
     events: bool
     """Whether MCP Events are on."""
     identity: Identity
+    discovery: bool
+    """Whether clients search for tools, unless their URL says otherwise."""
 
 
 def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
@@ -131,6 +133,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         catalog=Path(required(environment, TASK_ROOT)) / "catalog.json",
         events=is_on(environment, "EVENTS"),
         identity=_identity(environment),
+        discovery=is_on(environment, "TOOL_DISCOVERY"),
     )
 
 
@@ -186,8 +189,8 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
 def is_on(environment: Mapping[str, str], name: str) -> bool:
     """Tell whether a variable is on.
 
-    EVENTS: MCP Events. CLIENT_CREDENTIALS: programs get tokens without a user. LOCAL_WEBHOOKS: webhooks may lead to
-    this machine; only the local stack sets it, if asked to.
+    EVENTS: MCP Events. TOOL_DISCOVERY: clients search for tools. CLIENT_CREDENTIALS: programs get tokens without a user.
+    LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if asked to.
     """
     return environment.get(name) == "on"
 

@@ -45,8 +45,12 @@ CARD_ANSWER_TOOL: Final = "card_answer"
 CARD_CANCEL_TOOL: Final = "card_cancel"
 CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOOL})
 """The names of the tools that only a card calls."""
-OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}) | CARD_TOOLS
-"""The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
+TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
+"""The names of the tools for clients without tasks."""
+FIND_TOOL: Final = "find_tools"
+CALL_TOOL: Final = "call_tool"
+OWN_TOOLS: Final = TASK_TOOLS | CARD_TOOLS | {FIND_TOOL, CALL_TOOL}
+"""The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 REREAD_AFTER: Final = timedelta(seconds=30)
 ICON_PATTERN: Final = (

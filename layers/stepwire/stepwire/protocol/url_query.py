@@ -13,7 +13,7 @@ from stepwire.errors import InvalidParams
 
 LONGEST_QUERY: Final = 8_192  # characters; API Gateway takes no more than 10,240 bytes of headers and URL
 MOST_NAMES: Final = 100  # of tools and groups in one selection
-PARAMETERS: Final = frozenset({"cards", "group", "resume", "rounds", "tools"})
+PARAMETERS: Final = frozenset({"cards", "discover", "group", "resume", "rounds", "tools"})
 """All that this server reads from a query, and so the names that a path may have instead."""
 _MOST_FIELDS: Final = 20
 _TOOLS: Final = "tools"

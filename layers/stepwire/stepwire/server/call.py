@@ -56,6 +56,8 @@ class Call(Struct, frozen=True, dict=True):
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
     """Of the endpoint's URL."""
+    is_indirect: bool = False
+    """Whether the client named the tool in the arguments of another, so that its headers repeat nothing of it."""
     deadline: datetime | None = None
     """When Lambda ends the invocation; None: not known."""
 

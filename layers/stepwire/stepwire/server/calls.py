@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
-from stepwire.errors import UnknownTask
+from stepwire.errors import InvalidParams, UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of
 from stepwire.schemas.defaults import without_nulls
@@ -49,8 +49,8 @@ class Era(Struct, frozen=True):
     """Checks whether this client may call the tool in this way; raises a ProtocolError."""
     plain: Callable[[Services, Call, str], PlainWay]
     """Returns the way of a call of a tool, by its name, that is no task."""
-    check_own: Callable[[Call, str], None]
-    """Checks whether this client may call one of Stepwire's own tools, by its name, in this way."""
+    check_own: Callable[[Call, OwnTool], None]
+    """Checks whether this client may call one of Stepwire's own tools in this way."""
 
 
 def call_tool(services: Services, call: Call, era: Era) -> Reply:
@@ -58,7 +58,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     _ = call.asks_for_task  # a parameter that cannot be read is refused before the tool is looked up
     own = own_tool(services, call)
     if own is not None:
-        era.check_own(call, own.name)
+        era.check_own(call, own)
         return _run_own(services, call, own, era)
     tool = reached_tool(services, call)
     era.check(call, tool)
@@ -116,7 +116,10 @@ def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
     arguments = without_nulls(tool.input_schema_text, sent) if None in sent.values() else sent
     faults = violations_of(tool.input_schema_text, arguments)
     if faults:
-        return written(call, tool_error(rejection(tool.name, faults)))
+        words = rejection(tool.name, faults)
+        if call.asks_for_task and not call.is_modern:  # T7, as that of a tool that may be a task
+            raise InvalidParams(words)
+        return written(call, tool_error(words))
     try:
         outcome = tool.run(services, call, arguments)
         if isinstance(outcome, ToolResult):

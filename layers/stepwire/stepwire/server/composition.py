@@ -10,6 +10,7 @@ from stepwire.server.extension import Extension, OnStream, OwnTool, Way
 from stepwire.server.extensions.cards import CARDS
 from stepwire.server.extensions.client_credentials import CLIENT_CREDENTIALS
 from stepwire.server.extensions.client_tasks import CLIENT_TASKS
+from stepwire.server.extensions.discovery import DISCOVERY
 from stepwire.server.extensions.events import EVENTS
 from stepwire.server.extensions.fetch_tools import FETCH_TOOLS
 from stepwire.server.extensions.skills import SKILLS
@@ -17,6 +18,7 @@ from stepwire.server.extensions.tasks import TASKS
 from stepwire.server.services import Services
 
 EXTENSIONS: Final[tuple[Extension, ...]] = (
+    DISCOVERY,
     TASKS,
     CARDS,
     FETCH_TOOLS,
@@ -29,7 +31,15 @@ EXTENSIONS: Final[tuple[Extension, ...]] = (
 ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 
 _OF_TOOL: Final = MappingProxyType({name: one.tools for one in EXTENSIONS for name in one.tool_names if one.tools})
+_MEANT: Final = tuple(one.meant for one in EXTENSIONS if one.meant)
 _INTERCEPTING: Final = tuple(one.intercept for one in EXTENSIONS if one.intercept)
+
+
+def meant_call(services: Services, call: Call) -> Call:
+    """Return the call of a tool that a call stands for, or the call itself."""
+    for meant in _MEANT:
+        call = meant(services, call)
+    return call
 
 
 def own_tool(services: Services, call: Call) -> OwnTool | None:

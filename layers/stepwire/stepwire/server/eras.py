@@ -34,7 +34,7 @@ from stepwire.server.call import Call, Reply, SessionOpened
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
 from stepwire.server.extension import Method, PlainWay
-from stepwire.server.reach import reached_tools
+from stepwire.server.reach import listed_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
@@ -60,7 +60,7 @@ def _tools_page(services: Services, call: Call, written: Callable[[Tool], JsonOb
     after = text and text.removeprefix(_TOOL)
     if text is not None and not (text.startswith(_TOOL) and NAME_PATTERN.fullmatch(text.removeprefix(_TOOL))):
         raise InvalidCursor
-    tools = [tool for tool in reached_tools(services, call) if after is None or tool.name > after]
+    tools = [tool for tool in listed_tools(services, call) if after is None or tool.name > after]
     page = list(_that_fit(tools[:TOOLS_PAGE_SIZE]))
     if len(tools) > len(page):
         return {"tools": list(map(written, page)), **next_cursor(_TOOL + page[-1].name)}
@@ -169,7 +169,7 @@ def _on_stream(services: Services, call: Call, _tool: str) -> PlainWay:
 _LEGACY: Final = Era(
     _check_legacy,
     _on_stream,
-    check_own=lambda call, tool: _check_kind_of_call(tool, TaskSupport.FORBIDDEN, as_task=call.asks_for_task),
+    check_own=lambda call, tool: _check_kind_of_call(tool.name, tool.task_support, as_task=call.asks_for_task),
 )
 
 
@@ -202,7 +202,8 @@ def list_tools(services: Services, call: Call) -> JsonObject:
 
 
 def _check_modern(call: Call, tool: Tool) -> None:
-    check_parameter_headers(call.headers, tool.parameter_headers, call.arguments)
+    if not call.is_indirect:
+        check_parameter_headers(call.headers, tool.parameter_headers, call.arguments)
     _ = call.request_state, call.input_responses  # refused here where they cannot be read
     missing = _missing_capabilities(call, tool)
     if missing:  # M19

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stepwire.catalog.tools import Confirmation, Tool
+from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
 from stepwire.engine.calls import Begun, ToolCall
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.http import RoutedName
@@ -47,6 +47,7 @@ class OwnTool(Struct, frozen=True, dict=True):
     annotations: JsonObject
     run: Callable[[Services, Call, JsonObject], ToolResult | Wait]
     meta: JsonObject | None = None
+    task_support: TaskSupport = TaskSupport.FORBIDDEN
 
     @cached_property
     def input_schema(self) -> JsonObject:
@@ -66,7 +67,7 @@ class OwnTool(Struct, frozen=True, dict=True):
     def shown(self, version: str) -> JsonObject:
         """Write it as `tools/list` of a version shows it."""
         return {
-            **({"execution": {"taskSupport": "forbidden"}} if version == LEGACY_WITH_TASKS else {}),
+            **({"execution": {"taskSupport": self.task_support.value}} if version == LEGACY_WITH_TASKS else {}),
             "name": self.name,
             "title": self.title,
             "description": self.description,
@@ -158,3 +159,5 @@ class Extension(Struct, frozen=True):
     """The resources that it adds to the methods `resources/*`."""
     on_stream: OnStream | None = None
     """What it adds to the streams of legacy clients."""
+    meant: Callable[[Services, Call], Call] | None = None
+    """Returns the call of a tool that a call stands for, before anything else looks at it; else the call itself."""

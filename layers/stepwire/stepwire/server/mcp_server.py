@@ -39,7 +39,7 @@ from stepwire.protocol.messages import (
 )
 from stepwire.rendering import complete_result
 from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
-from stepwire.server.composition import EXTENSIONS, own_tool
+from stepwire.server.composition import EXTENSIONS, meant_call, own_tool
 from stepwire.server.eras import METHODS, SERVED
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
@@ -66,6 +66,8 @@ class McpServer(Struct, frozen=True):
             follow(received.trace)
             inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound)
+            if isinstance(message, Request) and message.method == "tools/call":
+                call = meant_call(self.services, call)
             answer = partial(self._answer, message, call)
             return self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
         except Exception as error:  # noqa: BLE001 - the outermost place that can still answer

@@ -3,11 +3,27 @@
 Whoever lists or calls tools for a client asks here. Tasks are not selected: a caller has the same at every URL.
 """
 
-from stepwire.catalog.tools import OWN_TOOLS, Tool
+from stepwire.catalog.tools import FIND_TOOL, OWN_TOOLS, Tool
 from stepwire.errors import UnknownSelection, UnknownTool
 from stepwire.protocol.messages import text_in
+from stepwire.protocol.url_query import switch_in
 from stepwire.server.call import Call
 from stepwire.server.services import Services
+
+
+def discovers(services: Services, call: Call) -> bool:
+    """Tell whether a client searches for tools, and is not listed them: at this URL, or else at this endpoint.
+
+    Raises:
+        InvalidParams: the URL says neither 1 nor 0.
+    """
+    asked = switch_in(call.query, "discover") if call.query else None
+    return services.discovery if asked is None else asked
+
+
+def listed_tools(services: Services, call: Call) -> list[Tool]:
+    """Return the tools that a client is listed: those that its calls reach, unless it searches for them."""
+    return [] if discovers(services, call) else reached_tools(services, call)
 
 
 def reached_tools(services: Services, call: Call) -> list[Tool]:
@@ -35,8 +51,9 @@ def reached_tool(services: Services, call: Call) -> Tool:
         UnknownTool: there is none of that name, or the URL does not select it.
         InsufficientScope: its caller may not call it.
     """
-    tool = services.catalog.find(text_in(call.params, "name"))
-    if call.selection is not None and not call.selection.has(tool.name, tool.groups):
-        raise UnknownTool(tool.name)
+    name = text_in(call.params, "name")
+    tool, chosen = services.catalog.tools.get(name), call.selection
+    if tool is None or (chosen is not None and not chosen.has(tool.name, tool.groups)):
+        raise UnknownTool(name, FIND_TOOL if discovers(services, call) else "tools/list")
     services.access.check(call.caller.scopes, tool, services.catalog)
     return tool

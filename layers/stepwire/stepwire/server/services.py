@@ -83,6 +83,8 @@ class Services(Struct, frozen=True, dict=True):
     is_weather: Callable[[Exception], bool] = is_busy
     """Tells whether a fault is AWS's and passes by itself, so that the request may be sent again soon."""
     identity: Identity = Identity()
+    discovery: bool = False
+    """Whether clients search for tools, unless their URL says otherwise."""
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
     skills: "Callable[[], tuple[Skill, ...]]" = tuple

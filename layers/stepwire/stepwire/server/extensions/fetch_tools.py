@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, OWN_TOOLS, RESULT_TOOL
+from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, TASK_TOOLS
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status
@@ -179,4 +179,4 @@ def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
     return {tool.name: tool for tool in _BY_NAME if tool.name in names}
 
 
-FETCH_TOOLS: Final = Extension(tool_names=OWN_TOOLS - CARD_TOOLS, tools=_tools)
+FETCH_TOOLS: Final = Extension(tool_names=TASK_TOOLS, tools=_tools)

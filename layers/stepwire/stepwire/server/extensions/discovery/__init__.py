@@ -1,0 +1,115 @@
+"""Discovery: a client is listed two tools, one that searches the others and one that calls what was found.
+
+On where the operator says so, or the URL (`?discover=1`). A call by `call_tool` becomes the call of the tool that it
+names before anything else looks at it, so nothing on the road knows the difference: the same checks, questions, task,
+key and audit. The search is loaded with the first request of it.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+from msgspec.structs import replace
+
+from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TaskSupport, Tool
+from stepwire.errors import InvalidParams
+from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse
+from stepwire.rendering import TOOL_WITH_CARD
+from stepwire.server.call import Call
+from stepwire.server.extension import Extension, OwnTool
+from stepwire.server.reach import discovers, reached_tools
+from stepwire.server.services import Services
+from stepwire.tasks.task import ToolResult
+
+MOST_FOUND: Final = 20
+LONGEST_SEARCH: Final = 500  # characters
+
+
+def _find(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
+    from stepwire.server.extensions.discovery.search import find
+
+    return find(reached_tools(services, call), arguments)
+
+
+def _refuse(_services: Services, _call: Call, arguments: JsonObject) -> ToolResult:
+    """Refuse one of Stepwire's own tools, which are all listed: hosts keep some of them from their models."""
+    raise InvalidParams(f"{CALL_TOOL} calls the tools that {FIND_TOOL} returns: call {arguments['name']} by its name.")
+
+
+def _meant(services: Services, call: Call) -> Call:
+    """Return the call of the tool that a call of `call_tool` names; a wrong one stays, for its own schema to refuse."""
+    if call.params.get("name") != CALL_TOOL or not discovers(services, call):
+        return call
+    name, arguments = call.arguments.get("name"), _object(call.arguments.get("arguments"))
+    is_well_formed = isinstance(name, str) and arguments is not None and call.arguments.keys() <= {"name", "arguments"}
+    if not is_well_formed or name in OWN_TOOLS:
+        return call
+    return replace(call, params={**call.params, "name": name, "arguments": arguments}, is_indirect=True)
+
+
+def _object(given: Json) -> JsonObject | None:
+    if given is None:
+        return {}
+    if isinstance(given, str):  # some hosts write an object whose members no schema names as text
+        with suppress(JsonTextError):
+            given = parse(given)
+    return as_object(given) if is_object(given) else None
+
+
+def _cautious(tools: list[Tool]) -> JsonObject:
+    """Return annotations that hold for every tool."""
+    hints = [tool.annotations or {} for tool in tools]
+    changing = [one for one in hints if not one.get("readOnlyHint")]
+    return {
+        "readOnlyHint": bool(hints) and not changing,
+        "destructiveHint": any(one.get("destructiveHint", True) for one in changing),
+        "idempotentHint": all(one.get("idempotentHint") for one in changing),
+        "openWorldHint": any(one.get("openWorldHint", True) for one in hints),
+    }
+
+
+def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
+    if not discovers(services, call):
+        return {}
+    tools = reached_tools(services, call)
+    card = TOOL_WITH_CARD if any(map(call.shows_card_of, tools)) else None
+    return {FIND_TOOL: _FIND, CALL_TOOL: replace(_CALL, annotations=_cautious(tools), meta=card)}
+
+
+_FIND: Final = OwnTool(
+    FIND_TOOL,
+    "Find tools",
+    "Find out what this server can do: it has more tools than are listed. Search by words for what is to be done, and "
+    f"get the best matches with the JSON Schemas of their arguments. Call one with {CALL_TOOL}. Search before you say "
+    "that something cannot be done.",
+    {
+        "query": {
+            "type": "string",
+            "maxLength": LONGEST_SEARCH,
+            "description": "Words for what is to be done. Empty: all tools, by name.",
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "Most tools to return; 5."},
+    },
+    ("query",),
+    {"readOnlyHint": True, "openWorldHint": False},
+    _find,
+)
+_CALL: Final = OwnTool(
+    CALL_TOOL,
+    "Call a found tool",
+    f"Call a tool that {FIND_TOOL} has returned. It does what that tool's description and annotations say, and returns "
+    "that tool's own result.",
+    {
+        "name": {"type": "string", "description": f"The tool's name, as {FIND_TOOL} has returned it."},
+        "arguments": {
+            "type": "object",
+            "additionalProperties": True,
+            "description": "The tool's arguments, by its inputSchema.",
+        },
+    },
+    ("name",),
+    {},
+    _refuse,
+    task_support=TaskSupport.OPTIONAL,
+)
+DISCOVERY: Final = Extension(tool_names=frozenset({FIND_TOOL, CALL_TOOL}), tools=_tools, meant=_meant)

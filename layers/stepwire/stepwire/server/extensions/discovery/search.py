@@ -1,0 +1,124 @@
+"""The search of `find_tools`: which tools match the words of a query best. Loaded with the first search.
+
+A word of the query is looked for in a tool's name, title, groups and description. It counts the more, the fewer tools
+have it, the closer it is (the word itself, another form of it, the beginning of a longer word, a part of one), and the
+shorter the field; and each further word that a tool has counts for all of them. Equal tools come by name. Each search
+reads the texts anew, so nothing is kept for it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from math import log
+from typing import Final
+
+from msgspec import Struct
+
+from stepwire.catalog.tools import CALL_TOOL, Tool
+from stepwire.json_text import JsonObject, write
+from stepwire.rendering import modern_tool
+from stepwire.server.results import text_result
+from stepwire.tasks.task import ToolResult
+
+LARGEST_FOUND: Final = 40_000  # bytes of JSON, unless the best tool alone has more
+_USUAL: Final = 5
+_MOST_NAMED: Final = 50
+_MOST_TERMS: Final = 12
+_WEIGHTS: Final = (8, 6, 6, 3)  # of name, title, groups, description
+_WORD: Final = re.compile(r"[^\W_]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ENDINGS: Final = ("ies", "ing", "ed", "es", "s", "y", "e")
+_SHORTEST_STEM: Final = 3
+_EVERYWHERE: Final = frozenset(_WORD.findall("a an and by can for from how i in is it me my of on or the to tool with"))
+_SHOWN: Final = ("name", "title", "description", "inputSchema", "annotations")
+
+
+class _Term(Struct, frozen=True):
+    """A word of the query, what its forms begin with, and how words that begin so are found in a text."""
+
+    word: str
+    stem: str
+    pattern: re.Pattern[str]
+
+    def closeness(self, text: str) -> int:
+        """Return how close the closest word of a text is; 0: none has the term in it."""
+        if self.stem not in text:
+            return 0
+        words: list[str] = self.pattern.findall(text)
+        if self.word in words:
+            return 4
+        return 1 if not words else 3 if any(_stem(word) == self.stem for word in words) else 2
+
+
+def find(tools: Sequence[Tool], arguments: JsonObject) -> ToolResult:
+    """Return the tools that match a query best, with what a model needs to call them."""
+    terms = _terms(arguments["query"])
+    ranked = _ranked(tools, terms) if terms else list(tools)
+    shown = list(_that_fit(ranked[: arguments.get("limit", _USUAL)]))
+    others = [tool.name for tool in ranked[len(shown) :]]
+    data: JsonObject = {"tools": shown, "matches": len(ranked)}
+    if others:
+        data["others"] = others[:_MOST_NAMED]
+    if not ranked or not terms:
+        data["groups"] = sorted({group for tool in tools for group in tool.groups})[:_MOST_NAMED]
+    data["instructions"] = (
+        f"Call one with {CALL_TOOL}: its name, and arguments that match its inputSchema. Search for the name of one of "
+        "the others to see its schema."
+        if ranked
+        else "Nothing matches. Search with other words, with the name of a group, or with an empty query for all."
+    )
+    # The text says the same: some hosts show a model only the one, some only the other.
+    return text_result(write(data), data)
+
+
+def _terms(query: str) -> list[_Term]:
+    words = list(dict.fromkeys(_words(query)))
+    telling = [word for word in words if word not in _EVERYWHERE] or words
+    return [
+        _Term(word, stem := _stem(word), re.compile(f"(?<![^\\W_]){stem}[^\\W_]*")) for word in telling[:_MOST_TERMS]
+    ]
+
+
+def _ranked(tools: Sequence[Tool], terms: Sequence[_Term]) -> list[Tool]:
+    """Return the tools that have any of the terms, the best first."""
+    found = [(tool, marks) for tool in tools if any(marks := _marks(tool, terms))]
+    rarity = [log(1 + len(tools) / max(1, sum(marks[place] > 0 for _, marks in found))) for place in range(len(terms))]
+
+    def score(one: tuple[Tool, list[int]]) -> tuple[float, str]:
+        marks = sum(mark * rare for mark, rare in zip(one[1], rarity, strict=True))
+        return -marks * sum(map(bool, one[1])), one[0].name
+
+    return [tool for tool, _ in sorted(found, key=score)]
+
+
+def _marks(tool: Tool, terms: Sequence[_Term]) -> list[int]:
+    """Return for each term how well the tool matches it."""
+    fields = (_HUMP.sub(" ", tool.name), tool.title or "", " ".join(tool.groups), tool.description)
+    whole = "\n".join(fields).casefold()
+    if not any(term.stem in whole for term in terms):
+        return []  # nearly all tools
+    weighed = list(zip(_WEIGHTS, map(str.casefold, fields), strict=True))
+    return [max(weight * term.closeness(text) for weight, text in weighed) for term in terms]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_HUMP.sub(" ", text).casefold())
+
+
+def _stem(word: str) -> str:
+    endings = (one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _SHORTEST_STEM)
+    return word.removesuffix(next(endings, ""))
+
+
+def _that_fit(tools: Sequence[Tool]) -> Iterator[JsonObject]:
+    size = 0
+    for number, tool in enumerate(tools):
+        listed = modern_tool(tool, as_task=True)
+        shown: JsonObject = {name: listed[name] for name in _SHOWN if name in listed}
+        if tool.groups:
+            shown["groups"] = list(tool.groups)
+        if tool.confirmation is not None:
+            shown["asksForConfirmation"] = True
+        size += len(write(shown).encode())
+        if number and size > LARGEST_FOUND:
+            return
+        yield shown
