@@ -79,7 +79,8 @@ def sizes() -> list[list[str]]:
 def of_many() -> list[list[str]]:
     """Return a row for each request at a catalog of 10,000 tools: its time, its memory and its bytes."""
     world = World(catalog=catalog_of(*tools_of(MANY)))
-    asked = [(f"`tools/list`, {shown}", query, "tools/list", {}) for shown, query in URLS.items()]
+    asked: list[tuple[str, str, str, JsonObject]] = []
+    asked += [(f"`tools/list`, {shown}", query, "tools/list", {}) for shown, query in URLS.items()]
     for shown, words in SEARCHES.items():
         params: JsonObject = {"name": FIND_TOOL, "arguments": {"query": words}}
         asked.append((f"`{FIND_TOOL}`, {shown}", "discover=1", "tools/call", params))

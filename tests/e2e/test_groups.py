@@ -12,11 +12,10 @@ pytestmark = pytest.mark.anyio
 OWN: Final = {"find_tools", "call_tool", "task_answer", "task_cancel", "task_list", "task_result"}
 ECHO: Final = {"message": "hello", "waited_seconds": 0}
 REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "It wobbles."}
-APPROVED: Final = {"approve": True, "amount": "60.00"}
 
 
-async def approve(_context: object, _params: object) -> ElicitResult:
-    return ElicitResult(action="accept", content=APPROVED)
+async def approve(context: object, params: object) -> ElicitResult:
+    return ElicitResult(action="accept", content={"amount": 60})
 
 
 async def names(client: Any) -> set[str]:
@@ -39,12 +38,12 @@ async def test_a_client_sees_and_calls_what_its_url_selects(url: str, suffix: st
 async def test_a_client_finds_a_tool_calls_it_and_is_asked_its_question(url: str, suffix: str, mode: Any) -> None:
     async with Client(url + suffix, mode=mode, elicitation_callback=approve) as client:
         shown = await names(client)
-        found = await client.call_tool("find_tools", {"query": "refund an order"})
-        called = {"name": (found.structured_content or {})["tools"][0]["name"], "arguments": REFUND}
-        result = await client.call_tool("call_tool", called)
+        found: Any = (await client.call_tool("find_tools", {"query": "refund an order"})).structured_content
+        name: str = found["tools"][0]["name"]
+        result = await client.call_tool("call_tool", {"name": name, "arguments": REFUND})
 
     assert shown == set()
-    assert called["name"] == "approve_refund"
+    assert name == "approve_refund"
     assert (result.structured_content or {})["refunded"] == "60.00"
 
 

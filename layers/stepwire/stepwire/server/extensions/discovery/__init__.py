@@ -13,22 +13,25 @@ from msgspec.structs import replace
 
 from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TaskSupport, Tool
 from stepwire.errors import InvalidParams
-from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse
+from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse, write
 from stepwire.rendering import TOOL_WITH_CARD
 from stepwire.server.call import Call
 from stepwire.server.extension import Extension, OwnTool
 from stepwire.server.reach import discovers, reached_tools
+from stepwire.server.results import text_result
 from stepwire.server.services import Services
 from stepwire.tasks.task import ToolResult
 
 MOST_FOUND: Final = 20
+_USUAL: Final = 5
 LONGEST_SEARCH: Final = 500  # characters
 
 
 def _find(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     from stepwire.server.extensions.discovery.search import find
 
-    return find(reached_tools(services, call), arguments)
+    data = find(reached_tools(services, call), arguments["query"], arguments.get("limit", _USUAL))
+    return text_result(write(data), data)  # both: some hosts show a model only the one, some only the other
 
 
 def _refuse(_services: Services, _call: Call, arguments: JsonObject) -> ToolResult:
@@ -88,7 +91,12 @@ _FIND: Final = OwnTool(
             "maxLength": LONGEST_SEARCH,
             "description": "Words for what is to be done. Empty: all tools, by name.",
         },
-        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "Most tools to return; 5."},
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_FOUND,
+            "description": f"Most tools to return; {_USUAL}.",
+        },
     },
     ("query",),
     {"readOnlyHint": True, "openWorldHint": False},

@@ -16,11 +16,8 @@ from msgspec import Struct
 from stepwire.catalog.tools import CALL_TOOL, Tool
 from stepwire.json_text import JsonObject, write
 from stepwire.rendering import modern_tool
-from stepwire.server.results import text_result
-from stepwire.tasks.task import ToolResult
 
 LARGEST_FOUND: Final = 40_000  # bytes of JSON, unless the best tool alone has more
-_USUAL: Final = 5
 _MOST_NAMED: Final = 50
 _MOST_TERMS: Final = 12
 _WEIGHTS: Final = (8, 6, 6, 3)  # of name, title, groups, description
@@ -49,11 +46,11 @@ class _Term(Struct, frozen=True):
         return 1 if not words else 3 if any(_stem(word) == self.stem for word in words) else 2
 
 
-def find(tools: Sequence[Tool], arguments: JsonObject) -> ToolResult:
+def find(tools: Sequence[Tool], query: str, limit: int) -> JsonObject:
     """Return the tools that match a query best, with what a model needs to call them."""
-    terms = _terms(arguments["query"])
+    terms = _terms(query)
     ranked = _ranked(tools, terms) if terms else list(tools)
-    shown = list(_that_fit(ranked[: arguments.get("limit", _USUAL)]))
+    shown = list(_that_fit(ranked[:limit]))
     others = [tool.name for tool in ranked[len(shown) :]]
     data: JsonObject = {"tools": shown, "matches": len(ranked)}
     if others:
@@ -66,8 +63,7 @@ def find(tools: Sequence[Tool], arguments: JsonObject) -> ToolResult:
         if ranked
         else "Nothing matches. Search with other words, with the name of a group, or with an empty query for all."
     )
-    # The text says the same: some hosts show a model only the one, some only the other.
-    return text_result(write(data), data)
+    return data
 
 
 def _terms(query: str) -> list[_Term]:
