@@ -189,8 +189,8 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
 def is_on(environment: Mapping[str, str], name: str) -> bool:
     """Tell whether a variable is on.
 
-    EVENTS: MCP Events. TOOL_DISCOVERY: clients search for tools. CLIENT_CREDENTIALS: programs get tokens without a user.
-    LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if asked to.
+    EVENTS: MCP Events. TOOL_DISCOVERY: clients search for tools. CLIENT_CREDENTIALS: programs get tokens without a
+    user. LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if asked to.
     """
     return environment.get(name) == "on"
 
