@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import encode
@@ -237,6 +237,9 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
 class Catalog:
     """The tools that clients may call, in the order of their names."""
 
+    can_change: ClassVar[bool] = False
+    """Whether tools come and go while this process runs."""
+
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools = MappingProxyType({tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)})
 
@@ -264,6 +267,10 @@ class Catalog:
     def known(self, name: str) -> Tool | None:
         """Return the tool of that name as far as it is known without asking anew; None if it is not."""
         return self.tools.get(name)
+
+    def has_changed_since(self, _at: datetime) -> bool:
+        """Tell whether tools have come, changed or gone since then, as far as this process knows."""
+        return False
 
     def compile_schemas(self) -> None:
         """Compile what arguments, outputs and answers are held against, where no request waits for it."""
@@ -345,6 +352,8 @@ class Published(Struct, frozen=True):
     version: str
     shards: tuple[str, ...]
     """Texts that `read_catalog` reads."""
+    at: datetime | None = None
+    """Since when they are as they are; None: not known."""
 
 
 class CatalogSource(Protocol):
@@ -362,6 +371,8 @@ class LiveCatalog(Catalog):
     task. A tool of the release wins over a registered one of its name.
     """
 
+    can_change = True
+
     def __init__(
         self,
         built_in: Catalog,
@@ -376,6 +387,7 @@ class LiveCatalog(Catalog):
         self._report = report
         self._was_read = False
         self._version: str | None = None
+        self._changed_at: datetime | None = None
         self._next_look = now()
 
     @property
@@ -389,6 +401,11 @@ class LiveCatalog(Catalog):
         """Return the tool of that name as this instance knows it; only the first such question asks the table."""
         return (self._tools if self._was_read else self.tools).get(name)
 
+    def has_changed_since(self, at: datetime) -> bool:
+        """Tell whether registered tools have come, changed or gone since then; as old as a list of them may be."""
+        _ = self.tools
+        return self._changed_at is not None and self._changed_at >= at
+
     def _look(self) -> None:
         # First: whoever asks meanwhile gets the tools of before.
         self._next_look = self._now() + REREAD_AFTER
@@ -397,7 +414,7 @@ class LiveCatalog(Catalog):
             if published is not None:
                 registered = {tool.name: tool for shard in published.shards for tool in self._tools_in(shard)}
                 self._tools = Catalog({**registered, **self._built_in.tools}.values()).tools
-                self._version = published.version
+                self._version, self._changed_at = published.version, published.at
         except Exception as fault:  # what is published is read again after the pause
             if not self._was_read:
                 raise

@@ -62,7 +62,8 @@ def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
 def capabilities_of(services: Services, call: Call) -> JsonObject:
     """Return the capabilities of this server, as it tells them the client that asks with this call."""
     added = [one.capabilities(services, call) for one in EXTENSIONS if one.capabilities]
-    merged: JsonObject = {"tools": {}}
+    # M54: older versions have no stream for it (decision 27).
+    merged: JsonObject = {"tools": {"listChanged": True} if call.is_modern and services.catalog.can_change else {}}
     for one in added:
         merged |= one
     extensions = {name: value for one in added for name, value in one.get("extensions", {}).items()}
