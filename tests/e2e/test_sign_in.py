@@ -174,7 +174,7 @@ def test_the_command_finds_the_issuer_and_says_what_each_host_needs(
 
 
 # F2
-@pytest.mark.parametrize("suffix", ["", "/mcp"])
+@pytest.mark.parametrize("suffix", ["", "/mcp", "/mcp?group=waiting", "/mcp/group/waiting"])
 def test_the_metadata_need_no_sign_in_and_name_the_endpoint(guarded_url: str, issuer: TestIssuer, suffix: str) -> None:
     response = httpx.get(
         guarded_url.removesuffix("/mcp") + f"/.well-known/oauth-protected-resource{suffix}", timeout=HANG_GUARD
