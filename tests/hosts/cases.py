@@ -30,10 +30,12 @@ class Case:
     read: str
     """What the model reads in the tool's own result."""
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    shown: str = ""
+    """What is added to the endpoint's URL, to say which tools it shows."""
 
 
-def _waiting(seconds: int, *, stops: bool = False) -> Script:
-    return Script("wait_and_echo", {"message": "hello", "seconds": seconds}, stops)
+def _waiting(seconds: int, *, stops: bool = False, search: str = "") -> Script:
+    return Script("wait_and_echo", {"message": "hello", "seconds": seconds}, stops, search)
 
 
 FIRST: Final = Case("first call", _waiting(0), '"waited_seconds":0')
@@ -44,7 +46,10 @@ CANCEL: Final = Case("cancel", _waiting(600, stops=True), "")
 FETCH: Final = Case("fetch", _waiting(25), '"waited_seconds":25', _SHORT)
 OPEN: Final = "It waits for an answer that a person gives"
 """What a model reads of a question that nobody can answer with its host."""
-CASES: Final = (FIRST, PART, MINUTE, QUESTION, CANCEL, FETCH)
+GROUP: Final = Case("a group", _waiting(0), '"waited_seconds":0', shown="?tools=wait_and_echo,approve_refund")
+PATH: Final = Case("a group by path", _waiting(0), '"waited_seconds":0', shown="/tools/wait_and_echo,approve_refund")
+FOUND: Final = Case("found", _waiting(0, search="wait and echo"), '"waited_seconds":0', shown="?discover=1")
+CASES: Final = (FIRST, PART, MINUTE, QUESTION, CANCEL, FETCH, GROUP, PATH, FOUND)
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ def applies(host: Host, case: Case) -> bool:
 def run(host: Host, case: Case) -> Report:
     """Run a case, and tell what became of it."""
     with site.serving(case.parameters) as endpoint, model.serving(case.script) as scripted, home() as folder:
-        places = Places(folder, endpoint.url, scripted.url)
+        places = Places(folder, endpoint.url + case.shown, scripted.url)
         command = host.prepare(places)
         variables = {**variables_of(places), **command.variables}
         faults = _connect(host, places, variables)
@@ -176,8 +181,9 @@ def _stays_open(case: Case, host: Host) -> bool:
 
 def _happened(endpoint: Site, scripted: Model, read: str) -> Iterator[str]:
     methods = endpoint.methods
-    calls = methods["tools/call wait_and_echo"] + methods["tools/call approve_refund"]
+    calls = sum(methods[f"tools/call {name}"] for name in ("wait_and_echo", "approve_refund", "call_tool"))
     counted = {
+        "searched": methods["tools/call find_tools"],
         "rounds": calls if calls > 1 else 0,
         "came back": methods["resumed"],
         "polls": methods["tasks/get"],

@@ -33,20 +33,26 @@ class Script:
     arguments: Json = field(default_factory=dict[str, Any])
     stops: bool = False
     """Whether the model stops the work, with the host's own tool if it has one."""
+    search: str = ""
+    """What the model searches the tools for; empty: the tool is in its list."""
 
     def turn(self, shown: Conversation) -> Turn:
         """Return the turn that follows a conversation."""
-        first = _offered(shown, self.tool)
+        finds, calls = _offered(shown, "find_tools"), _offered(shown, "call_tool")
+        if self.search and finds and not shown.called:
+            return Call(finds, {"query": self.search})
+        first = calls if self.search else _offered(shown, self.tool)
+        arguments = {"name": self.tool, "arguments": self.arguments} if self.search else self.arguments
         if first is None:
             return _end(shown)
         if first not in shown.called:
-            return Call(first, self.arguments)
+            return Call(first, arguments)
         last = _readable(shown.results[-1]) if shown.results else ""
         if self.stops and (stop := _STOP.search(last)):
             return Call(stop[1], {stop[2]: stop[3]})
         step = _NEXT_STEP.search(_last_step(shown.results) if _FAILED.search(last) else last)
         if step is None and _FAILED.search(last):
-            return Call(first, self.arguments)
+            return Call(first, arguments)
         tool = step and _offered(shown, step[1])
         return Call(tool, json.loads(step[2])) if step and tool else _end(shown)
 

@@ -22,6 +22,10 @@ CALLED = Call("mcp__stepwire__echo", {"text": "hello"})
 OFFERED = ("mcp__stepwire__echo", "mcp__stepwire__task_result", "TaskStop")
 UNFINISHED = 'Not done yet. Next: call task_result with {"task_id":"t1","after_seconds":15}. It waits.'
 IN_DATA = json.dumps({"stepwire/task": {"instructions": UNFINISHED}})
+SEARCHED = Script("echo", {"text": "hello"}, search="an echo")
+SEARCHABLE = ("mcp__stepwire__call_tool", "mcp__stepwire__find_tools", "mcp__stepwire__task_result")
+FINDS = Call("mcp__stepwire__find_tools", {"query": "an echo"})
+CALLS = Call("mcp__stepwire__call_tool", {"name": "echo", "arguments": {"text": "hello"}})
 IN_BACKGROUND = 'It was moved to the background. To stop it, use TaskStop with task_id "k7"; more follows.'
 NEXT = Call("mcp__stepwire__task_result", {"task_id": "t1", "after_seconds": 15})
 # The OpenAI Agents SDK gives up a call after 5 seconds, and says that it may be tried again.
@@ -49,6 +53,9 @@ def shown(*results: str) -> Conversation:
         (ECHO, shown(GIVEN_UP), CALLED),
         (ECHO, shown(IN_DATA, GIVEN_UP), NEXT),
         (ECHO, shown(IN_BACKGROUND), Say(DONE)),
+        (SEARCHED, Conversation(SEARCHABLE), FINDS),
+        (SEARCHED, Conversation(SEARCHABLE, SEARCHABLE[1:2], ("found",)), CALLS),
+        (SEARCHED, Conversation(SEARCHABLE, SEARCHABLE[:2], ("found", UNFINISHED)), NEXT),
         (Script("echo", stops=True), shown(IN_BACKGROUND), Call("TaskStop", {"task_id": "k7"})),
     ],
 )
