@@ -199,6 +199,22 @@ def test_a_tool_has_a_few_skills_and_an_endpoint_some_megabytes() -> None:
     assert "no room left" in much.refusals[0].reason
 
 
+def test_the_many_skills_of_one_owner_leave_room_for_those_of_another() -> None:
+    many = {f"a_{number:03}": "Ada" for number in range(50)}
+    owners = {**many, "z": "Zoe"}
+    files = [
+        SkillFile(tool, f"refunds/{path}", tool, text)
+        for tool in owners
+        for path, text in (("SKILL.md", main()), ("x", "x" * (LARGEST_SKILL - 1_000)))
+    ]
+
+    found = checked_skills(files, owners, owners=lambda: owners)
+
+    served = [one.tool for one in found.skills or ()]
+    assert served == [*sorted(many)[: len(served) - 1], "z"]
+    assert {one.tool for one in found.refusals} == many.keys() - set(served)
+
+
 # ------------------------------------------------------------------------------------------------- the release's own
 
 

@@ -279,7 +279,7 @@ class CatalogHandler:
             if registered:
                 _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
             compiled = compiler.compile(registered, {**previous, **done}, self._published.earlier())
-            skills = checked_skills(files, compiled.tools, compiler.has_time)
+            skills = checked_skills(files, compiled.tools, compiler.has_time, compiler.owners)
             compiled = replace(compiled, skills=skills.skills, refusals=(*compiled.refusals, *skills.refusals))
             try:
                 self._published.publish(compiled, version, self._now())

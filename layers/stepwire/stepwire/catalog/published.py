@@ -3,8 +3,9 @@
 Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ LARGEST_SHARD: Final = 300_000
 LARGEST_REASON: Final = 500  # characters
 LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
 MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
-_One = TypeVar("_One", bound=Struct)
+_One = TypeVar("_One")
 
 
 class Endpoint(Struct, frozen=True):
@@ -119,6 +120,14 @@ class Compiled(Struct, frozen=True):
                 break
             refused.append(short)
         return encode(Earlier(tuple(refused), waiting, len(self.refusals) - len(refused))).decode()
+
+
+def in_rounds(ones: Iterable[_One], owner_of: Callable[[_One], str]) -> list[_One]:
+    """Return the first of each owner, then the second of each, and so on: nobody's many come before another's one."""
+    by_owner = dict[str, list[_One]]()
+    for one in ones:
+        by_owner.setdefault(owner_of(one), []).append(one)
+    return [one for one in chain.from_iterable(zip_longest(*by_owner.values())) if one is not None]
 
 
 def _parts(ones: Iterable[_One]) -> Iterator[list[_One]]:

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Final, Protocol
 
 from msgspec import Struct, field
@@ -21,7 +20,7 @@ from stepwire import __version__
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.manifest_faults import unforeseen
 from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered
+from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered, in_rounds
 from stepwire.catalog.tools import (
     ARN_PATTERN,
     FORMAT,
@@ -335,11 +334,7 @@ def in_turn(
     """
     places = {name: place for place, name in enumerate(waiting)}
     queue = sorted(registered, key=lambda one: (places.get(one.tool, len(places)), one.tool))
-    by_owner: dict[str, list[Registered]] = {}
-    for one in queue:
-        by_owner.setdefault(owners.get(one.source, ""), []).append(one)
-    rounds = zip_longest(*by_owner.values())
-    return tuple(one for one in chain.from_iterable(rounds) if one is not None)
+    return tuple(in_rounds(queue, lambda one: owners.get(one.source, "")))
 
 
 def fitted(tool: Tool, manifest: Manifest, examined: Examined) -> Tool:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.catalog.manifest_faults import invisible_faults, unforeseen, unknown_field
-from stepwire.catalog.published import Refusal, SkillFile
+from stepwire.catalog.published import Refusal, SkillFile, in_rounds
 from stepwire.catalog.skills import SKILL_FILE, Skill, root_of
 from stepwire.catalog.yaml_text import read_yaml
 from stepwire.errors import CatalogError
@@ -53,19 +53,27 @@ class Checked(Struct, frozen=True):
 
 
 def checked_skills(
-    files: Iterable[SkillFile], served: Container[str], has_time: Callable[[], bool] = lambda: True
+    files: Iterable[SkillFile],
+    served: Container[str],
+    has_time: Callable[[], bool] = lambda: True,
+    owners: Callable[[], Mapping[str, str]] = dict[str, str],
 ) -> Checked:
-    """Check the skills that are registered, each by itself.
+    """Check the skills that are registered, each by itself. Where there is too little room for all, owners take turns.
 
     Args:
         files: all that is registered, below the names of tools.
         served: the names of the tools that are served.
         has_time: whether the run may begin another skill.
+        owners: returns who registered the files, by their sources; asked only where there is too little room.
     """
     skills, refusals, taken = list[Skill](), list[Refusal](), Counter[str]()
     in_order = sorted(files, key=lambda one: (one.tool, one.path))
-    for (tool, name), group in groupby(in_order, key=lambda one: (one.tool, one.path.partition("/")[0])):
-        parts = list(group)
+    folders = [list(group) for _, group in groupby(in_order, key=lambda one: (one.tool, one.path.partition("/")[0]))]
+    if sum(_size(one.text) for one in in_order) > LARGEST_SKILLS:
+        known = owners()
+        folders = in_rounds(folders, lambda parts: known.get(_main_of(parts).source, ""))
+    for parts in folders:
+        tool, name = parts[0].tool, parts[0].path.partition("/")[0]
         if not has_time():
             return Checked(None, (_refusal(parts, _NO_TIME),))
         try:
@@ -77,27 +85,33 @@ def checked_skills(
             raise
         except BaseException as fault:  # noqa: BLE001 - whatever one skill raises, the others are served
             refusals.append(_refusal(parts, unforeseen(fault, "the skill")))
-    return Checked(tuple(skills), tuple(refusals))
+    return Checked(tuple(sorted(skills, key=lambda one: one.root)), tuple(refusals))
 
 
 def _take_room(tool: str, parts: list[SkillFile], taken: Counter[str], served: Container[str]) -> None:
-    """Count a skill and its bytes (under "", those of all), also of one that is refused: that costs as much."""
+    """Count a skill and its bytes (under "", those of all), also of one that is refused later: that costs as much."""
     if tool not in served:
         raise CatalogError(f"no tool {tool[:128]!r} is served: register it, or correct what is wrong with it")
     if not tool.strip("."):
         raise CatalogError(f"a tool named {tool!r} has no skills: no URI can be made of its name")
-    taken.update({tool: 1, "": sum(_size(one.text) for one in parts)})
+    size = sum(_size(one.text) for one in parts)
+    taken[tool] += 1
     if taken[tool] > MOST_SKILLS:
         raise CatalogError(f"a tool has at most {MOST_SKILLS} skills")
-    if taken[""] > LARGEST_SKILLS:
+    if taken[""] + size > LARGEST_SKILLS:
         raise CatalogError(
             f"the skills of this endpoint have no room left: they may have {LARGEST_SKILLS} bytes in all"
         )
+    taken[""] += size
 
 
 def _refusal(parts: list[SkillFile], reason: str) -> Refusal:
-    main = next((one for one in parts if one.path.endswith(f"/{SKILL_FILE}")), parts[0])
+    main = _main_of(parts)
     return Refusal(main.tool, main.source, reason, serves_previous=False, is_skill=True)
+
+
+def _main_of(parts: list[SkillFile]) -> SkillFile:
+    return next((one for one in parts if one.path.endswith(f"/{SKILL_FILE}")), parts[0])
 
 
 def read_skill(tool: str, name: str, files: Mapping[str, str]) -> Skill:
