@@ -3,7 +3,7 @@
 .venv-fastmcp/bin/python tests/e2e/fastmcp_driver.py URL MODE
 
 MODE is "legacy" (2025-11-25), "auto" (2026-07-28), or "tasks": 2026-07-28 with fastmcp-tasks, which has no tasks in the
-older version.
+older version. Where the URL says that the client searches for tools, it calls them by `call_tool`.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -22,6 +22,12 @@ LONG = {"message": "patience", "seconds": 8}
 NEVER = {"message": "never", "seconds": 3600}
 
 
+def called(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the tool to call and its arguments."""
+    searches = "/discover/1" in sys.argv[1]
+    return ("call_tool", {"name": tool, "arguments": arguments}) if searches else (tool, arguments)
+
+
 def shown(result: Any) -> dict[str, Any]:
     """Return what a caller has of a result."""
     return {"text": result.content[0].text, "structured": result.structured_content, "is_error": result.is_error}
@@ -30,7 +36,7 @@ def shown(result: Any) -> dict[str, Any]:
 async def fetched(client: Client, tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     """Call a tool, then what each result names next, and return all of the results."""
     results = []
-    step: tuple[str, dict[str, Any]] | None = (tool, arguments)
+    step: tuple[str, dict[str, Any]] | None = called(tool, arguments)
     while step is not None:
         results.append(shown(await client.call_tool(*step)))
         found = NEXT_STEP.search(results[-1]["text"])
@@ -40,7 +46,7 @@ async def fetched(client: Client, tool: str, arguments: dict[str, Any]) -> list[
 
 async def cancelled_by_tool(client: Client) -> dict[str, Any]:
     """Start work that never ends, and stop it with a tool."""
-    unfinished = shown(await client.call_tool("wait_and_echo", NEVER))
+    unfinished = shown(await client.call_tool(*called("wait_and_echo", NEVER)))
     return shown(
         await client.call_tool("task_cancel", {"task_id": unfinished["structured"]["stepwire/task"]["taskId"]})
     )
@@ -50,7 +56,7 @@ async def cancelled_by_task(client: Client) -> dict[str, Any]:
     """Start a task that never ends, and cancel it."""
     from fastmcp_tasks import call_tool_task  # noqa: PLC0415 - the import makes every client declare tasks
 
-    handle = await call_tool_task(client, "wait_and_echo", NEVER)
+    handle = await call_tool_task(client, *called("wait_and_echo", NEVER))
     await handle.cancel()
     return {"status": (await handle.status()).status}
 

@@ -20,6 +20,8 @@ ENVIRONMENT: Final = ROOT / ".venv-fastmcp"
 DRIVER: Final = Path(__file__).parent / "fastmcp_driver.py"
 SHORT: Final = {"CALL_SECONDS": "4", "PROGRESS_CALL_SECONDS": "4"}
 ECHO: Final = {"message": "patience", "waited_seconds": 8}
+SELECTIONS: Final = ["", "/tools/wait_and_echo,approve_refund/discover/1"]
+"""What follows the endpoint's path: nothing, or two tools that are to be searched for and called by `call_tool`."""
 
 pytestmark = [
     pytest.mark.long,
@@ -38,9 +40,9 @@ def stack() -> Iterator[LocalStack]:
         yield stack
 
 
-def seen_by_fastmcp(stack: LocalStack, mode: str) -> dict[str, Any]:
+def seen_by_fastmcp(stack: LocalStack, mode: str, selection: str = "") -> dict[str, Any]:
     """Run the driver, and return what its client has seen."""
-    command = [str(ENVIRONMENT / "bin" / "python"), str(DRIVER), stack.url, mode]
+    command = [str(ENVIRONMENT / "bin" / "python"), str(DRIVER), stack.url + selection, mode]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
@@ -56,21 +58,24 @@ def check_results(seen: dict[str, Any]) -> None:
     assert (refund["status"], refund["refunded"]) == ("refunded", "60.00")
 
 
+@pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 def test_a_client_without_tasks_fetches_its_result_and_answers_and_cancels(
-    stack: LocalStack, mode: str, version: str
+    stack: LocalStack, mode: str, version: str, selection: str
 ) -> None:
-    seen = seen_by_fastmcp(stack, mode)
+    seen = seen_by_fastmcp(stack, mode, selection)
 
     assert seen["version"] == version
     assert seen["listed"][-2:] == ["task_cancel", "task_result"]
+    assert ("find_tools" in seen["listed"]) == bool(selection)
     check_results(seen)
     assert all(one["structured"]["stepwire/task"]["status"] == "working" for one in seen["long"][:-1])
     assert seen["cancelled"]["structured"]["stepwire/task"]["status"] == "cancelled"
 
 
-def test_a_client_with_tasks_polls_answers_and_cancels(stack: LocalStack) -> None:
-    seen = seen_by_fastmcp(stack, "tasks")
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_a_client_with_tasks_polls_answers_and_cancels(stack: LocalStack, selection: str) -> None:
+    seen = seen_by_fastmcp(stack, "tasks", selection)
 
     assert seen["version"] == "2026-07-28"
     assert "task_list" not in seen["listed"], "without sign-in all callers are one"

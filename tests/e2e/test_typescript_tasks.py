@@ -23,12 +23,15 @@ def seen_by(url: str, library: str) -> dict[str, Any]:
     return json.loads(ended.stdout)
 
 
+@pytest.mark.parametrize("selection", ["", "/tools/wait_and_echo,approve_refund/discover/1"])
 @pytest.mark.parametrize(
     ("library", "version"), [("sdk", LEGACY), ("ext-tasks-legacy", LEGACY), ("ext-tasks-auto", MODERN)]
 )
-def test_a_task_gives_its_result_is_answered_and_is_cancelled(url: str, library: str, version: str) -> None:
+def test_a_task_gives_its_result_is_answered_and_is_cancelled(
+    url: str, library: str, version: str, selection: str
+) -> None:
     seen = seen_by(
-        f"{url}?resume=1", library
+        f"{url}{selection}?resume=1", library
     )  # ext-tasks answers questions of plain calls, and not of legacy tasks (decision 8)
 
     assert seen["version"] == version

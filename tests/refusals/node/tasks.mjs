@@ -3,6 +3,7 @@
 //     node tasks.mjs URL LIBRARY
 //
 // LIBRARY is "sdk" (1.x, 2025-11-25), "ext-tasks-legacy" or "ext-tasks-auto" (over `client` 2.x, in either era).
+// Where the URL says that the client searches for tools, it calls them by `call_tool`.
 import { MODERN, connectedClient, connectedSdk, taskSession } from "./clients.mjs";
 
 const TASKS = "io.modelcontextprotocol/tasks";
@@ -12,6 +13,8 @@ const url = new URL(process.argv[2]);
 const library = process.argv[3];
 const info = { name: "an app", version: "1" };
 const asked = [];
+const searches = url.pathname.endsWith("/discover/1");
+const called = (name, args) => (searches ? ["call_tool", { name, arguments: args }] : [name, args]);
 
 function answer(params) {
   asked.push(params.message);
@@ -23,7 +26,8 @@ async function withSdk() {
   await client.listTools();
   const { tasks } = client.experimental;
   // Goes through a call's messages; `seen` gets the task's id, and may end the loop by returning true.
-  async function streamed(name, args, seen = () => false) {
+  async function streamed(tool, given, seen = () => false) {
+    const [name, args] = called(tool, given);
     const options = { task: { ttl: 600_000 } };
     for await (const message of tasks.callToolStream({ name, arguments: args }, undefined, options)) {
       if (message.type === "taskCreated" && seen(message.task.taskId)) return undefined;
@@ -55,23 +59,23 @@ async function session(mode) {
 async function withExtTasks(mode) {
   const { resultFromTaskOutcome, toolDeclarationFromMcpTool } = await import("@modelcontextprotocol/ext-tasks/client");
   const { client, tasks, declarations } = await session(mode);
-  const options = (name) => ({ declaration: toolDeclarationFromMcpTool(declarations[name]) });
+  const options = (name) => ({ declaration: toolDeclarationFromMcpTool(declarations[called(name)[0]]) });
   const asTask = (name) => ({ ...options(name), task: { preference: "require" } });
   return {
     version: mode === "auto" ? MODERN : client.getNegotiatedProtocolVersion?.(),
     async call(name, args) {
-      const execution = await tasks.callTool(name, args, name === "approve_refund" ? options(name) : asTask(name));
+      const execution = await tasks.callTool(...called(name, args), name === "approve_refund" ? options(name) : asTask(name));
       return resultFromTaskOutcome((await execution.settle()).outcome);
     },
     async cancelled() {
-      const execution = await tasks.callTool("wait_and_echo", NEVER, asTask("wait_and_echo"));
+      const execution = await tasks.callTool(...called("wait_and_echo", NEVER), asTask("wait_and_echo"));
       await execution.cancel();
       return (await tasks.task(execution.handle.taskId).snapshot()).status;
     },
     // Another session, as after a crash, takes the task over by its reference.
     async resumed() {
       const args = { message: "taken over", seconds: 2 };
-      const execution = await tasks.callTool("wait_and_echo", args, asTask("wait_and_echo"));
+      const execution = await tasks.callTool(...called("wait_and_echo", args), asTask("wait_and_echo"));
       const reference = execution.serializeReference();
       await execution.detach();
       const other = await session(mode);
