@@ -91,6 +91,10 @@ class Body(Struct, frozen=True):
     reading: Reading
     message_id: MessageId | None
     """The id that an error about this body answers to (M20); None where it has no valid one."""
+    meta: JsonObject
+    """The `_meta` of the message's parameters."""
+    trace: Trace | None
+    """The trace of the message, also of one that a later rung refuses."""
 
 
 class Received(Struct, frozen=True):
@@ -108,9 +112,8 @@ class Received(Struct, frozen=True):
 
     @property
     def trace(self) -> Trace | None:
-        """Return the trace of the message, also of one that a later rung refuses."""
-        message = {} if self.body is None else as_object(self.body.reading.value)
-        return trace_of(as_object(as_object(message.get("params")).get("_meta")))
+        """Return the trace of the message; None where it has none."""
+        return None if self.body is None else self.body.trace
 
 
 class Inbound(Struct, frozen=True):
@@ -186,7 +189,7 @@ def identify(received: Received, check_scopes: Callable[[frozenset[str] | None],
         session = session_of(headers.session_id)  # rung 9
         return _legacy(received, Resumption(headers.last_event_id or ""), {}, session)
     message = message_of(body)  # rung 6
-    meta = {} if isinstance(message, Response) else as_object(message.params.get("_meta"))
+    meta = {} if isinstance(message, Response) else body.meta
     has_modern_meta = META_VERSION in meta or META_CAPABILITIES in meta
     if has_modern_meta or (headers.version in MODERN_VERSIONS and not _is_initialize(message)):  # rung 7
         return _modern(received, message, meta, served)
@@ -213,7 +216,8 @@ def parse_body(octets: bytes) -> Body:
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be one JSON-RPC message, a JSON object.")
     message_id = cast(JsonObject, value).get("id")
-    return Body(reading, message_id if is_id(message_id) else None)
+    meta = as_object(as_object(cast(JsonObject, value).get("params")).get("_meta"))
+    return Body(reading, message_id if is_id(message_id) else None, meta, trace_of(meta))
 
 
 def message_of(body: Body) -> Message:

@@ -28,6 +28,7 @@ from stepwire.protocol.sessions import NEVER, Resumes, Session, shows_cards
 from stepwire.protocol.url_query import Selection, selection_in, switch_in
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import Task
+from stepwire.tracing import Trace
 
 _ROUNDS: Final = "rounds"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
@@ -53,6 +54,8 @@ class Call(Struct, frozen=True, dict=True):
     session: Session = field(default_factory=Session)
     idempotency_key: str | None = None
     """The client's key for this call: a retry with the same key gets the same task."""
+    trace: Trace | None = None
+    """The trace that the request continues."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
     """Of the endpoint's URL."""

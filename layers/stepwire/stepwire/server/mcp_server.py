@@ -58,7 +58,6 @@ class McpServer(Struct, frozen=True):
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request. One that a client may repeat is repeated here while AWS throttles it: no client does."""
-        follow(None)
         received: Received | None = None
         inbound: Inbound | None = None
         try:
@@ -165,6 +164,7 @@ def _call_of(inbound: Inbound) -> Call:
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
         idempotency_key=admit(inbound, message, SERVED) if is_request else None,
+        trace=received.trace,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,
