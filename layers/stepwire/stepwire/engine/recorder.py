@@ -46,7 +46,8 @@ class Recorder(Struct, frozen=True):
     def load(self, key: TaskKey) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
         task = self._visible(key.owner, self.store.load(key))
-        _follow(task)
+        if task is not None and followed() is None:  # the request has no trace of its own
+            follow(task.origin.trace)
         return task
 
     def load_for(self, execution: Execution) -> RunOfTask | None:
@@ -71,10 +72,9 @@ class Recorder(Struct, frozen=True):
             UnknownTask: the caller has no such task.
         """
         wellformed = task_id_of(task_id)
-        task = self._visible(owner, self.store.load(TaskKey(owner, wellformed))) if wellformed else None
+        task = self.load(TaskKey(owner, wellformed)) if wellformed else None
         if task is None:
             raise UnknownTask
-        _follow(task)
         return task
 
     def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
@@ -183,12 +183,6 @@ class Recorder(Struct, frozen=True):
             return None
         now = self.clock.now()
         return as_of(task, now) if task.expires_at > now else None
-
-
-def _follow(task: Task | None) -> None:
-    """Let the rest of the work belong to the trace of the task, unless the request has one of its own."""
-    if task is not None and followed() is None:
-        follow(task.origin.trace)
 
 
 def _is_of(stored: Task, sent: Task) -> bool:
