@@ -243,11 +243,6 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
     )
 
 
-def read_allows_local(environment: Mapping[str, str]) -> bool:
-    """Tell whether webhooks may lead to this machine. Only the local stack sets this, if it is told to."""
-    return environment.get("LOCAL_WEBHOOKS") == "on"
-
-
 def required(environment: Mapping[str, str], name: str) -> str:
     """Return a variable that the template sets.
 

@@ -149,7 +149,7 @@ class FollowUps(Struct, frozen=True):
         except PartMissing:
             raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
         known = self._chosen_id(task, means, is_command=source is None)
-        new = _new_task(task, terms, known, redrives)
+        new = _continuation_of(task, terms, known, redrives)
         if new.expires_at <= self.recorder.clock.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
@@ -249,7 +249,7 @@ def follow_up_of(task: Task, means: Means) -> TaskId | None:
     return task.follow_ups.redrive if means is Means.REDRIVE else task.follow_ups.restart
 
 
-def _new_task(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None) -> Task:
+def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None) -> Task:
     """Return the task that continues an ended task.
 
     Args:

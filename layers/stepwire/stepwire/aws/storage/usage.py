@@ -180,7 +180,7 @@ class CallerUsage(Struct, frozen=True):
     def _changes(self, owner: Principal, shard: int, update: str, condition: str, values: Item) -> bool:
         """Write an update, and return whether its condition held."""
         try:
-            return self.table.update_if(usage_key(owner, shard), update, condition, values)
+            return self.table.update(usage_key(owner, shard), update, condition, values) is None
         except (ClientError, BotoCoreError) as error:
             raise StoreBusy from error
 
