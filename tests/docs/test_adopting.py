@@ -1,6 +1,7 @@
 """The tutorial in docs/adopting.md: each way makes the same tag and parameter, and SAM's is really served.
 
-No CDK, Terraform or Serverless Framework runs here: their snippets are read, and compared with SAM's.
+No CDK or Serverless Framework runs here: their snippets are read, and compared with SAM's. So is Terraform's, which is
+also formatted and evaluated where a machine has Terraform.
 """
 
 import re
@@ -21,6 +22,7 @@ from tests.docs.pages import ROOT, Page, page
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.kits import state_machine_arn
 from tests.server.clients import LegacyClient, ModernClient
+from tests.terraform import evaluated, is_formatted, needs_terraform
 from tests.waiting import HANG_GUARD, until
 
 Json = dict[str, Any]
@@ -141,6 +143,17 @@ def test_every_manifest_is_a_good_one_of_the_stack_s_own_state_machine(tool: str
     manifest = read_manifest(text.replace(MACHINE, state_machine_arn("SettleInvoices")))
     assert manifest.name == "settle_invoices"
     assert manifest.state_machine == state_machine_arn("SettleInvoices")
+
+
+@needs_terraform
+def test_terraform_itself_reads_its_snippet(tmp_path: Path) -> None:
+    text, shown = block("hcl", "aws_ssm_parameter"), of_terraform()
+    (manifest,) = re.findall(r"value = (yamlencode\(.*?\n  \}\))", text, re.DOTALL)
+
+    value = evaluated(manifest.replace("aws_sfn_state_machine.settle_invoices.arn", f'"${MACHINE}"'), tmp_path)
+
+    assert is_formatted(text)
+    assert yaml.safe_load(value) == yaml.safe_load(shown.manifest)
 
 
 def test_the_first_manifest_has_six_lines_and_is_a_good_one() -> None:

@@ -1,7 +1,7 @@
 """Every fenced snippet of the documents is run or read by a test, as it stands there, or has a reason.
 
 Commands, which are indented, are in test_commands. Here are the snippets of docs/talking_workflows.md and
-docs/events.md; the table says who runs the others.
+docs/events.md, and the stack in Terraform of docs/deploying.md; the table says who runs the others.
 """
 
 import base64
@@ -14,12 +14,15 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from release.template import BUCKET
 from stepwire.catalog.manifests import main as check_manifests
 from stepwire_local import LocalStack, at_once
+from stepwire_local.cloudformation.template import parse
 from tests.adopted import ADOPTER
 from tests.docs.pages import PAGES, ROOT, page
 from tests.integration.stacks import SIGN_IN, AwsCalls, Deployed
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
+from tests.terraform import is_formatted, needs_terraform
 from tests.waiting import until
 
 Json = dict[str, Any]
@@ -39,6 +42,7 @@ RUN_BY: Final = {
     ("docs/agentcore.md", "json"): "tests/interop/test_agentcore_gateway.py",
     ("docs/completion_events.md", "json"): "tests/template/test_completion_events.py",
     ("docs/completion_events.md", "yaml"): "tests/template/test_completion_events.py",
+    ("docs/deploying.md", "hcl"): HERE,
     ("docs/events.md", "json"): HERE,
     ("docs/issuers/README.md", "text"): "packages/command/tests/test_issuer_pages.py",
     ("docs/python_client.md", "python"): "packages/client/tests/test_client_page.py",
@@ -63,7 +67,6 @@ UNTESTABLE: Final = {
     ("docs/clients.md", "json"): "a host's own file; tests/clients/behaviours.py has clients with its URL",
     ("docs/clients.md", "text"): "what a person and a host say, and a query of CloudWatch Logs Insights",
     ("docs/deploying.md", "typescript"): "was synthesized by hand; CDK takes 100 MB from npm",
-    ("docs/deploying.md", "hcl"): "needs Terraform, which no registry here has",
     ("docs/operations.md", "text"): _INSIGHTS,
     ("docs/deploying.md", "text"): "lines for the policy of a key in an AWS account",
 }
@@ -213,3 +216,20 @@ def test_the_page_s_requests_for_events_are_understood(stack: Deployed) -> None:
 
     assert polled.result["events"] == []
     assert subscribed.error["code"] == -32015, "agent.example.com does not exist: nothing else is wrong"
+
+
+# ---------------------------------------------------------------------------------------------------------- Terraform
+
+(STACK,) = page(ROOT / "docs/deploying.md").blocks("hcl")
+
+
+def test_the_stack_in_terraform_has_the_parameters_without_a_default() -> None:
+    (parameters,) = re.findall(r"parameters += \{(.*)\}", STACK)
+
+    needed = {name for name, one in parse(ROOT / "template.yaml")["Parameters"].items() if "Default" not in one}
+    assert set(re.findall(r"(\w+) =", parameters)) == needed | {BUCKET}
+
+
+@needs_terraform
+def test_terraform_itself_reads_the_stack() -> None:
+    assert is_formatted(STACK)

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, cut, iso
 from stepwire_cli.wrap.names import tool_name
 from stepwire_cli.wrap.snippets import Tool, snippet
 from stepwire_cli.wrap.yaml_text import yaml_lines
+from tests.terraform import evaluated, is_formatted, needs_terraform
 
 DEFINITION = {
     "Comment": "Ships an order: 'soon' or ${later}; `now`.",
@@ -212,3 +214,15 @@ def test_a_snippet_registers_the_draft(tool: Tool, value_of: Any) -> None:
     assert manifest == read_manifest(made.text)
     assert "stepwire:endpoint" in snippet(made, "live", tool)
     assert f"with the tag stepwire:tools = {made.name} too, no other tool may start it" in snippet(made, "live", tool)
+
+
+@needs_terraform
+def test_terraform_itself_reads_its_snippet(tmp_path: Path) -> None:
+    made = drafted(DEFINITION)
+    text = snippet(made, "live", Tool.TERRAFORM)
+    (manifest,) = re.findall(r"value = (<<-MANIFEST\n.*  MANIFEST)", text, re.DOTALL)
+
+    value = evaluated(manifest.replace("aws_sfn_state_machine.orders.arn", f'"{ARN}"'), tmp_path)
+
+    assert is_formatted(text)
+    assert read_manifest(value) == read_manifest(made.text)
