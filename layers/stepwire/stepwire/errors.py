@@ -18,8 +18,8 @@
     │   │   ├── UnknownTool
     │   │   ├── UnknownSelection               the URL names a tool or a group that this caller does not have
     │   │   ├── UnknownResource
-    │   │   ├── NoDirectory                    no resource below that URI
-    │   │   ├── UnknownSkill
+    │   │   │   ├── NoDirectory                no resource below that URI
+    │   │   │   └── UnknownSkill
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
     │   │   ├── InvalidRequestState            forged, expired, already used, or of another call
@@ -53,11 +53,15 @@
     ├── NotAdmitted                    port: the caller is at a limit
     ├── SaveConflict                   port: another writer saved first
     ├── StoreBusy                      port: the store does not answer; retry
+    ├── PartMissing                    port: somebody deleted a part of a task
     ├── StartRefused                   port: Step Functions refused the start
     │   └── StartRefusedForNow             ... because of a quota (AtQuota); retry
     ├── StartUnclear                   port: the execution may or may not have started
     │   ├── NoEndInTime                    ... an EXPRESS execution took longer than its request waits
     │   └── StartThrottled                 ... because of a quota (AtQuota)
+    ├── RedriveRefused                 port: Step Functions does not redrive the execution
+    ├── WakeUpsUnavailable             port: a wake-up could not be scheduled
+    ├── ObjectUnreadable               an object in S3 cannot be an output
     ├── NotFollowedUp                  an operator's redrive or restart makes no task, with the reason
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── NotRecorded                    a question could not be recorded now; its state may be retried
@@ -215,28 +219,23 @@ class UnknownSelection(InvalidParams):
 class UnknownResource(InvalidParams):
     """No resource has that URI."""
 
+    words: ClassVar[str] = _NO_RESOURCE
+
     def __init__(self, uri: str) -> None:
         """Name the URI, cut to a bounded length."""
-        super().__init__(_NO_RESOURCE, {"uri": uri[:200]})
+        super().__init__(self.words, {"uri": uri[:200]})
 
 
-class NoDirectory(InvalidParams):
+class NoDirectory(UnknownResource):
     """No resource is below that URI, so it is no directory."""
 
-    def __init__(self, uri: str) -> None:
-        """Name the URI, cut to a bounded length."""
-        words = (
-            "This URI is no directory. A directory is a URI that others begin with, written without a slash at its end."
-        )
-        super().__init__(words, {"uri": uri[:200]})
+    words = "This URI is no directory. A directory is a URI that others begin with, written without a slash at its end."
 
 
-class UnknownSkill(InvalidParams):
+class UnknownSkill(UnknownResource):
     """No skill that this caller is served has that URI."""
 
-    def __init__(self, uri: str) -> None:
-        """Name the URI, cut to a bounded length."""
-        super().__init__("No skill is served at this URI. skills/list names the skills there are.", {"uri": uri[:200]})
+    words = "No skill is served at this URI. skills/list names the skills there are."
 
 
 class ResourceNotFound(ProtocolError):
@@ -407,13 +406,7 @@ class LimitReached(ProtocolError):
     status = 429
 
     def __init__(self, message: str, limit: str, retry_after: float) -> None:
-        """Keep what goes on the wire.
-
-        Args:
-            message: names the limit and says what to do.
-            limit: the limit's name.
-            retry_after: seconds until a retry may succeed.
-        """
+        """Keep what goes on the wire; a retry may succeed after `retry_after` seconds."""
         super().__init__(message, {"limit": limit, "retryAfterMs": ceil(retry_after * 1000)})
         self.headers = {"retry-after": str(max(1, ceil(retry_after)))}
 
@@ -516,13 +509,15 @@ class PartMissing(StepwireError):
     """A part of a task is gone that its head names: somebody deleted it from the table, or from the bucket."""
 
 
-class StartRefused(StepwireError):
-    """Step Functions did not start the execution; `reason` is safe to send to the client."""
-
+class _WithReason(StepwireError):
     def __init__(self, reason: str) -> None:
-        """Keep a reason in our words; never AWS's text."""
+        """Keep what is wrong, and what would be right, in our words; never AWS's text."""
         super().__init__(reason)
         self.reason = reason
+
+
+class StartRefused(_WithReason):
+    """Step Functions did not start the execution; `reason` is safe to send to the client."""
 
 
 class AtQuota(StepwireError):
@@ -549,13 +544,8 @@ class RedriveRefused(StepwireError):
     """Step Functions does not redrive the execution: it has no failed state to go on from, or is too old."""
 
 
-class NotFollowedUp(StepwireError):
-    """An operator's redrive or restart of a task makes no task."""
-
-    def __init__(self, reason: str) -> None:
-        """Keep what is wrong, and what would be right: for the operator, with no data of the caller."""
-        super().__init__(reason)
-        self.reason = reason
+class NotFollowedUp(_WithReason):
+    """An operator's redrive or restart makes no task; `reason` is for the operator, with no data of the caller."""
 
 
 class WakeUpsUnavailable(StepwireError):
@@ -614,13 +604,8 @@ class RoleDenied(WorkflowsUnavailable, NeedsOperator):
     """The role of a state machine of another account or Region may not be assumed."""
 
 
-class StopRefused(NeedsOperator):
+class StopRefused(_WithReason, NeedsOperator):
     """Step Functions did not stop the execution; `reason` is safe to send to the client."""
-
-    def __init__(self, reason: str) -> None:
-        """Keep a reason in our words; never AWS's text."""
-        super().__init__(reason)
-        self.reason = reason
 
 
 class WorkflowsThrottled(WorkflowsUnavailable, AtQuota):
