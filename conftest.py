@@ -37,6 +37,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The tests of the projects that these templates make; a package's folder, where its tests run alone, has them too.
+collect_ignore_glob = ["packages/command/stepwire_cli/templates/*"]
+
+
 # Collecting the tests creates millions of objects that live until the process ends. A garbage collection that visits
 # them costs each worker seconds.
 gc.disable()

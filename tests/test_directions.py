@@ -1,6 +1,11 @@
-"""The tests of a package, with the support that they take from tests/, import only what they may (`__init__.py`)."""
+"""The tests of a package, with the support that they take from tests/, import only what they may (`__init__.py`).
+
+So they run alone, in the package's folder.
+"""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -62,3 +67,18 @@ def test_the_tests_of_a_package_import_what_is_below_it(package: str) -> None:
 
 def test_each_package_is_known() -> None:
     assert set(BELOW) == {path.name for path in (ROOT / "packages").iterdir() if (path / "pyproject.toml").is_file()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("package", BELOW)
+def test_all_tests_that_are_found_in_the_folder_of_a_package_are_its_own(package: str) -> None:
+    folder = ROOT / "packages" / package
+
+    collecting = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only"], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+    tests = [line for line in collecting.stdout.splitlines() if "::" in line]
+    assert collecting.returncode == 0, collecting.stdout[-1000:]
+    assert tests
+    assert [one for one in tests if not one.startswith(f"packages/{package}/tests/")] == []
