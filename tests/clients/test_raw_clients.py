@@ -3,7 +3,9 @@
 Two instances of the server take turns. An unfinished result is correct for a client that cannot wait for the end.
 """
 
+import dataclasses
 import itertools
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -13,13 +15,14 @@ from stepwire.json_text import write
 from tests.clients.behaviours import CLIENTS, Behaviour, Expected
 from tests.clients.raw_client import ANSWER, Dropped, RawClient, Refused, Returned
 from tests.clients.timeline import Timeline
-from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
+from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.instances import another_instance
 from tests.server.messages import inputs_of, only_task
 
 _LONGEST_WAIT = 50
 _LONGEST_WAIT_FOR_JSON = 15.5  # seconds; Java gives up at 20
 ASKING = replace(OPTIONAL, name="asking", model_may_answer=True)
+GROUPED = replace(STRUCTURED, name="grouped", groups=("few",))
 each_client = pytest.mark.parametrize("behaviour", CLIENTS, ids=lambda one: one.label)
 
 
@@ -54,7 +57,7 @@ class Site:
 
 
 def site_of(behaviour: Behaviour) -> Site:
-    world = World(catalog=catalog_of(*TOOLS, ASKING))
+    world = World(catalog=catalog_of(*TOOLS, ASKING, GROUPED))
     timeline = Timeline(world.clock)
     client = RawClient(behaviour, timeline, itertools.cycle([world.server, another_instance(world)]))
     client.connect()
@@ -140,6 +143,40 @@ def test_the_model_of_a_client_gets_a_result_after_three_minutes_and_starts_noth
     assert site.timeline.seconds < 200
     assert len(site.world.workflows.starts) == 1
     assert site.is_unharmed
+
+
+def site_at(behaviour: Behaviour, query: str) -> Site:
+    """Return the site of a client whose user appended a selection to the URL."""
+    return site_of(dataclasses.replace(behaviour, query="&".join(filter(None, (behaviour.query, query)))))
+
+
+@each_client
+def test_a_client_gets_the_result_of_a_tool_of_its_group_and_can_call_no_other(behaviour: Behaviour) -> None:
+    site = site_at(behaviour, "group=few")
+    site.timeline.after(60, site.succeed)
+
+    outcome = site.client.go_on(site.client.call("grouped"))
+
+    assert isinstance(outcome, Returned), outcome
+    assert outcome.result["structuredContent"] == OUTPUT
+    assert isinstance(site.client.call("structured"), Refused)
+    assert len(site.world.workflows.starts) == 1
+
+
+@each_client
+def test_a_client_gets_the_result_of_a_tool_that_its_model_searched_for(behaviour: Behaviour) -> None:
+    site = site_at(behaviour, "discover=1")
+    site.timeline.after(60, site.succeed)
+
+    found = site.client.call("find_tools", {"query": "few"})
+    assert isinstance(found, Returned), found
+    name = json.loads(found.result["content"][0]["text"])["tools"][0]["name"]
+    outcome = site.client.go_on(site.client.call("call_tool", {"name": name, "arguments": ARGUMENTS}))
+
+    assert name == "grouped"
+    assert isinstance(outcome, Returned), outcome
+    assert outcome.result["structuredContent"] == OUTPUT
+    assert len(site.world.workflows.starts) == 1
 
 
 @each_client

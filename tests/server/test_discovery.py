@@ -10,7 +10,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TASK_TOOLS, Tool
+from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TASK_TOOLS, TaskSupport, Tool
 from stepwire.json_text import write
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.tasks.outcomes import Succeeded
@@ -128,13 +128,11 @@ def test_the_url_decides_before_the_operator(
     )
 
 
-# T6
 def test_call_tool_says_what_holds_for_every_tool_that_it_may_call(world: World) -> None:
     def shown(*hints: Json) -> Json:
         tools = [replace(OPTIONAL, name=f"t{place}", annotations=one) for place, one in enumerate(hints)]
         listed = LegacyClient(searching(World(catalog=catalog_of(*tools)))).ask("tools/list").result["tools"]
         (call,) = (one for one in listed if one["name"] == CALL_TOOL)
-        assert call["execution"] == {"taskSupport": "optional"}
         assert "outputSchema" not in call
         assert "_meta" not in call
         return call["annotations"]
@@ -146,6 +144,34 @@ def test_call_tool_says_what_holds_for_every_tool_that_it_may_call(world: World)
     assert [shown(reads, {**closed, "destructiveHint": False})[name] for name in names] == [False, False, False, False]
     assert [shown({"idempotentHint": True, **closed}, reads)[name] for name in names] == [False, True, True, False]
     assert [shown()[name] for name in names][:1] == [False]
+
+
+# T3, T4, T6
+@pytest.mark.parametrize(
+    ("supports", "shown", "works"),
+    [
+        ([], "optional", True),
+        (["optional"], "optional", True),
+        (["required"], "required", True),
+        (["optional", "required"], "optional", True),
+        (["forbidden"], "forbidden", True),
+        (["forbidden", "optional"], "forbidden", True),
+        (["forbidden", "optional", "required"], "optional", False),  # no way of calling suits all three
+    ],
+)
+def test_a_host_that_makes_a_task_of_each_call_that_may_be_one_can_call_every_tool_by_call_tool(
+    supports: list[str], shown: str, works: bool
+) -> None:
+    tools = [replace(OPTIONAL, name=one, task_support=TaskSupport(one)) for one in supports]
+    world = World(catalog=catalog_of(*tools))
+    like_vs_code = LegacyClient.opened(Through(searching(world, "&resume=0")))
+    listed = {one["name"]: one["execution"]["taskSupport"] for one in like_vs_code.ask("tools/list").result["tools"]}
+    task: Json = {} if listed[CALL_TOOL] == "forbidden" else {"task": {}}
+
+    answers = [like_vs_code.call(one, **task).body for one in supports]
+
+    assert listed[CALL_TOOL] == shown
+    assert all("result" in answer for answer in answers) is works
 
 
 # U3

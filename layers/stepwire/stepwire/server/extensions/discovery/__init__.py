@@ -71,12 +71,24 @@ def _cautious(tools: list[Tool]) -> JsonObject:
     }
 
 
+def _common_support(tools: list[Tool]) -> TaskSupport:
+    """Return how every tool can be called, if there is such a way.
+
+    VS Code makes a task of each call of a tool that is OPTIONAL, and cannot call one that is FORBIDDEN then.
+    """
+    supports = {tool.task_support for tool in tools}
+    if TaskSupport.FORBIDDEN in supports and TaskSupport.REQUIRED not in supports:
+        return TaskSupport.FORBIDDEN
+    return TaskSupport.REQUIRED if supports == {TaskSupport.REQUIRED} else TaskSupport.OPTIONAL
+
+
 def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
     if not discovers(services, call):
         return {}
     tools = reached_tools(services, call)
     card = TOOL_WITH_CARD if any(map(call.shows_card_of, tools)) else None
-    return {FIND_TOOL: _FIND, CALL_TOOL: replace(_CALL, annotations=_cautious(tools), meta=card)}
+    support = _common_support(tools)
+    return {FIND_TOOL: _FIND, CALL_TOOL: replace(_CALL, annotations=_cautious(tools), meta=card, task_support=support)}
 
 
 _FIND: Final = OwnTool(
@@ -118,6 +130,5 @@ _CALL: Final = OwnTool(
     ("name",),
     {},
     _refuse,
-    task_support=TaskSupport.OPTIONAL,
 )
 DISCOVERY: Final = Extension(tool_names=frozenset({FIND_TOOL, CALL_TOOL}), tools=_tools, meant=_meant)
