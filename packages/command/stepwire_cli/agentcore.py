@@ -221,9 +221,10 @@ def default_name(url: str) -> str:
     return f"{'.'.join(reversed(host.split('.')))}/stepwire"
 
 
-def is_of_aws(url: str) -> bool:
-    """Tell whether a URL's host is AWS's, so that no owner can prove its name space."""
-    return (urlsplit(url).hostname or "").endswith(_OF_AWS)
+def is_nobodys(url: str) -> bool:
+    """Tell whether nobody can prove to own the name space of a URL's host: one of AWS, an address, or a local name."""
+    host = urlsplit(url).hostname or ""
+    return host.endswith(_OF_AWS) or "." not in host or host.rpartition(".")[2].isdigit()
 
 
 def _short(said: str | None, found: str, what: str) -> str:

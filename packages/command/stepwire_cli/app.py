@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 import typer
 
-from stepwire_cli.agentcore import Grant
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.server_commands import gateway, server_json, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
 # A paragraph that begins with \b keeps its lines.
@@ -57,15 +57,7 @@ app = typer.Typer(
 )
 tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tasks, name="tasks")
-sign_in = typer.Typer(
-    help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
-)
 app.add_typer(sign_in, name="sign-in")
-gateway = typer.Typer(
-    help="Print inputs of AgentCore Gateway and AWS Agent Registry.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 app.add_typer(gateway, name="agentcore")
 new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(new, name="new")
@@ -444,133 +436,7 @@ def restart(
     _end(continuing.follow(context.obj, "restart", task_id, stack, principal))
 
 
-ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The server's endpoint; else that of --url.")]
-
-
-@sign_in.command("check")
-def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
-    """Say for each host whether it can sign in to a server, and how."""
-    from stepwire_cli.sign_in import commands
-
-    _end(commands.check(context.obj, url))
-
-
-@sign_in.command("clients")
-def configure_clients(
-    context: typer.Context,
-    url: ServerUrl = None,
-    *,
-    host: Annotated[str | None, typer.Option(metavar="NAME", help="Only this host, such as codex.")] = None,
-) -> None:
-    """Print the configuration of each host, and its callbacks.
-
-    --client-id ID writes an id into them.
-    """
-    from stepwire_cli.sign_in import commands
-
-    _end(commands.clients(context.obj, url, host))
-
-
-@sign_in.command("set-up")
-def set_up_sign_in(
-    context: typer.Context,
-    stack: Annotated[str, typer.Argument(metavar="STACK", help="The endpoint's stack, with Authorizer=cognito.")],
-    *,
-    document: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="Accept this document too, such as ChatGPT's.")
-    ] = None,
-    exactly: Annotated[bool, typer.Option("--exactly", help="Remove documents that are neither known nor named.")] = (
-        False
-    ),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
-) -> None:
-    """Let hosts sign in to the user pool of a stack.
-
-    The pool accepts their metadata documents. Repeating it changes nothing.
-    """
-    from stepwire_cli.account import sign_in as account
-
-    _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))
-
-
-PublishedName = Annotated[
-    str | None,
-    typer.Option(metavar="NAMESPACE/NAME", help="Its name; else one in the name space of the URL's host."),
-]
-PublishedTitle = Annotated[str | None, typer.Option(help="Its title, for people; else the server's own.")]
-PublishedDescription = Annotated[
-    str | None, typer.Option(help="What it does, in at most 100 characters; else the server's own words.")
-]
-PublishedVersion = Annotated[
-    str | None, typer.Option(help="Its version, which a registry takes once; else the server's own.")
-]
-
-
-@gateway.command("target")
-def gateway_target(
-    context: typer.Context,
-    url: ServerUrl = None,
-    *,
-    gateway_id: Annotated[str, typer.Option("--gateway", metavar="ID", help="The Gateway.")] = "GATEWAY_ID",
-    provider: Annotated[
-        str, typer.Option(metavar="ARN", help="The OAuth credential provider, where the server takes tokens.")
-    ] = "PROVIDER_ARN",
-    grant: Annotated[
-        Grant, typer.Option(help="How the Gateway gets its token, and so whose the tasks are.")
-    ] = Grant.EXCHANGE,
-    name: Annotated[str, typer.Option(help="The target's name, which begins the names of its tools.")] = "stepwire",
-    scope: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A scope to ask for; else all that the server lists.")
-    ] = None,
-) -> None:
-    """Print the input of create-gateway-target for a server.
-
-    Reads how the server asks for a sign-in, and sends no token. --region is the endpoint's, for signatures.
-    """
-    from stepwire_cli import publishing
-
-    wanted = publishing.Wanted(gateway_id, name, provider, grant, tuple(scope or ()))
-    _end(publishing.target(context.obj, url, wanted))
-
-
-@gateway.command("record")
-def registry_record(
-    context: typer.Context,
-    url: ServerUrl = None,
-    *,
-    registry: Annotated[str, typer.Option(metavar="ID", help="The registry, its id or ARN.")] = "REGISTRY_ID",
-    name: PublishedName = None,
-    title: PublishedTitle = None,
-    description: PublishedDescription = None,
-    server_version: PublishedVersion = None,
-) -> None:
-    """Print the input of create-registry-record of AWS Agent Registry.
-
-    Signs in as `stepwire tools` does, and writes down the tools that it sees.
-    """
-    from stepwire_cli import publishing
-
-    said = publishing.Said(name, title, description, server_version)
-    _end(publishing.record(context.obj, url, said, registry))
-
-
-@app.command("server-json")
-def server_json(
-    context: typer.Context,
-    url: ServerUrl = None,
-    *,
-    name: PublishedName = None,
-    title: PublishedTitle = None,
-    description: PublishedDescription = None,
-    server_version: PublishedVersion = None,
-) -> None:
-    """Print server.json for the MCP registry.
-
-    Signs in as `stepwire tools` does. No secret is written.
-    """
-    from stepwire_cli import publishing
-
-    _end(publishing.server_json(context.obj, url, publishing.Said(name, title, description, server_version)))
+app.command("server-json")(server_json)
 
 
 ProjectFolder = Annotated[Path | None, typer.Option(help="The folder to write to; else one of that name.")]

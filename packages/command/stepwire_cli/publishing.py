@@ -6,6 +6,7 @@ The documents go to standard output, and what their reader should know to standa
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from mcp_types import Implementation
 
@@ -49,10 +50,10 @@ def server_json(settings: Settings, url: str | None, said: Said) -> int:
         CommandError: something is not as the registry takes it.
     """
     at = checked_url(url or settings.endpoint())
-    if said.name is None and agentcore.is_of_aws(at):
+    if said.name is None and agentcore.is_nobodys(at):
         raise CommandError(
-            "Which name? An address of AWS is in nobody's name space: write --name with one of a domain or a GitHub "
-            "account of yours, such as com.example/orders."
+            f"Which name? {urlsplit(at).hostname} is in nobody's name space: write --name with one of a domain or a "
+            "GitHub account of yours, such as com.example/orders."
         )
     return _described(settings, at, lambda found: agentcore.server_json(found, said))
 

@@ -292,7 +292,10 @@ def test_a_record_has_the_tools_that_the_caller_sees(url: str, capsys: pytest.Ca
         (["agentcore", "target", "{url}"], Exit.USAGE, "error: The Gateway calls https only, and {url} is not"),
         (["agentcore", "target"], Exit.USAGE, "error: Which server? Write --url URL, or set STEPWIRE_URL."),
         (["agentcore", "target", "{url}", "--grant", "x"], Exit.USAGE, "Usage: stepwire agentcore target"),
-        (["server-json", AWS_URL], Exit.USAGE, "error: Which name? An address of AWS is in nobody's name space"),
+        *(
+            (["server-json", f"https://{host}/mcp"], Exit.USAGE, f"error: Which name? {host} is in nobody's name space")
+            for host in ("abc123.execute-api.eu-central-1.amazonaws.com", "127.0.0.1", "localhost")
+        ),
         (
             ["server-json", "https://me:secret@a.example/mcp"],
             Exit.USAGE,
