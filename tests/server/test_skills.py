@@ -4,6 +4,7 @@ The oracle checks every answer: the shape of entries, digests, resources and dir
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -14,7 +15,7 @@ from stepwire.catalog.access import Access
 from stepwire.catalog.published import SkillFile
 from stepwire.catalog.skill_files import checked_skills
 from stepwire.catalog.skills import Skill
-from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL
+from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, TASK_TOOLS
 from stepwire.errors import StoreBusy
 from stepwire.protocol.inbound import META_KEY
 from stepwire.server.extensions.skills.serving import own_skill
@@ -270,7 +271,5 @@ def test_the_own_skill_is_short_and_names_what_there_is() -> None:
     text = own_skill().files["SKILL.md"]
 
     assert len(text.splitlines()) <= 60
-    assert {RESULT_TOOL, ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, META_KEY} <= set(
-        text.replace("`", " ").replace('"', " ").split()
-    )
+    assert {*TASK_TOOLS, FIND_TOOL, CALL_TOOL, META_KEY} <= set(re.findall(r"[\w/]+", text))
     assert "Do not call the tool again" in text

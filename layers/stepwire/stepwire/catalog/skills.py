@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from msgspec import DecodeError, Struct
 
-from stepwire.catalog.tools import FORMAT, REREAD_AFTER, Published
+from stepwire.catalog.tools import FORMAT, Published, Reread
 from stepwire.codec import decode
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject
@@ -100,36 +100,14 @@ class LiveSkills:
     ) -> None:
         self._built_in = self._skills = tuple(built_in)
         self._release_tools = release_tools
-        self._source = source
-        self._now = now
-        self._report = report
-        self._was_read = False
-        self._version: str | None = None
-        self._next_look = now()
+        self._reread = Reread(source.read_skills, self._take, now, report)
 
     def __call__(self) -> tuple[Skill, ...]:
         """Return the skills, read anew where it is time."""
-        if not self._was_read or self._now() >= self._next_look:
-            self._look()
+        self._reread()
         return self._skills
 
-    def _look(self) -> None:
-        self._next_look = self._now() + REREAD_AFTER
-        try:
-            published = self._source.read_skills(self._version)
-            if published is not None:
-                registered = (one for shard in published.shards for one in self._skills_in(shard))
-                of_owners = (one for one in registered if one.tool not in self._release_tools)
-                self._skills, self._version = (*self._built_in, *of_owners), published.version
-        except Exception as fault:  # what is published is read again after the pause
-            if not self._was_read:
-                raise
-            self._report(fault)
-        self._was_read = True
-
-    def _skills_in(self, shard: str) -> tuple[Skill, ...]:
-        try:
-            return skills_in(shard)
-        except CatalogError as fault:  # another version compiled it; function catalog of this one does so anew
-            self._report(fault)
-            return ()
+    def _take(self, published: Published) -> None:
+        registered = self._reread.parts_of(published, skills_in)
+        of_owners = (one for one in registered if one.tool not in self._release_tools)
+        self._skills = (*self._built_in, *of_owners)

@@ -7,12 +7,12 @@ shown, and a call with a member of that name is refused.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import encode
@@ -58,6 +58,7 @@ ICON_PATTERN: Final = (
     r"|data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2})$"
 )
 """What the source of an icon may be. Whoever shows it may fetch a URL, so it is one of no other scheme."""
+_Part = TypeVar("_Part")
 _NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 _NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
 
@@ -364,6 +365,53 @@ class CatalogSource(Protocol):
         ...
 
 
+class Reread:
+    """Reads what is published when it is asked for, and at most once in 30 seconds.
+
+    Whoever asks meanwhile gets what was read before. A fault of the first read is raised; a later one is reported, and
+    what was read before stays.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[str | None], Published | None],
+        take: Callable[[Published], None],
+        now: Callable[[], datetime],
+        report: Callable[[Exception], None],
+    ) -> None:
+        self.was_read = False
+        self._read, self._take, self._now, self._report = read, take, now, report
+        self._version: str | None = None
+        self._next_look = now()
+
+    def __call__(self) -> None:
+        """Read and take what is published, where it is time and there is news."""
+        if self.was_read and self._now() < self._next_look:
+            return
+        self._next_look = self._now() + REREAD_AFTER  # first, for those who ask meanwhile
+        try:
+            published = self._read(self._version)
+            if published is not None:
+                self._take(published)
+                self._version = published.version
+        except Exception as fault:  # what is published is read again after the pause
+            if not self.was_read:
+                raise
+            self._report(fault)
+        self.was_read = True
+
+    def parts_of(self, published: Published, parts_in: Callable[[str], Iterable[_Part]]) -> Iterator[_Part]:
+        """Yield what is in the shards, without those that another version compiled.
+
+        Function catalog of this version compiles them anew.
+        """
+        for shard in published.shards:
+            try:
+                yield from parts_in(shard)
+            except CatalogError as fault:
+                self._report(fault)
+
+
 class LiveCatalog(Catalog):
     """The tools that clients may call now: those of the release, and those that owners have registered.
 
@@ -382,48 +430,25 @@ class LiveCatalog(Catalog):
     ) -> None:
         super().__init__(built_in.in_order)
         self._built_in = built_in
-        self._source = source
-        self._now = now
-        self._report = report
-        self._was_read = False
-        self._version: str | None = None
         self._changed_at: datetime | None = None
-        self._next_look = now()
+        self._reread = Reread(source.read, self._take, now, report)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools by name, read anew where it is time."""
-        if not self._was_read or self._now() >= self._next_look:
-            self._look()
+        self._reread()
         return self._tools
 
     def known(self, name: str) -> Tool | None:
         """Return the tool of that name as this instance knows it; only the first such question asks the table."""
-        return (self._tools if self._was_read else self.tools).get(name)
+        return (self._tools if self._reread.was_read else self.tools).get(name)
 
     def has_changed_since(self, at: datetime) -> bool:
         """Tell whether registered tools have come, changed or gone since then; as old as a list of them may be."""
-        _ = self.tools
+        self._reread()
         return self._changed_at is not None and self._changed_at >= at
 
-    def _look(self) -> None:
-        # First: whoever asks meanwhile gets the tools of before.
-        self._next_look = self._now() + REREAD_AFTER
-        try:
-            published = self._source.read(self._version)
-            if published is not None:
-                registered = {tool.name: tool for shard in published.shards for tool in self._tools_in(shard)}
-                self._tools = Catalog({**registered, **self._built_in.tools}.values()).tools
-                self._version, self._changed_at = published.version, published.at
-        except Exception as fault:  # what is published is read again after the pause
-            if not self._was_read:
-                raise
-            self._report(fault)
-        self._was_read = True
-
-    def _tools_in(self, shard: str) -> Iterable[Tool]:
-        try:
-            return read_catalog(shard, {}).in_order
-        except CatalogError as fault:  # another version compiled it; function catalog of this one does so anew
-            self._report(fault)
-            return ()
+    def _take(self, published: Published) -> None:
+        registered = self._reread.parts_of(published, lambda shard: read_catalog(shard, {}).in_order)
+        self._tools = Catalog({**{tool.name: tool for tool in registered}, **self._built_in.tools}.values()).tools
+        self._changed_at = published.at
