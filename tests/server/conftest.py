@@ -1,13 +1,13 @@
 """Fixtures of the server tests: clients, and a world that must end the test without an internal error."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.kits import World
 from tests.server.client_tasks import CAPABILITIES
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
 from tests.server.instances import RoundRobinEndpoint, another_instance
 
 
@@ -59,3 +59,12 @@ def turns(world: World) -> RoundRobinEndpoint:
 def deferring(turns: RoundRobinEndpoint) -> LegacyClient:
     """A client of 2025-11-25 that resumes a response, and makes tasks of what it is asked."""
     return LegacyClient.opened(turns, capabilities=CAPABILITIES)
+
+
+@pytest.fixture(params=["2025-03-26", "2025-11-25", "2026-07-28", "2026-07-28 without tasks"])
+def era(request: pytest.FixtureRequest) -> Callable[[Endpoint], LegacyClient | ModernClient]:
+    """Makes clients of a version."""
+    version, _, without = request.param.partition(" ")
+    if version == "2026-07-28":
+        return lambda at: ModernClient(at, capabilities={} if without else TASKS_CAPABILITY)
+    return lambda at: LegacyClient.opened(at, version)
