@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
+from stepwire.catalog.access import Access
 from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, TaskSupport
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.kits import ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, OUTPUT, World, catalog_of
@@ -20,6 +21,7 @@ from tests.server.clients import (
     Endpoint,
     LegacyClient,
     ModernClient,
+    SignedIn,
     nothing_happened,
 )
 from tests.server.messages import ACCEPT, CONFIRMING, only_task, questions
@@ -309,10 +311,24 @@ def test_a_wrong_call_starts_nothing_and_says_what_is_wrong(
     assert nothing_happened(world)
 
 
-def test_no_call_is_made_that_the_url_or_the_scopes_forbid(
+def test_no_call_is_made_that_the_url_forbids(
     world: World, era: Callable[[Endpoint], LegacyClient | ModernClient]
 ) -> None:
     client = era(Through(searching(world, "&group=finance")))
 
     assert f"Unknown tool 'optional'. {FIND_TOOL} names" in client.call("optional").error["message"]
     assert "Unknown tool" not in client.call("keyed").response.body
+
+
+# F6
+def test_a_call_that_the_scopes_forbid_gets_the_challenge_of_a_direct_call(
+    era: Callable[[Endpoint], LegacyClient | ModernClient],
+) -> None:
+    world = World(catalog=catalog_of(replace(OPTIONAL, name="paying", scopes=("pay",))))
+    at = searching(SignedIn(world, frozenset({"read"}), Access(metadata_url="https://mcp.example.com/metadata")))
+
+    direct, through = (era(way).call("paying").response for way in (at, Through(at)))
+
+    assert "insufficient_scope" in str(through.headers)
+    assert (through.status, through.headers, through.body) == (direct.status, direct.headers, direct.body)
+    assert nothing_happened(world)

@@ -182,6 +182,13 @@ def test_what_does_not_fit_is_named_and_counted(world: World) -> None:
     assert (some["others"], some["matches"], some["groups"]) == (all_of_them[2:], 9, ["finance", "month-end"])
 
 
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (3.0, 3), (20, 9), (None, 5)])
+def test_a_search_returns_as_many_as_were_asked_for(
+    era: Callable[[Endpoint], Client], world: World, limit: float | None, count: int
+) -> None:
+    assert len(names(era(searching(world)), "", limit=limit)) == count
+
+
 def test_large_tools_fill_no_answer_and_the_best_is_always_there() -> None:
     large = write({"type": "object", "description": "x" * 30_000})
     tools = [replace(OPTIONAL, name=f"large_{number}", input_schema=large) for number in range(3)]

@@ -30,7 +30,8 @@ LONGEST_SEARCH: Final = 500  # characters
 def _find(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     from stepwire.server.extensions.discovery.search import find
 
-    data = find(reached_tools(services, call), arguments["query"], arguments.get("limit", _USUAL))
+    limit = int(arguments.get("limit", _USUAL))  # JSON Schema takes 5.0 for an integer
+    data = find(reached_tools(services, call), arguments["query"], limit)
     return text_result(write(data), data)  # both: some hosts show a model only the one, some only the other
 
 
