@@ -32,6 +32,16 @@ class AuditAction(Enum):
     CANCELLED = "cancelled"
     ANSWERED = "answered"
     """A question was answered on the card of a task; `outcome` is the person's action."""
+    ASKED = "asked"
+    """A question to others than the caller was asked."""
+    SEEN = "seen"
+    """An approver was shown a question; `approver` says who, `way` how."""
+    APPROVED = "approved"
+    """An approver has approved; `approver` says who, `way` how."""
+    DECLINED = "declined"
+    """An approver has refused, which decides the question; `approver` says who, `way` how."""
+    UNDECIDED = "undecided"
+    """A question to others was closed without a decision: `outcome` is `expired`, or `withdrawn` by the workflow."""
     REFUSED = "refused"
     UNSHAPED = "unshaped"
     """The output of a workflow could not be given the form that its tool's manifest says; `outcome` says why."""
@@ -71,6 +81,10 @@ class AuditEntry(Struct, frozen=True):
     """Of FOLLOWED_UP: who gave the command, as the command says; None: the execution was redriven without one."""
     winner: str | None = None
     """Of the end of a race that was won: the name of the arm whose result it has."""
+    approver: str | None = None
+    """Of SEEN, APPROVED and DECLINED: the digest that stands for the person, or for the link that was used."""
+    way: str | None = None
+    """The same: how (`tasks.approvals.VoteWay`)."""
     trace: Trace | None = None
     """Of the call that made the task."""
     polls: int = 1

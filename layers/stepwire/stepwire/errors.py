@@ -256,6 +256,16 @@ class UnknownTask(InvalidParams):
         super().__init__("Task not found: it never existed, or it has expired. Call the tool again for a new one.")
 
 
+class UnknownApproval(InvalidParams):
+    """No such open question for this approver; the same answer for unknown, decided, expired and foreign ones."""
+
+    def __init__(self) -> None:
+        """Use the same message for every case."""
+        super().__init__(
+            "There is no such question that you may decide: it was decided, it has expired, or it is for others."
+        )
+
+
 class InvalidCursor(InvalidParams):
     """The cursor was not issued by this server."""
 

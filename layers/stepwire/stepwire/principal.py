@@ -11,6 +11,10 @@ from typing import Final, NewType
 
 from msgspec import Struct, field
 
+from stepwire.visible_text import visible
+
+_NAMED_BY: Final = ("email", "preferred_username", "username", "cognito:username", "name", "sub")
+LONGEST_NAME: Final = 100  # characters of what people are called
 Principal = NewType("Principal", str)
 """32 lower-case hexadecimal digits."""
 
@@ -30,6 +34,14 @@ class Caller(Struct, frozen=True):
     """Of the token or signature, for workflows that get to know who calls. No part of the identity; never in a log."""
     scopes: frozenset[str] | None = None
     """What the caller's token allows; None where the sign-in knows no scopes."""
+    person: str = ""
+    """A digest that is the same for every client of the person who calls; empty: the principal."""
+
+    @property
+    def name(self) -> str:
+        """What people are shown of the caller, by the claims of the sign-in."""
+        named = next((self.claims[claim] for claim in _NAMED_BY if self.claims.get(claim)), None)
+        return visible(named or self.claims.get("userArn", "").rpartition(":")[2] or "somebody")[:LONGEST_NAME]
 
 
 PRINCIPAL_PATTERN: Final = re.compile(r"[0-9a-f]{32}")

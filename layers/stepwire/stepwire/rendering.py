@@ -15,6 +15,7 @@ from stepwire import __version__
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, META_SERVER, MODERN_VERSIONS, RELATED_TASK
+from stepwire.tasks.approvals import waiting_text
 from stepwire.tasks.inputs import (
     Elicitation,
     InputRequest,
@@ -277,6 +278,8 @@ def status_message(task: Task) -> str | None:
     match task.status:
         case InputRequired(requests):
             words = _waiting_for(requests[0])
+        case Working(_, [first, *_]) if first.approval is not None:
+            words = waiting_text(first.approval, first.expires_at)
         case Working() if task.progress is not None:
             words = f"{_progress_text(task.progress)}: {words}" if words else _progress_text(task.progress)
         case _:

@@ -34,6 +34,11 @@ _COUNTED: Final = {
     AuditAction.RETRIEVED: "Retrieved",
     AuditAction.CANCELLED: "CancelRequests",
     AuditAction.ANSWERED: "CardAnswers",
+    AuditAction.ASKED: "ApprovalsAsked",
+    AuditAction.SEEN: "ApprovalsSeen",
+    AuditAction.APPROVED: "Approved",
+    AuditAction.DECLINED: "Declined",
+    AuditAction.UNDECIDED: "Undecided",
     AuditAction.REFUSED: "Refused",
     AuditAction.UNSHAPED: "Unshaped",
     AuditAction.PRIMED: "Primed",
@@ -72,6 +77,8 @@ def write_audit_entry(entry: AuditEntry) -> None:
         "source": entry.source.value if entry.source else None,
         "client": entry.client,
         "winner": entry.winner,
+        "approver": entry.approver,
+        "way": entry.way,
     }
     if entry.follow_up is not None:
         told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}

@@ -27,6 +27,7 @@ ISSUER_AND_SUBJECT: Final = ("iss", "sub")
 _NO_VALUE: Final = ("", "<nil>")  # API Gateway writes all claims as strings, and null as Go prints it
 _SIGNATURE_CLAIMS: Final = ("accountId", "callerId", "principalOrgId", "userArn", "userId")
 _POOL_CLAIMS: Final = ("identityId", "identityPoolId")
+_ENTRA: Final = ("https://login.microsoftonline.com/", "https://sts.windows.net/")
 _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
 
 
@@ -105,8 +106,10 @@ class SignIn(Struct, frozen=True, dict=True):
             # F4: Cognito's ID tokens have the client's id as audience too, so API Gateway accepts them.
             if claims.get("token_use", "access") != "access":
                 raise InvalidToken("This is an ID token: send the access token instead.")
-            principal = principal_of(_token_identity(claims, self.claims), self.salt)
-            return Caller(principal, Claims(_texts(claims, claims)), _scopes(token, claims))
+            identity = _token_identity(claims, self.claims)
+            principal, person = principal_of(identity, self.salt), _person_identity(claims)
+            digest = "" if person is None or person == identity else principal_of(person, self.salt)
+            return Caller(principal, Claims(_texts(claims, claims)), _scopes(token, claims), digest)
         if signature:
             pool = as_object(signature.get("cognitoIdentity"))
             # What a signature says of its caller, without the access key.
@@ -128,6 +131,17 @@ def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[st
     if missing:
         raise IncompleteIdentity(missing)
     return tuple(identity)
+
+
+def _person_identity(claims: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the kind of identity, issuer and subject, whatever makes a principal; None: the token lacks one of them.
+
+    The `sub` of Microsoft Entra differs between the clients of one person, and its `oid` does not.
+    """
+    issuer = _value(claims, "iss") or ""
+    subject = "oid" if issuer.startswith(_ENTRA) and _value(claims, "oid") else "sub"
+    value = _value(claims, subject)
+    return ("jwt", "iss", issuer, subject, value) if issuer and value else None
 
 
 def _value(claims: Mapping[str, Any], name: str) -> str | None:

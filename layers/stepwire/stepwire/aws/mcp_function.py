@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
     from stepwire.catalog.skills import Skill
+    from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
     from stepwire.subscriptions.subscribing import Events
 
@@ -118,6 +119,7 @@ class McpHandler:
             discovery=settings.discovery,
             events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
+            approvals=cache(lambda: self._approvals(engine)),
             skills=self._skills(ports.clock.now),
         )
         return McpServer(services, settings.allowed_origins, self._report_failure)
@@ -146,6 +148,12 @@ class McpHandler:
         from stepwire.aws.event_services import events_of  # noqa: PLC0415
 
         return events_of(self._table, engine)
+
+    def _approvals(self, engine: Engine) -> "Approvals":
+        """Build what approvers need; most requests need none of it."""
+        from stepwire.aws.storage.approvals import DynamoDbInbox  # noqa: PLC0415
+
+        return engine.approvals(DynamoDbInbox(self._table))
 
     def _express(self, engine: Engine) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""

@@ -1,11 +1,11 @@
 """The table's stream as a transactional outbox: an event is published if and only if its change was written.
 
-This is the composition root of function status_changes, which records events for callers and puts changes of status on
-an EventBridge event bus. No other function imports it.
+This is the composition root of function status_changes. It records events for callers, keeps the inbox of approvers,
+and puts changes of status and of questions to others on an EventBridge event bus. No other function imports it.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,14 +13,23 @@ from typing import TYPE_CHECKING, Any, Final
 from aws_lambda_powertools import Logger
 from msgspec import Struct
 
+from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
 from stepwire.aws.invocations import builds_once
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import is_on, required
+from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import is_expiry, task_of
 from stepwire.aws.storage.table import Table, moment_of_seconds
-from stepwire.json_text import write
+from stepwire.json_text import JsonObject, write
+from stepwire.subscriptions.approvals import (
+    OPEN,
+    ApprovalChange,
+    ApprovalRecording,
+    approval_changes,
+    approvals_of_removed,
+)
 from stepwire.subscriptions.events import OwnedChange, Removal, change_on_removal, change_on_save
 from stepwire.subscriptions.record import Recording
 
@@ -31,8 +40,19 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "stepwire"
 STATUS_CHANGE: Final = "Stepwire Task Status Change"
+QUESTION_ASKED: Final = "Stepwire Question Asked"
+QUESTION_CLOSED: Final = "Stepwire Question Closed"
 _MOST_ENTRIES: Final = 10  # of PutEvents
 _RECORDS_SECOND: Final = timedelta(seconds=1)
+
+
+class Told(Struct, frozen=True):
+    """An event for other systems."""
+
+    detail_type: str
+    at: datetime
+    """When what it tells was written."""
+    detail: JsonObject
 
 
 def change_in(record: dict[str, Any]) -> OwnedChange | None:
@@ -47,6 +67,16 @@ def change_in(record: dict[str, Any]) -> OwnedChange | None:
     return change_on_save(before, task_of(images["NewImage"]))
 
 
+def approvals_in(record: dict[str, Any]) -> tuple[ApprovalChange, ...]:
+    """Return what a stream record shows of the questions to others of a task."""
+    images = record["dynamodb"]
+    at = moment_of_seconds(images["ApproximateCreationDateTime"])
+    if record["eventName"] == "REMOVE":
+        return tuple(approvals_of_removed(task_of(images["OldImage"]), at))
+    before = None if record["eventName"] == "INSERT" else task_of(images["OldImage"])
+    return tuple(approval_changes(before, task_of(images["NewImage"]), at))
+
+
 class Heard(Struct, frozen=True):
     """What one record says."""
 
@@ -55,14 +85,24 @@ class Heard(Struct, frozen=True):
     at: datetime
     """When it was written."""
     event: OwnedChange | None
+    approvals: tuple[ApprovalChange, ...] = ()
+
+    @property
+    def told(self) -> Iterator[Told]:
+        """What other systems hear of it: the status, and the questions to others; progress is for callers alone."""
+        if self.event is not None and self.event.change.progress is None:
+            yield Told(STATUS_CHANGE, self.at, self.event.detail())
+        for one in self.approvals:
+            yield Told(QUESTION_ASKED if one.happened in OPEN else QUESTION_CLOSED, self.at, one.detail())
 
 
 def heard(record: dict[str, Any]) -> Heard:
     """Return what a record says; nothing that is rendered later can fail."""
-    event, images = change_in(record), record["dynamodb"]
-    if event is not None:
-        event.detail()
-    return Heard(images["SequenceNumber"], moment_of_seconds(images["ApproximateCreationDateTime"]), event)
+    images = record["dynamodb"]
+    at = moment_of_seconds(images["ApproximateCreationDateTime"])
+    found = Heard(images["SequenceNumber"], at, change_in(record), approvals_in(record))
+    _ = list(found.told)
+    return found
 
 
 class EventBus(Struct, frozen=True, dict=True):
@@ -75,31 +115,31 @@ class EventBus(Struct, frozen=True, dict=True):
     def _client(self) -> "EventBridgeClient":
         return self.build_client()
 
-    def put(self, changes: Sequence[tuple[datetime, OwnedChange]]) -> int:
-        """Put an event for each change, given with the time of its write; return how many were accepted.
+    def put(self, events: Sequence[Told]) -> int:
+        """Put events on the bus, and return how many were accepted.
 
         Counted up to the first failure: later entries may have been accepted too.
         """
-        for start in range(0, len(changes), _MOST_ENTRIES):
-            entries = [self._entry(at, change) for at, change in changes[start : start + _MOST_ENTRIES]]
+        for start in range(0, len(events), _MOST_ENTRIES):
+            entries = [self._entry(event) for event in events[start : start + _MOST_ENTRIES]]
             answers = self._client.put_events(Entries=entries)["Entries"]
             for number, answer in enumerate(answers):
                 if "ErrorCode" in answer:
                     return start + number
-        return len(changes)
+        return len(events)
 
-    def _entry(self, at: datetime, change: OwnedChange) -> "PutEventsRequestEntryTypeDef":
+    def _entry(self, event: Told) -> "PutEventsRequestEntryTypeDef":
         return {
             "EventBusName": self.name,
             "Source": SOURCE,
-            "DetailType": STATUS_CHANGE,
-            "Time": at,
-            "Detail": write(change.detail()),
+            "DetailType": event.detail_type,
+            "Time": event.at,
+            "Detail": write(event.detail),
         }
 
 
 class StatusChangesHandler(Struct, frozen=True, dict=True):
-    """Handles the stream of the task table: records events for callers, and puts changes of status on an event bus."""
+    """Handles the stream of the task table: events for callers, the inbox of approvers, and the event bus."""
 
     build_client: "Callable[[], EventBridgeClient]" = events_client
     build_table_client: "Callable[[], DynamoDBClient]" = patient_dynamodb_client
@@ -117,8 +157,19 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
                 failed.append(record["dynamodb"]["SequenceNumber"])
                 break
         # Lambda continues at the first of these.
-        left = [*(self._unrecorded(found) or self._unpublished(found)), *failed]
+        left = [*(self._unlisted(found) or self._unrecorded(found) or self._unpublished(found)), *failed]
         return {"batchItemFailures": [{"itemIdentifier": number} for number in left[:1]]}
+
+    def _unlisted(self, found: list[Heard]) -> list[str]:
+        """Keep the inbox of approvers, and return the records that must be delivered again: those from a fault on."""
+        for number, one in enumerate(found):
+            try:
+                for change in one.approvals:
+                    self._approvals.record(change)
+            except Exception as fault:  # noqa: BLE001 - it is delivered again
+                Logger().error("a question could not be listed for its approvers", fault=type(fault).__name__)
+                return [later.number for later in found[number:]]
+        return []
 
     def _unrecorded(self, found: list[Heard]) -> list[str]:
         """Record the events of a batch, and return the records that must be delivered again: all, or none."""
@@ -134,14 +185,18 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
 
     def _unpublished(self, found: list[Heard]) -> list[str]:
         """Put the changes of status on the bus, and return the records whose changes it did not take."""
-        # Progress is for callers alone.
-        told = [(one, one.event) for one in found if one.event is not None and one.event.change.progress is None]
+        told = [(one.number, event) for one in found for event in one.told]
         if self._bus is None or not told:
             return []
-        taken = self._bus.put([(one.at, event) for one, event in told])
+        taken = self._bus.put([event for _, event in told])
         if taken < len(told):
-            Logger().error("the event bus did not take all changes of status", left=len(told) - taken)
-        return [one.number for one, _ in told[taken:]]
+            Logger().error("the event bus did not take all events", left=len(told) - taken)
+        return [number for number, _ in told[taken:]]
+
+    @cached_property
+    def _approvals(self) -> ApprovalRecording:
+        table = Table(required(os.environ, "TABLE_NAME"), self.build_table_client)
+        return ApprovalRecording(DynamoDbInbox(table), write_audit_entry)
 
     @cached_property
     def _bus(self) -> EventBus | None:

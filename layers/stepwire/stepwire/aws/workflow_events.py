@@ -100,7 +100,7 @@ def question_of(event: dict[str, Any]) -> Question:
     """Return the question that a state asks.
 
     {"execution_arn": "...", "task_token": "...", "key": "approval", "elicitation": {...}, "timeout_seconds"?: 86400,
-     "state_entered"?: "2026-..."}
+     "state_entered"?: "2026-...", "audience"?: {...}}
 
     Instead of `elicitation`: `sampling` with the params of `sampling/createMessage`, or `roots` with an empty object.
 
@@ -116,6 +116,7 @@ def question_of(event: dict[str, Any]) -> Question:
         sampling=event.get("sampling"),
         roots=event.get("roots"),
         state_entered=event.get("state_entered"),
+        audience=event.get("audience"),
     )
 
 

@@ -2,7 +2,8 @@
 
 A state asks with a task token and waits for a callback. Afterwards either its question is recorded in the task, or the
 state has failed with an error name that the workflow can catch; a question that cannot be answered is never left open.
-Recording is idempotent per task token.
+Recording is idempotent per task token. A question goes to the caller or, as the tool's manifest and the question say,
+to others (`tasks.approvals`): what the caller's client can show is of no matter then.
 """
 
 import hashlib
@@ -12,12 +13,15 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.codec import encode
 from stepwire.engine.assembly import Engine
 from stepwire.engine.ports import Starters
 from stepwire.engine.recorder import RunOfTask
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
+from stepwire.tasks.approvals import Approval, narrowed
+from stepwire.tasks.audiences import audience_of
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.inputs import (
@@ -27,6 +31,7 @@ from stepwire.tasks.inputs import (
     Asked,
     AskingState,
     Callback,
+    FormElicitation,
     InputRequest,
     InvalidQuestion,
     asked_of,
@@ -63,6 +68,8 @@ class Question(Struct, frozen=True):
     roots: Json = None
     state_entered: Json = None
     """When the state was entered, as the context object has it: the same in each retry; None: not known."""
+    audience: Json = None
+    """Who other than the caller decides it, within what the manifest allows; None: as the manifest says."""
 
     @property
     def given(self) -> JsonObject:
@@ -95,15 +102,24 @@ class InputRequests(Struct, frozen=True):
         task, is_recorded = asking.task, _is_recorded(asking.task, question.token)
         if task.execution_of(asking.run).role:
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
-        fault = _fault(task, question, asked, is_recorded=is_recorded)
+        now = self.engine.recorder.clock.now()
+        try:
+            approval = _approval_of(task, question, asked, now)
+        except InvalidQuestion as error:
+            return fail(INVALID, f"The input request cannot be asked: {error}.")
+        fault = _fault(task, question, asked, approval, is_recorded=is_recorded)
         if fault is not None or is_recorded:
             return fail(*fault) if fault else None
-        expires_at = None if timeout is None else self.engine.recorder.clock.now() + timeout
-        destination = Callback(question.token, asking.run, _asking_of(question, self.engine.recorder.clock.now()))
-        requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
-        after = self.engine.recorder.record(task, requested)
-        if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
-            self._deliver(after)
+        expires_at = None if timeout is None else now + timeout
+        destination = Callback(question.token, asking.run, _asking_of(question, now))
+        dead = self._dead(task, destination)
+        requested = InputRequested(question.key, asked, destination, expires_at, dead, approval)
+        after = self.engine.recorder.advanced(task, requested)
+        if after is None:
+            return None
+        task = self.engine.runs.perform(after)
+        if any(one.token == question.token for one in task.inputs.undelivered):
+            self._deliver(task)
         return None
 
     def _deliver(self, task: Task) -> None:
@@ -118,7 +134,7 @@ class InputRequests(Struct, frozen=True):
 
     def _dead(self, task: Task, destination: Callback) -> frozenset[str]:
         """Return the tokens with which the same was asked, and no state waits any more; without such, no call."""
-        open_ones = (one.destination for one in task.input_requests)
+        open_ones = (one.destination for one in task.questions)
         asked = {one.token: one.asking for one in open_ones if isinstance(one, Callback)}
         asked |= {one.token: one.asking for one in task.inputs.undelivered if not one.is_unclaimed}
         now = destination.asking
@@ -171,27 +187,51 @@ def _timeout(question: Question) -> timedelta | None:
     return timedelta(seconds=seconds)
 
 
-def _fault(task: Task, question: Question, asked: Asked, *, is_recorded: bool) -> tuple[str, str] | None:
+def _approval_of(task: Task, question: Question, asked: Asked, at: datetime) -> Approval | None:
+    """Return who decides a question in place of the caller; None: the caller does.
+
+    Raises:
+        InvalidQuestion: its audience is not valid, or the manifest allows none.
+    """
+    policy = task.work.approvers
+    own = None if question.audience is None else audience_of(question.audience)
+    if policy is None or not policy.is_for(question.key):
+        if own is None:
+            return None
+        raise InvalidQuestion(
+            f"it has an audience, and the manifest of {task.work.tool} has no approvers for the key {question.key!r}"
+        )
+    if not isinstance(asked, FormElicitation):
+        raise InvalidQuestion("others than the caller can be asked with a form only: an elicitation in mode form")
+    merged = narrowed(policy, own)
+    if not merged.audience.conditions:
+        raise InvalidQuestion("it names no audience, and neither does the manifest: who decides it?")
+    return Approval(merged, at)
+
+
+def _fault(
+    task: Task, question: Question, asked: Asked, approval: Approval | None, *, is_recorded: bool
+) -> tuple[str, str] | None:
     """Return the error name and the cause with which the state fails; None if the task takes the question."""
     if task.has_ended:
         return NOT_SUPPORTED, "The task has ended, so the question cannot be answered."
     mode = mode_of(asked)
-    if mode not in task.origin.modes:
+    if approval is None and mode not in task.origin.modes:
         kind = f"elicitation in mode {mode.value!r}" if mode in ELICITATION_MODES else mode.value
         return NOT_SUPPORTED, f"The client that called the tool does not support {kind}."
     if is_recorded:
         return None
     if len(task.inputs.used_keys) >= MOST_QUESTIONS:
         return INVALID, f"The task has asked {MOST_QUESTIONS} questions, the most that a task may ask."
-    request = InputRequest(question.key, MOST_QUESTIONS, asked, Callback(question.token))
-    if sum(map(_size, (*task.input_requests, request))) > LARGEST_OPEN:
+    request = InputRequest(question.key, MOST_QUESTIONS, asked, Callback(question.token), approval=approval)
+    if sum(map(_size, (*task.questions, request))) > LARGEST_OPEN:
         return INVALID, f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
     return None
 
 
 def _is_recorded(task: Task, token: str) -> bool:
     """Tell whether the question is recorded already, and open or answered."""
-    waiting = any(one.destination == Callback(token) for one in task.input_requests)
+    waiting = any(one.destination == Callback(token) for one in task.questions)
     return waiting or any(one.token == token for one in task.inputs.undelivered)
 
 
@@ -199,4 +239,4 @@ def _size(request: InputRequest) -> int:
     """Return the size of a question in a task's item, with its number and expiry."""
     token = request.destination.token if isinstance(request.destination, Callback) else ""
     written = write([request.key, params_of(request.asked), token, request.refusal])
-    return len(written.encode()) + _NUMBER_AND_TIME
+    return len(written.encode()) + len(encode(request.approval)) + _NUMBER_AND_TIME

@@ -18,6 +18,7 @@ from stepwire.catalog.manifest_fields import (
     MOST_ICONS,
     SHAPES_WITHIN,
     Annotations,
+    ApproversFields,
     Confirm,
     ContextFields,
     Fields,
@@ -46,6 +47,7 @@ from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
 from stepwire.schemas.work import resolved
+from stepwire.tasks.audiences import SCOPE_PATTERN
 from stepwire.tasks.outcomes import PRINCIPAL, TASK_ID
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import LONGEST_TTL, Causes
@@ -54,7 +56,6 @@ _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null
 _NAME: Final = f"^{NAME_PATTERN.pattern}$"
 _BUCKET: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 _PREFIX: Final = r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$"  # what S3 calls safe, and the variables
-_SCOPE: Final = r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$"  # RFC 6749: what a scope may be made of
 _GROUP: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 MOST_GROUPS: Final = 10
 SHAPES: Final = SHAPES_WITHIN | {
@@ -62,7 +63,6 @@ SHAPES: Final = SHAPES_WITHIN | {
     _BUCKET: "the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-'",
     _PREFIX: "a path that ends with '/', of letters, digits, !_.*'()- and the variables {principal} and {task_id}",
     _GROUP: "1 to 40 lower-case letters, digits, '_' and '-', not beginning with '_' or '-'",
-    _SCOPE: "1 to 200 printable ASCII characters without spaces, quotes and backslashes",
 }
 """What a text must be whose pattern nobody wants to read."""
 # Keywords whose schemas describe the same object.
@@ -156,7 +156,7 @@ class Manifest(Fields):
     show_errors: Literal["names", "redacted", "causes"] | None = None
     """How much of a failure's cause the client reads. `causes`: all of it. `redacted`, or without this field: the cause
     without ARNs and account numbers. `names`: only the error's name."""
-    scopes: list[Annotated[str, Field(pattern=_SCOPE)]] = Field(default_factory=list[str])
+    scopes: list[Annotated[str, Field(pattern=SCOPE_PATTERN)]] = Field(default_factory=list[str])
     """The scopes that a caller's token must have: [Sign-in](sign_in.md#scopes)."""
     idempotency: Idempotency | None = None
     """Makes two calls one: [Repeated calls without a key](tools.md#repeated-calls-without-a-key). A list is the short
@@ -172,6 +172,8 @@ class Manifest(Fields):
     there is one."""
     retry: RetryFields | None = None
     """Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt."""
+    approvers: ApproversFields | None = None
+    """Who decides questions of the workflow in place of the caller: [Approvals](approvals.md)."""
     card: bool = True
     """`false`: hosts with MCP Apps show [no card](cards.md) of the tool's tasks."""
     groups: list[Annotated[str, Field(pattern=_GROUP)]] = Field(default_factory=list[str], max_length=MOST_GROUPS)
@@ -203,6 +205,7 @@ class Manifest(Fields):
             self._link_faults,
             self._confirm_faults,
             self._key_faults,
+            self._approver_faults,
         )
         for fault in chain.from_iterable(check() for check in checks):
             raise ValueError(fault)
@@ -308,6 +311,17 @@ class Manifest(Fields):
         if self.idempotency.window is not None and self.idempotency.window > self.ttl:
             yield "at idempotency.window: must not be longer than ttl, after which there is no task to get"
 
+    def _approver_faults(self) -> Iterator[str]:
+        """Check that approvers are shown arguments that there are, and that there are enough of them."""
+        if self.approvers is None:
+            return
+        properties = self.input_schema.get("properties", {})
+        for name in self.approvers.show or ():
+            if name not in properties:
+                yield f"at approvers.show: {name!r} is no property of input_schema"
+        if 0 < len(self.approvers.recipients) < self.approvers.approvals:
+            yield "at approvers.recipients: fewer people than approvals"
+
     @property
     def _confirm_keys(self) -> tuple[str, ...]:
         key = self.confirm.input_key if self.confirm else None
@@ -341,6 +355,7 @@ class Manifest(Fields):
             additions=self._additions(),
             output_shape=None if self.output is None else write(self.output.compiled()),
             retry=self.retry and self.retry.policy(),
+            approvers=self.approvers and self.approvers.policy(),
             card=self.card,
             groups=tuple(dict.fromkeys(self.groups)),
             icons=tuple(one.model_dump(exclude_defaults=True) for one in self.icons),

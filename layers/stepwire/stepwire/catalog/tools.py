@@ -25,6 +25,7 @@ from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
+from stepwire.tasks.approvals import Approvers
 from stepwire.tasks.inputs import FormElicitation, Mode
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
@@ -197,6 +198,8 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
     retry: Retry | None = None
     """Which failures of its runs are retried; None: none."""
+    approvers: Approvers | None = None
+    """Who decides questions of its workflow in place of the caller; None: all questions are the caller's."""
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
     groups: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
     CallRate,
     Clock,
+    Inbox,
     Randomness,
     SyncWorkflows,
     TaskStore,
@@ -34,6 +35,7 @@ from stepwire.tasks.outcomes import ReadObject, Sign
 from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
+    from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
     from stepwire.engine.follow_ups import FollowUps
 
@@ -98,6 +100,12 @@ class Engine(Struct, frozen=True):
     def limiter_of(self, kind: str, limits: WaitLimits) -> WaitLimiter:
         """Return what limits waits of another kind, in pools of their own."""
         return replace(self.limiter, kind=kind, limits=limits)
+
+    def approvals(self, inbox: Inbox) -> "Approvals":
+        """Return what people other than the caller do with questions."""
+        from stepwire.engine.approvals import Approvals  # noqa: PLC0415 - few requests are an approver's
+
+        return Approvals(self.recorder, self.upkeep, inbox, self.ports.report)
 
     def express(self, rate: CallRate, workflows: SyncWorkflows, patience: timedelta) -> "ExpressCalls":
         """Return what runs tools of type EXPRESS."""

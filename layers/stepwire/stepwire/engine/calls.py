@@ -302,6 +302,7 @@ class Calls(Struct, frozen=True):
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
+                tool.approvers,
             ),
             status=Working(),
             created_at=now,

@@ -150,9 +150,10 @@ def _undelivered_size(task: Task, answers: Mapping[str, Answer]) -> int:
         for one in task.input_requests
         if one.key in answers and isinstance(one.destination, Callback)
     )
-    return sum(map(_size, (*task.inputs.undelivered, *given)))
+    return sum(map(size_of_undelivered, (*task.inputs.undelivered, *given)))
 
 
-def _size(one: UndeliveredAnswer) -> int:
+def size_of_undelivered(one: UndeliveredAnswer) -> int:
+    """Return the bytes that an undelivered answer takes in a task's item."""
     answer = one.answer.text() if isinstance(one.answer, InputResponse) else NOT_SUPPORTED
     return len(one.token) + len(answer.encode())

@@ -279,7 +279,7 @@ def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int 
         runs=(replace(task.runs[0], attempt=attempt, state=RunState.OPEN, place=0, error="", pending=None),),
         retry=task.retry,
         # The client may be asked as before; nobody waits for the response of a request.
-        origin=Origin(task.origin.modes, trace=task.origin.trace),
+        origin=Origin(task.origin.modes, trace=task.origin.trace, person=task.origin.person),
         keep_result=task.keep_result,
         follows=Follows(task.task_id, task.follows.first if task.follows else task.task_id, execution_of),
     )

@@ -250,6 +250,45 @@ class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
         ...
 
 
+class QuestionKey(Struct, frozen=True):
+    """Names a question to others than the caller."""
+
+    task: TaskKey
+    number: int
+    """Sequence number of the question in its task."""
+
+
+class InboxEntry(Struct, frozen=True):
+    """A question, where the people who may decide it find it."""
+
+    key: QuestionKey
+    digests: tuple[str, ...]
+    """Of the qualities under which it is found (`Approval.digests`)."""
+    asked_at: datetime
+    expires_at: datetime
+    """From when on nobody can decide it."""
+
+
+class Inbox(Protocol):
+    """The open questions to others than the callers, by the quality that an approver must have.
+
+    A hint where to look: only the task says whether a question is open. An entry may appear some seconds after its
+    question, and go some seconds after it was decided.
+    """
+
+    def add(self, entry: InboxEntry) -> None:
+        """Add a question. Idempotent."""
+        ...
+
+    def remove(self, entry: InboxEntry) -> None:
+        """Remove a question. Idempotent."""
+        ...
+
+    def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
+        """Return the oldest questions under any of these digests, each once; at most `most`."""
+        ...
+
+
 class Lease(Struct, frozen=True):
     """Holds a wait slot until it is released or expires."""
 

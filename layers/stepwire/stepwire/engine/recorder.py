@@ -3,6 +3,7 @@
 A lost race is not an error: the task is loaded again and advanced from its new state. An ended task ignores the event.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Final
@@ -14,6 +15,7 @@ from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
+from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.events import Advanced, RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
@@ -155,6 +157,16 @@ class Recorder(Struct, frozen=True):
     def note(self, action: AuditAction, task: Task, outcome: str | None = None) -> None:
         """Write what happened to a task to the audit trail, with its status or with another outcome."""
         self.audit(entry_of(action, task, outcome))
+
+    def note_approver(self, action: AuditAction, task: Task, approver: Approver, way: VoteWay) -> None:
+        """Write what an approver did with a question of a task to the audit trail."""
+        entry = entry_of(action, task)
+        self.audit(replace(entry, approver=approver.person, way=way.value))
+
+    def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
+        """Return several tasks of any owners, without those that are not there or have expired."""
+        found = {key: self._visible(key.owner, task) for key, task in self.store.load_all(keys).items()}
+        return {key: task for key, task in found.items() if task is not None}
 
     def note_end(self, task: Task, event: TaskEvent, source: EndSource | None, at: datetime) -> None:
         """Write the end of a task to the audit trail, and that its output could not be shaped."""

@@ -29,6 +29,8 @@ from stepwire.errors import (
 )
 from stepwire.tasks.events import (
     Advanced,
+    Begin,
+    Reminded,
     RunEnded,
     RunNotRedriven,
     StartPostponed,
@@ -153,13 +155,18 @@ class Runs(Struct, frozen=True):
             self.stop_pending(task)
 
     def wake(self, key: TaskKey, run: int = 0) -> None:
-        """Begin a run that is due. Does nothing for a task or a run that has ended, or that began with its task.
+        """Begin a run that is due, and announce again the questions to others for which it is time.
+
+        Does nothing more for a task or a run that has ended, or for a run that began with its task.
 
         Raises:
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
         """
         task = self.recorder.load(key)
-        if task is None or task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
+        if task is None or task.has_ended:
+            return
+        task = self.reminded(task)
+        if task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
             return
         one = task.runs[run]
         left = one.attempt.time_left(self.recorder.clock.now())
@@ -167,6 +174,14 @@ class Runs(Struct, frozen=True):
             self.wake_ups.schedule(key, left, run)
         elif one.pending is Pending.START or not one.attempt.is_first or one.attempt.begins_at is not None:
             self.start(task, [run])
+
+    def reminded(self, task: Task) -> Task:
+        """Return the task after announcing again the questions to others for which it is time."""
+        due = task.next_reminder()
+        if due is None or due > self.recorder.clock.now():
+            return task
+        after = self.recorder.advanced(task, Reminded())
+        return task if after is None else self.perform(after)
 
     def postpone(self, task: Task, faults: Mapping[int, Exception]) -> Task:
         """Return the task with a mark that runs may not have begun, so that the next reader begins them.
@@ -288,7 +303,7 @@ class Runs(Struct, frozen=True):
         """Do what follows the end of a run, and return the task; as it was, if it no longer exists."""
         if after is None:
             return task
-        for effect in after.effects:
+        for effect in (one for one in after.effects if isinstance(one, Begin)):
             outcome = f"attempt {after.task.runs[effect.run].attempt.number} of {after.task.retry.attempts}"
             with suppress(Exception):
                 self.recorder.note(AuditAction.RETRIED, after.task, outcome)

@@ -122,6 +122,7 @@ class Upkeep(Struct, frozen=True):
             return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
         if task.inputs.undelivered:
             task = self.after_delivery(task)
+        task = self.runs.reminded(task)
         looks = self._look_due(task, now)
         if looks is None:
             return task

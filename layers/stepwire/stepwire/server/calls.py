@@ -33,7 +33,7 @@ from stepwire.server.results import (
 )
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import ELICITATION_MODES, Mode
-from stepwire.tasks.task import Origin, Task, ToolResult, tool_error
+from stepwire.tasks.task import Origin, Person, Task, ToolResult, tool_error
 
 _UNKNOWN: Final = tool_error(
     "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
@@ -101,6 +101,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
             progress_token_of(call.meta) if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
             call.trace,
+            None if tool.approvers is None else Person(call.caller.person or call.caller.principal, call.caller.name),
         ),
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),

@@ -19,6 +19,7 @@ from stepwire.tasks.task import Task, TaskError, ToolResult
 
 if TYPE_CHECKING:
     from stepwire.catalog.skills import Skill
+    from stepwire.engine.approvals import Approvals
     from stepwire.subscriptions.subscribing import Events
 
 INSTRUCTIONS: Final = (
@@ -87,6 +88,8 @@ class Services(Struct, frozen=True, dict=True):
     """Whether clients search for tools, unless their URL says otherwise."""
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
+    approvals: "Callable[[], Approvals] | None" = None
+    """Returns what finds and decides questions for others than their callers; None: this server does not."""
     skills: "Callable[[], tuple[Skill, ...]]" = tuple
     """Returns the skills of all tools; asked for only when a client asks for skills."""
 

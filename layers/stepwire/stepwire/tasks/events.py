@@ -15,6 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.tasks.approvals import Approval, Vote
 from stepwire.tasks.inputs import Answer, Asked, Callback, ClientTask
 from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import (
@@ -76,6 +77,20 @@ class InputRequested(Struct, frozen=True):
     expires_at: datetime | None = None
     dead: frozenset[str] = frozenset()
     """Tokens with which no state waits any more: what was asked with them may be asked by this state."""
+    approval: Approval | None = None
+    """Who other than the caller decides it; None: it is the caller's."""
+
+
+class Voted(Struct, frozen=True):
+    """Somebody other than the caller has decided a question; whether they may is checked before."""
+
+    number: int
+    """Sequence number of the question."""
+    vote: Vote
+
+
+class Reminded(Struct, frozen=True):
+    """Open questions to others are announced again, or to their second audience, because it is time."""
 
 
 class InputAnswered(Struct, frozen=True):
@@ -200,6 +215,8 @@ TaskEvent: TypeAlias = (
     | StateEntered
     | ProgressReported
     | InputRequested
+    | Voted
+    | Reminded
     | InputAnswered
     | InputRefused
     | AnswersDelivered
@@ -222,8 +239,15 @@ class Begin(Struct, frozen=True):
     at: datetime | None = None
 
 
+class Wake(Struct, frozen=True):
+    """The effect of an event: record at a time to come what is due then, as if a run began."""
+
+    at: datetime
+    run: int = 0
+
+
 class Advanced(Struct, frozen=True):
     """A task after an event, and what follows."""
 
     task: Task
-    effects: tuple[Begin, ...] = ()
+    effects: tuple[Begin | Wake, ...] = ()

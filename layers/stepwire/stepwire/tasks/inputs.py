@@ -20,6 +20,7 @@ from msgspec import Struct
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
 from stepwire.keyed import Keyed
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
+from stepwire.tasks.approvals import Approval, Vote
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 from stepwire.times import MILLISECOND
 
@@ -149,6 +150,8 @@ class InputRequest(Struct, frozen=True, omit_defaults=True):
     """When the workflow stops waiting for the answer; None: not known."""
     refusal: str | None = None
     """What was wrong with the previous answer."""
+    approval: Approval | None = None
+    """Who other than the caller decides it; None: it is the caller's."""
 
     @property
     def is_asked_again(self) -> bool:
@@ -163,13 +166,23 @@ class InputResponse(Struct, frozen=True, tag="response", omit_defaults=True):
     """The user's reaction; None: the answer is not a user's, but the client's (to sampling and roots)."""
     content: str | None = None
     """JSON text of an object: the fields of an accepted form, or the client's whole result."""
+    votes: tuple[Vote, ...] = ()
+    """Of a question to others: who has decided, and how. The content is that of the last one."""
 
     def text(self) -> str:
-        """Return the workflow's JSON: {"action": "accept" | "decline" | "cancel", "content"?: {...}}, or the result."""
+        """Return the workflow's JSON, or the client's result.
+
+        {"action": "accept" | "decline" | "cancel", "content"?: {...},
+         "answers"?: [{"action": ..., "by": name, "person": digest, "at": time, "way": way, "content"?: {...}}]}
+        """
         if self.action is None:
             return self.content or "{}"
         answer: JsonObject = {"action": self.action.value}
-        return write(answer if self.content is None else {**answer, "content": load_json(self.content)})
+        if self.content is not None:
+            answer["content"] = load_json(self.content)
+        if self.votes:
+            answer["answers"] = [_shown(vote) for vote in self.votes]
+        return write(answer)
 
 
 class Unanswerable(Struct, frozen=True, tag="unanswerable", omit_defaults=True):
@@ -219,6 +232,14 @@ class ClientTaskState(Enum):
     HAS_RESULT = "has a result, or the error in its place"
     CANCELLED = "cancelled"
     LOST = "the client does not know it, or says nothing that can be understood"
+
+
+def _shown(vote: Vote) -> JsonObject:
+    """Return what a workflow is told of a vote."""
+    action = Action.ACCEPT if vote.is_approval else Action.DECLINE
+    told: JsonObject = {"action": action.value, "by": vote.name, "person": vote.by}
+    told |= {"at": vote.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"), "way": vote.way.value}
+    return told if vote.content is None else {**told, "content": load_json(vote.content)}
 
 
 def retry_key(key: str, number: int) -> str:

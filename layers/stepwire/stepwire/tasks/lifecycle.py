@@ -4,7 +4,8 @@ Every change of status is made here and nowhere else. No clock, no I/O, no loggi
 task ignores every event, so events may arrive late, more than once and in any order. `TABLE` has the states that each
 event leads to. An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call.
 From completed, failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last
-question expires, an input_required task becomes working, and an unconfirmed one completed.
+question expires, an input_required task becomes working, and an unconfirmed one completed. A question to others than
+the caller (`approvals`) leaves the task working.
 
 The end of a run is followed by another attempt, as the retry policy says, or by the end of the task, as the quorum says
 (`runs`), or by nothing while other runs can fill the quorum. What follows is returned as effects (`events`); what must
@@ -20,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from stepwire.tasks.approvals import MOST_DECISIONS, Approval, Decision, Vote
 from stepwire.tasks.events import (
     Advanced,
     AnswersDelivered,
@@ -30,11 +32,14 @@ from stepwire.tasks.events import (
     InputRefused,
     InputRequested,
     ProgressReported,
+    Reminded,
     RunEnded,
     RunNotRedriven,
     StartPostponed,
     StateEntered,
     TaskEvent,
+    Voted,
+    Wake,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -49,9 +54,11 @@ from stepwire.tasks.inputs import (
     MOST_CLIENT_TASKS,
     MOST_QUESTIONS,
     MOST_UNCLAIMED,
+    Action,
     AskingState,
     Callback,
     InputRequest,
+    InputResponse,
     UndeliveredAnswer,
     WorkflowInput,
     retry_key,
@@ -115,9 +122,7 @@ def as_of(task: Task, at: datetime) -> Task:
     attempt = task.runs[0].attempt  # only the attempt of a sole run is in messages
     if attempt.begins_at is not None and attempt.begins_at <= at and not task.has_ended:
         task = _with_message(task, begun_text(task.status.message, attempt, task.retry, at))
-    if not isinstance(task.status, InputRequired):
-        return task
-    requests = task.status.requests
+    requests = task.questions
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
     if len(left) == len(requests):
         return task
@@ -155,10 +160,10 @@ def _show_progress(task: Task, event: ProgressReported, _at: datetime) -> Task:
     return advanced if event.message is None else _with_message(advanced, event.message[:LONGEST_MESSAGE])
 
 
-def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
+def _ask(task: Task, event: InputRequested, at: datetime) -> Task | Advanced:
     if event.expires_at is not None and event.expires_at <= at:
         return task  # the event arrived after the workflow stopped waiting for the answer
-    if event.destination in {one.destination for one in task.input_requests}:
+    if event.destination in {one.destination for one in task.questions}:
         return task  # a retry of a request that is recorded, and whose response was lost
     if event.destination.token in {one.token for one in task.inputs.undelivered}:
         return task  # the same, and the question is answered already
@@ -168,20 +173,20 @@ def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
     number = task.inputs.asked + 1
     names = chain((event.key,), (f"{event.key}-{suffix}" for suffix in count(number)))
     key = next(name for name in names if name not in task.inputs.used_keys)
-    request = InputRequest(key, number, event.asked, event.destination, event.expires_at)
+    request = InputRequest(key, number, event.asked, event.destination, event.expires_at, approval=event.approval)
     inputs = replace(task.inputs, asked=number, used_keys=(*task.inputs.used_keys, key))
-    return _with_requests(replace(task, inputs=inputs), (*task.input_requests, request))
+    return _announced(_with_requests(replace(task, inputs=inputs), (*task.questions, request)))
 
 
 def _adopted(task: Task, event: InputRequested) -> Task | None:
     """Give a retried state what it has asked before, or the answer to that; None: it has not asked it before."""
     asking = event.destination.asking
-    for one in task.input_requests:
+    for one in task.questions:
         callback = one.destination
         if isinstance(callback, Callback) and callback.token in event.dead and _is_retry(callback.asking, asking):
             destination = replace(event.destination, asking=callback.asking)
             adopted = replace(one, destination=destination, expires_at=event.expires_at)
-            return _with_requests(task, tuple(adopted if other is one else other for other in task.input_requests))
+            return _with_requests(task, tuple(adopted if other is one else other for other in task.questions))
     for one in task.inputs.undelivered:
         if (one.is_unclaimed or one.token in event.dead) and _is_retry(one.asking, asking):
             claimed = replace(one, token=event.destination.token, is_unclaimed=False)
@@ -202,18 +207,64 @@ def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     )
     if not answered:
         return task
-    left = tuple(one for one in task.input_requests if one.key not in event.answers)
+    left = tuple(one for one in task.questions if one.approval is not None or one.key not in event.answers)
     inputs = replace(task.inputs, undelivered=(*task.inputs.undelivered, *answered))
     return _with_requests(replace(task, inputs=inputs), left)
+
+
+def _count_vote(task: Task, event: Voted, _at: datetime) -> Task:
+    """Count what a person has decided, once, and never of the caller where that is not allowed."""
+    vote = event.vote
+    asked = next((one for one in task.questions if one.number == event.number), None)
+    approval = None if asked is None else asked.approval
+    if asked is None or approval is None or vote.by in {one.by for one in approval.votes}:
+        return task
+    if vote.by == task.asked_by and not approval.policy.includes_caller:
+        return task
+    approval = replace(approval, votes=(*approval.votes, vote))
+    if not vote.is_approval or len(approval.votes) >= approval.policy.approvals:
+        return _decided(task, asked, approval, vote)
+    counted = replace(asked, approval=approval)
+    return _with_requests(task, tuple(counted if one is asked else one for one in task.questions))
+
+
+def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Task:
+    """Return the task with the decision of others, which is an answer to deliver as any other is."""
+    policy, votes = approval.policy, tuple(replace(one, content=None) for one in approval.votes)
+    decision = Decision(asked.number, asked.key, policy.audience.shown, last.is_approval, votes)
+    undelivered = task.inputs.undelivered
+    if isinstance(to := asked.destination, Callback):
+        action, content = (Action.ACCEPT, last.content) if last.is_approval else (Action.DECLINE, None)
+        answer = InputResponse(action, content, approval.votes)
+        undelivered = (*undelivered, UndeliveredAnswer(to.token, answer, to.asking, run=to.run))
+    decisions = (*task.inputs.decisions, decision)[-MOST_DECISIONS:]
+    after = replace(task, inputs=replace(task.inputs, undelivered=undelivered, decisions=decisions))
+    left = tuple(one for one in task.questions if one is not asked)
+    return _with_message(_with_requests(after, left), decision.text(with_names=policy.shows_decision))
+
+
+def _remind(task: Task, _event: Reminded, at: datetime) -> Task | Advanced:
+    reminded = tuple(
+        one if one.approval is None else replace(one, approval=one.approval.reminded(at)) for one in task.questions
+    )
+    return task if reminded == task.questions else _announced(_with_requests(task, reminded))
+
+
+def _announced(task: Task) -> Advanced:
+    """Return the task, to be woken when a question to others must be announced again."""
+    next_one = task.next_reminder()
+    return Advanced(task, (Wake(next_one),) if next_one is not None and next_one < task.expires_at else ())
 
 
 def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
     """Ask questions again under a new key and number: clients answer each key, and each number, once (X14)."""
     number, requests = task.inputs.asked, list[InputRequest]()
     # The refusals of all open questions share one limit, so that the task still fits its DynamoDB item.
-    left = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.input_requests if one.key not in event.reasons)
-    for one in task.input_requests:
-        if one.key not in event.reasons or number >= MOST_QUESTIONS:  # at the limit, the question stays open unchanged
+    left = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.questions if one.key not in event.reasons)
+    for one in task.questions:
+        if (
+            one.approval is not None or one.key not in event.reasons or number >= MOST_QUESTIONS
+        ):  # at the limit, the question stays open unchanged
             requests.append(one)
             continue
         number += 1
@@ -226,7 +277,7 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
 
 
 def _confirm(task: Task, event: WorkConfirmed, at: datetime) -> Advanced:
-    left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
+    left = tuple(one for one in task.questions if not isinstance(one.destination, WorkflowInput))
     work = replace(task.work, terms=event.terms)
     confirmed = replace(task, work=work, ttl=task.ttl + event.waited, runs=begun(task.runs, at))
     return Advanced(_with_requests(confirmed, left), tuple(_beginning(confirmed, range(len(task.runs)), at)))
@@ -242,7 +293,7 @@ def _end(task: Task, event: WorkEnded, at: datetime) -> Task:
     begun = () if task.awaits_confirmation else left_running(task.runs, at)
     left = [index for index in begun if not task.is_stopped(index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
-    return replace(task, status=event.status, inputs=Inputs(), runs=runs)
+    return replace(task, status=event.status, inputs=Inputs(decisions=task.inputs.decisions), runs=runs)
 
 
 def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
@@ -318,8 +369,8 @@ def _beginning(task: Task, runs: Iterable[int], at: datetime) -> Iterator[Begin]
 
 def _without_questions_of(task: Task, index: int) -> Task:
     """Return the task without what a run has asked, and without the answers to that."""
-    asked_by = [one.destination.run if isinstance(one.destination, Callback) else None for one in task.input_requests]
-    left = tuple(one for one, run in zip(task.input_requests, asked_by, strict=True) if run != index)
+    asked_by = [one.destination.run if isinstance(one.destination, Callback) else None for one in task.questions]
+    left = tuple(one for one, run in zip(task.questions, asked_by, strict=True) if run != index)
     undelivered = tuple(one for one in task.inputs.undelivered if one.run != index)
     return _with_requests(replace(task, inputs=replace(task.inputs, undelivered=undelivered)), left)
 
@@ -407,7 +458,9 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     #                       from          working      input_required   unconfirmed
     StateEntered: _row(_show_state,       [_W],        [_I],            [_U]),
     ProgressReported: _row(_show_progress, [_W],       [_I],            [_U]),
-    InputRequested: _row(_ask,            [_I],        [_I],            [_U]),
+    InputRequested: _row(_ask,            [_W, _I],    [_I],            [_U]),
+    Voted: _row(_count_vote,              [_W],        [_I],            [_U]),
+    Reminded: _row(_remind,               [_W],        [_I],            [_U]),
     InputAnswered: _row(_accept_answers,  [],          [_W, _I],        [_U]),
     InputRefused: _row(_ask_again,        [],          [_I],            [_U]),
     WorkConfirmed: _row(_confirm,         [],          [],              [_W]),  # of two decisions, the first counts
@@ -426,7 +479,16 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
 }  # fmt: skip
 """Every event, with the function that says what it does and the states that it leads to."""
 _WITHOUT_UPDATE: Final = frozenset(
-    {WorkChecked, AnswersDelivered, StartPostponed, WorkBegun, InputRefused, ClientTaskNoted, ClientTaskClosed}
+    {
+        WorkChecked,
+        AnswersDelivered,
+        StartPostponed,
+        WorkBegun,
+        InputRefused,
+        ClientTaskNoted,
+        ClientTaskClosed,
+        Reminded,
+    }
 )
 """The events that leave `last_updated_at` as it is."""
 
@@ -467,8 +529,9 @@ def _with_requests(task: Task, requests: tuple[InputRequest, ...]) -> Task:
 def _with_message(task: Task, message: str | None) -> Task:
     if task.status.message == message:
         return task
-    return replace(task, status=_unfinished(task.input_requests, message))
+    return replace(task, status=_unfinished(task.questions, message))
 
 
 def _unfinished(requests: tuple[InputRequest, ...], message: str | None) -> Status:
-    return InputRequired(requests, message) if requests else Working(message)
+    is_callers = any(one.approval is None for one in requests)
+    return InputRequired(requests, message) if is_callers else Working(message, requests)

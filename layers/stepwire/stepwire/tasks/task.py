@@ -14,6 +14,7 @@ from msgspec import Struct
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.keyed import Keyed
 from stepwire.principal import Principal
+from stepwire.tasks.approvals import Approvers, Decision
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run
@@ -77,13 +78,15 @@ class Working(Struct, frozen=True, tag="working", omit_defaults=True):
     """The workflow runs, or will be started."""
 
     message: str | None = None
+    requests: tuple[InputRequest, ...] = ()
+    """The open questions to others than the caller, oldest first."""
 
 
 class InputRequired(Struct, frozen=True, tag="input_required", omit_defaults=True):
-    """The task waits for answers; other branches of its workflow may keep running."""
+    """The task waits for answers of its caller; other branches of its workflow may keep running."""
 
     requests: tuple[InputRequest, ...]
-    """The open questions, oldest first; at least one."""
+    """The open questions, oldest first; at least one is the caller's."""
     message: str | None = None
     """What the workflow does at the moment."""
 
@@ -154,6 +157,16 @@ class Work(Struct, frozen=True, omit_defaults=True):
     result_prefix: str | None = None
     """Key prefix of those links, with variables (see `objects`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
+    approvers: Approvers | None = None
+    """Who decides questions of the workflow in place of the caller; None: all questions are the caller's."""
+
+
+class Person(Struct, frozen=True):
+    """Who called, as those who decide a question of the call see it."""
+
+    digest: str
+    """The same for every client of the person."""
+    name: str
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):
@@ -167,6 +180,8 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     """Digest of a legacy call without a task, by which the client can cancel it; None for all other calls."""
     trace: Trace | None = None
     """What the call continues, and all that is done for the task with it."""
+    person: Person | None = None
+    """Who called; only where others decide questions of the work."""
 
 
 class Inputs(Struct, frozen=True, omit_defaults=True):
@@ -176,6 +191,8 @@ class Inputs(Struct, frozen=True, omit_defaults=True):
     """How many questions were asked; also the sequence number of the last."""
     used_keys: tuple[str, ...] = ()
     undelivered: tuple[UndeliveredAnswer, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    """What others have decided, newest last."""
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
@@ -380,9 +397,24 @@ class Task(Struct, frozen=True, omit_defaults=True):
         return not self.awaits_confirmation
 
     @property
+    def questions(self) -> tuple[InputRequest, ...]:
+        """All open questions, oldest first."""
+        return self.status.requests if isinstance(self.status, InputRequired | Working) else ()
+
+    @property
     def input_requests(self) -> tuple[InputRequest, ...]:
-        """The open questions, oldest first."""
-        return self.status.requests if isinstance(self.status, InputRequired) else ()
+        """The open questions to the caller, oldest first."""
+        return tuple(one for one in self.questions if one.approval is None)
+
+    def next_reminder(self) -> datetime | None:
+        """Return when a question to others must be announced again; None: never."""
+        times = [one.approval.next_reminder() for one in self.questions if one.approval is not None]
+        return min((one for one in times if one is not None), default=None)
+
+    @property
+    def asked_by(self) -> str:
+        """The digest of the person who called, who decides no question to others."""
+        return self.origin.person.digest if self.origin.person else self.owner
 
     @property
     def awaits_confirmation(self) -> bool:

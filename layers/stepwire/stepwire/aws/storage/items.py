@@ -10,7 +10,7 @@ The head is small, because every poll reads it and every change writes it: one J
     expires_at  epoch seconds, rounded up: the table's TTL attribute
     open        the sweep's shard, only while an execution may run or start: with checked_at, the key of the index
                 `neglected`; checked_at is in steps, the document has it exactly
-    status, has_progress         what the filters of the table's stream in template.yaml compare
+    status, news                 what the filters of the table's stream in template.yaml compare
     format      the number of this form; no code depends on it
 
 The rule: what a read needs is in one place, the document or a condition's attribute; the rest of the attributes are
@@ -82,9 +82,16 @@ def item_of(task: Task) -> Item:
         "task": {"S": encode_without(_OUTSIDE, task)},
         "status": {"S": f"{status}_with_error" if is_error else status},
         **({"open": {"S": SHARDS[ord(task.task_id[-1]) % len(SHARDS)]}} if task.needs_checks else {}),
-        **({"has_progress": {"BOOL": True}} if task.progress else {}),
+        **({"news": {"S": news}} if (news := _news_of(task)) else {}),
         **{name: {"N": str(value)} for name, value in numbers.items()},
     }
+
+
+def _news_of(task: Task) -> str:
+    """Return what a change of a working task may tell besides its status: questions to others, or progress."""
+    if task.work.approvers is not None and task.inputs.asked:
+        return "questions"
+    return "progress" if task.progress else ""
 
 
 def task_of(item: Item) -> Task:

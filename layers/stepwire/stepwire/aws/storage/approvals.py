@@ -1,0 +1,121 @@
+"""The inbox of approvers in the table: an item for each open question, under each quality by which it is found.
+
+    pk  "approvals#" + the quality's digest [+ "#" + a shard]   sk  the time + "#" + a digest of the question's key
+        owner, task_id, number   the question's key     expires_at  the TTL attribute
+    pk  "approvals#" + the quality's digest                     sk  "open"
+        questions                about how many are open, in all shards    expires_at  the TTL attribute
+        shards                   how many partitions beside the first one have some
+
+A partition takes 1,000 writes per second, so the questions of one quality are in one partition until about
+`MOST_IN_ONE` are open; later ones are in `SHARDS` others, until the item `open` has expired. The item `open` also tells
+whether there is anything to look for under a quality. Entries are hints, so that none is counted exactly.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from stepwire.aws.storage.table import Item, Table, in_seconds, milliseconds_of
+from stepwire.engine.ports import InboxEntry, QuestionKey
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+
+MOST_IN_ONE: Final = 1_000
+SHARDS: Final = 8
+MOST_PARTITIONS: Final = 50
+"""That are read for one approver."""
+_PREFIX: Final = "approvals#"
+_OPEN: Final = "open"
+_IS_NEW: Final = "attribute_not_exists(pk)"
+_IS_THERE: Final = "attribute_exists(pk)"
+_IS_LATER: Final = "attribute_not_exists(expires_at) OR expires_at < :expires_at"
+
+
+class DynamoDbInbox(Struct, frozen=True):
+    """`Inbox` in a DynamoDB table."""
+
+    table: Table
+
+    def add(self, entry: InboxEntry) -> None:
+        for digest in entry.digests:
+            shard = self._shard_for(digest, entry)
+            item = {
+                **_entry_key(digest, shard, entry),
+                "owner": {"S": entry.key.task.owner},
+                "task_id": {"S": entry.key.task.task_id},
+                "number": {"N": str(entry.key.number)},
+                "expires_at": in_seconds(entry.expires_at),
+            }
+            if self.table.put(item, _IS_NEW) is None:
+                self._count(digest, 1, shard)
+            self._keep_until(digest, entry)
+
+    def remove(self, entry: InboxEntry) -> None:
+        for digest in entry.digests:
+            # An entry that was added twice, before and after the shards came, may be in both places.
+            for shard in (0, _shard_of(entry)):
+                if self.table.delete(_entry_key(digest, shard, entry), _IS_THERE, {}) is None:
+                    self._count(digest, -1)
+
+    def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
+        markers = self.table.get_all([_open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
+        partitions = [partition for marker in markers for partition in _partitions_of(marker)][:MOST_PARTITIONS]
+        found = [item for partition in partitions for item in self._read(partition, most)]
+        in_order = sorted(found, key=lambda item: item["sk"]["S"])
+        return tuple(dict.fromkeys(map(_key_of, in_order)))[:most]
+
+    def _read(self, partition: str, most: int) -> Iterable[Item]:
+        return self.table.client.query(
+            TableName=self.table.name,
+            KeyConditionExpression="pk = :partition AND sk < :open",  # the times, which are digits
+            ExpressionAttributeValues={":partition": {"S": partition}, ":open": {"S": _OPEN}},
+            Limit=most,
+        )["Items"]
+
+    def _shard_for(self, digest: str, entry: InboxEntry) -> int:
+        marker = self.table.get(_open_key(digest)) or {}
+        is_full = "shards" in marker or int(marker.get("questions", {"N": "0"})["N"]) >= MOST_IN_ONE
+        return _shard_of(entry) if is_full else 0
+
+    def _count(self, digest: str, by: int, shard: int = 0) -> None:
+        sharded = " SET shards = :shards" if shard else ""
+        values: Item = {":by": {"N": str(by)}, **({":shards": {"N": str(SHARDS)}} if shard else {})}
+        self.table.update(_open_key(digest), f"ADD questions :by{sharded}", "", values)
+
+    def _keep_until(self, digest: str, entry: InboxEntry) -> None:
+        values = {":expires_at": in_seconds(entry.expires_at)}
+        self.table.update(_open_key(digest), "SET expires_at = :expires_at", _IS_LATER, values)
+
+
+def _entry_key(digest: str, shard: int, entry: InboxEntry) -> Item:
+    sort_key = f"{milliseconds_of(entry.asked_at):013d}#{_name_of(entry.key)}"
+    return {"pk": {"S": _partition(digest, shard)}, "sk": {"S": sort_key}}
+
+
+def _open_key(digest: str) -> Item:
+    return {"pk": {"S": _partition(digest, 0)}, "sk": {"S": _OPEN}}
+
+
+def _partition(digest: str, shard: int) -> str:
+    return f"{_PREFIX}{digest}#{shard}" if shard else _PREFIX + digest
+
+
+def _partitions_of(marker: Item) -> Iterable[str]:
+    first = marker["pk"]["S"]
+    return (first, *(f"{first}#{shard}" for shard in range(1, SHARDS + 1) if "shards" in marker))
+
+
+def _shard_of(entry: InboxEntry) -> int:
+    return 1 + int(_name_of(entry.key), 16) % SHARDS
+
+
+def _name_of(key: QuestionKey) -> str:
+    text = f"{key.task.owner} {key.task.task_id} {key.number}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _key_of(item: Item) -> QuestionKey:
+    task = TaskKey(Principal(item["owner"]["S"]), TaskId(item["task_id"]["S"]))
+    return QuestionKey(task, int(item["number"]["N"]))

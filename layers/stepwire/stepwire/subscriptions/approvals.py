@@ -1,0 +1,169 @@
+"""What happened to the questions that others than the caller decide, seen from two states of a task.
+
+It is read from the table's stream, so that it is recorded and told if and only if it was written.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+from stepwire.audit import Audit, AuditAction
+from stepwire.engine.ports import Inbox, InboxEntry, QuestionKey
+from stepwire.engine.recorder import entry_of
+from stepwire.json_text import JsonObject
+from stepwire.rendering import timestamp
+from stepwire.tasks.approvals import Approval, Decision
+from stepwire.tasks.inputs import FormElicitation, InputRequest
+from stepwire.tasks.task import Task
+
+
+class Happened(Enum):
+    """What happened to a question."""
+
+    ASKED = "asked"
+    REMINDED = "reminded"
+    """It is still open, and is announced again."""
+    ESCALATED = "escalated"
+    """It is still open, and its second audience may decide it too."""
+    DECIDED = "decided"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    """The workflow does not wait for it any more."""
+
+
+OPEN: Final = frozenset({Happened.ASKED, Happened.REMINDED, Happened.ESCALATED})
+
+
+class ApprovalChange(Struct, frozen=True):
+    """What happened to one question of a task."""
+
+    task: Task
+    """After it."""
+    request: InputRequest
+    """As it is or, if it is closed, as it was."""
+    approval: Approval
+    """Its own."""
+    happened: Happened
+    at: datetime
+    decision: Decision | None = None
+    """Of DECIDED."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same change."""
+        return f"{self.task.task_id}-{self.task.version}-q{self.request.number}"
+
+    @property
+    def key(self) -> QuestionKey:
+        """The question."""
+        return QuestionKey(self.task.key, self.request.number)
+
+    @property
+    def expires_at(self) -> datetime:
+        """From when on nobody can decide it."""
+        return min(self.request.expires_at or self.task.expires_at, self.task.expires_at)
+
+    @property
+    def entry(self) -> InboxEntry:
+        """Where approvers find it."""
+        return InboxEntry(self.key, self.approval.digests, self.approval.asked_at, self.expires_at)
+
+    def detail(self) -> JsonObject:
+        """Return it as Stepwire publishes it for other systems, without links.
+
+        It has the question's text only if the manifest shows approvers arguments (`shown_arguments`): a subscriber need
+        not be allowed to read the task.
+        """
+        approval, policy, asked = self.approval, self.approval.policy, self.request.asked
+        is_shown = policy.shown_arguments is not None and isinstance(asked, FormElicitation)
+        person = self.task.origin.person
+        return {
+            "event_id": self.id,
+            "happened": self.happened.value,
+            "task_id": self.task.task_id,
+            "tool": self.task.work.tool,
+            "question": self.request.key,
+            "number": self.request.number,
+            "audience": [one.shown for one in approval.audiences(self.at)],
+            "approvals": policy.approvals,
+            "approved": len(approval.votes),
+            "asked_by": person.name if person else None,
+            "asked_at": timestamp(approval.asked_at),
+            "expires_at": timestamp(self.expires_at),
+            **({"message": asked.message} if is_shown and isinstance(asked, FormElicitation) else {}),
+            **({"decision": _decision(self.decision)} if self.decision else {}),
+            **(self.task.origin.trace.context if self.task.origin.trace else {}),
+        }
+
+
+def approval_changes(before: Task | None, after: Task, at: datetime) -> Iterator[ApprovalChange]:
+    """Yield what happened to the questions to others between two states of a task.
+
+    Args:
+        before: the task as it was saved before; None: it is new.
+        after: the task as it was saved, or before it was removed.
+        at: when that was.
+    """
+    was, now = _approvals_of(before), _approvals_of(after)
+    for number, (request, approval) in now.items():
+        happened = _happened_to_open(was[number][1] if number in was else None, approval)
+        if happened is not None:
+            yield ApprovalChange(after, request, approval, happened, at)
+    yield from (_closed(after, *one, at) for number, one in was.items() if number not in now)
+
+
+def approvals_of_removed(last: Task, at: datetime) -> Iterator[ApprovalChange]:
+    """Yield what happened to the open questions to others of a task that was removed."""
+    yield from (_closed(last, *one, at) for one in _approvals_of(last).values())
+
+
+class ApprovalRecording(Struct, frozen=True):
+    """Keeps the inbox of approvers, and the audit trail of what happens to questions without an approver."""
+
+    inbox: Inbox
+    audit: Audit
+
+    def record(self, change: ApprovalChange) -> None:
+        """Record what happened to a question. Idempotent for the inbox; the audit trail may have it twice."""
+        match change.happened:
+            case Happened.ASKED | Happened.ESCALATED:
+                self.inbox.add(change.entry)
+            case Happened.REMINDED:
+                pass
+            case Happened.DECIDED | Happened.EXPIRED | Happened.WITHDRAWN:
+                self.inbox.remove(change.entry)
+        if change.happened is Happened.ASKED:
+            self.audit(entry_of(AuditAction.ASKED, change.task))
+        elif change.happened in (Happened.EXPIRED, Happened.WITHDRAWN):
+            self.audit(entry_of(AuditAction.UNDECIDED, change.task, change.happened.value))
+
+
+def _approvals_of(task: Task | None) -> dict[int, tuple[InputRequest, Approval]]:
+    questions = () if task is None else task.questions
+    return {one.number: (one, one.approval) for one in questions if one.approval is not None}
+
+
+def _happened_to_open(was: Approval | None, now: Approval) -> Happened | None:
+    if was is None:
+        return Happened.ASKED
+    if now.is_escalated and not was.is_escalated:
+        return Happened.ESCALATED
+    return Happened.REMINDED if now.reminders > was.reminders else None
+
+
+def _closed(task: Task, request: InputRequest, approval: Approval, at: datetime) -> ApprovalChange:
+    decision = next((one for one in task.inputs.decisions if one.number == request.number), None)
+    is_over = (request.expires_at or task.expires_at) <= at
+    happened = Happened.DECIDED if decision else Happened.EXPIRED if is_over else Happened.WITHDRAWN
+    return ApprovalChange(task, request, approval, happened, at, decision)
+
+
+def _decision(decision: Decision) -> JsonObject:
+    votes = [
+        {"approved": one.is_approval, "by": one.name, "at": timestamp(one.at), "way": one.way.value}
+        for one in decision.votes
+    ]
+    return {"approved": decision.is_approval, "by": votes}

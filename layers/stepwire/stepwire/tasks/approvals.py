@@ -1,0 +1,275 @@
+"""Questions that people other than the caller decide: who may, how many must, and what they have decided. Pure.
+
+The rule: who decides is a *person* whose sign-in shows the qualities that the question's audience needs, or who has a
+link made for them. Nobody decides a question of their own, unless the manifest and the question both allow it, and
+nobody decides twice. The manifest's policy bounds a question's own: `narrowed` never lets in more people.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from stepwire.json_text import write
+
+MOST_APPROVALS: Final = 5
+MOST_VALUES: Final = 10
+"""Of one claim, each of which suffices."""
+MOST_DECISIONS: Final = 10
+"""The newest decisions of a task are kept with it."""
+_ROLE: Final = ":role/"
+
+
+class HasScope(Struct, frozen=True, tag="scope"):
+    """A scope of the access token."""
+
+    scope: str
+    """Without the prefix that the issuer puts before it."""
+
+
+class HasClaim(Struct, frozen=True, tag="claim"):
+    """A claim of the token that is, or lists, one of these values."""
+
+    claim: str
+    values: tuple[str, ...]
+
+
+class HasRole(Struct, frozen=True, tag="role"):
+    """A role of IAM that signs the request."""
+
+    role: str
+    """Its ARN without a path (`role_quality`)."""
+
+
+Condition: TypeAlias = HasScope | HasClaim | HasRole
+
+
+class Audience(Struct, frozen=True, omit_defaults=True):
+    """The people who may decide a question."""
+
+    conditions: tuple[Condition, ...] = ()
+    """All must hold of each of them. Empty: nobody is admitted by a sign-in."""
+    name: str = ""
+    """What others call them, such as `finance`."""
+
+    @property
+    def shown(self) -> str:
+        """What others call them; made of the last condition where the manifest has no name."""
+        if self.name or not self.conditions:
+            return self.name or "the approvers"
+        match self.conditions[-1]:
+            case HasScope(scope):
+                return f"those with {scope}"
+            case HasClaim(_, values):
+                return " or ".join(values)
+            case HasRole(role):
+                return role.rpartition("/")[2]
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Where an approver finds their questions: the digest of each quality that satisfies the last condition."""
+        return tuple(digest_of(one) for one in _alternatives(self.conditions[-1])) if self.conditions else ()
+
+
+class Escalation(Struct, frozen=True):
+    """A second audience, which may decide too once the first has not for some time."""
+
+    after: timedelta
+    audience: Audience
+
+
+class Approvers(Struct, frozen=True, omit_defaults=True):
+    """A policy: who decides the questions of a workflow, and what they and the caller are shown."""
+
+    audience: Audience = Audience()
+    questions: tuple[str, ...] = ()
+    """Keys of the questions that it is for; empty: all."""
+    approvals: int = 1
+    """How many people must approve. One refusal decides, too."""
+    includes_caller: bool = False
+    """Whether the caller may be one of them."""
+    shown_arguments: tuple[str, ...] | None = None
+    """The arguments of the call that approvers see. None: these, and the question's text, are in no event either."""
+    shows_decision: bool = False
+    """Whether the caller sees who has decided."""
+    remind: timedelta | None = None
+    """How often an open question is announced again."""
+    escalation: Escalation | None = None
+    recipients: tuple[str, ...] = ()
+    """Names or addresses of the people who get a link each; without any, there is one link for all."""
+
+    def is_for(self, key: str) -> bool:
+        """Tell whether it is for the questions with this key."""
+        return not self.questions or key in self.questions
+
+
+class VoteWay(Enum):
+    """How a person has decided."""
+
+    TOOL = "tool"
+    CARD = "card"
+    LINK = "link"
+    SIGN_IN = "sign-in"
+    """On the page, after a sign-in."""
+    CONSOLE = "console"
+
+
+class Vote(Struct, frozen=True, omit_defaults=True):
+    """What one person has decided."""
+
+    by: str
+    """The digest that stands for the person, or for the link that was used."""
+    name: str
+    """What the person is called."""
+    is_approval: bool
+    at: datetime
+    way: VoteWay
+    content: str | None = None
+    """JSON text of the form that the person has filled in."""
+
+
+class Decision(Struct, frozen=True, omit_defaults=True):
+    """What was decided of a question."""
+
+    number: int
+    """Sequence number of the question."""
+    key: str
+    audience: str
+    """What its audience is called."""
+    is_approval: bool
+    votes: tuple[Vote, ...]
+    """Without what the forms contained."""
+
+    def text(self, *, with_names: bool) -> str:
+        """Say what was decided and, if they may be named, by whom."""
+        verb = "approved" if self.is_approval else "refused"
+        names = " and ".join(one.name for one in self.votes if one.is_approval is self.is_approval)
+        who = f"{names} of {self.audience}" if with_names else self.audience
+        return f"{who} {verb}, {self.votes[-1].at:%Y-%m-%d %H:%M} UTC."
+
+
+class Approval(Struct, frozen=True, omit_defaults=True):
+    """Makes a question one for people other than the caller."""
+
+    policy: Approvers
+    asked_at: datetime
+    votes: tuple[Vote, ...] = ()
+    reminders: int = 0
+    """How often it was announced again."""
+    is_escalated: bool = False
+    """Whether it was announced to the second audience."""
+
+    def audiences(self, at: datetime) -> tuple[Audience, ...]:
+        """Return those who may decide now."""
+        second = self.policy.escalation
+        is_late = second is not None and at >= self.asked_at + second.after
+        return (self.policy.audience, *((second.audience,) if second and is_late else ()))
+
+    def next_reminder(self) -> datetime | None:
+        """Return when it must be announced again, or escalated; None: never."""
+        policy = self.policy
+        times = [self.asked_at + policy.remind * (self.reminders + 1)] if policy.remind else []
+        if policy.escalation is not None and not self.is_escalated:
+            times.append(self.asked_at + policy.escalation.after)
+        return min(times, default=None)
+
+    def reminded(self, at: datetime) -> "Approval":
+        """Return it with the reminders that are due by now; those that were missed count as one."""
+        policy = self.policy
+        reminders = max(self.reminders, (at - self.asked_at) // policy.remind) if policy.remind else 0
+        second = policy.escalation
+        is_escalated = second is not None and at >= self.asked_at + second.after
+        return replace(self, reminders=reminders, is_escalated=is_escalated)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Where its audiences find it."""
+        second = self.policy.escalation
+        of_second = second.audience.digests if second is not None and self.is_escalated else ()
+        return tuple(dict.fromkeys((*self.policy.audience.digests, *of_second)))
+
+
+class Approver(Struct, frozen=True):
+    """A person who wants to see or decide questions."""
+
+    person: str
+    """The digest that stands for them; of a link, a digest of the link."""
+    name: str
+    qualities: frozenset[Condition] = field(default_factory=frozenset[Condition])
+    """What their sign-in shows: each a condition with one value."""
+    has_link: bool = False
+    """Whether a link that was made for the very question admits them, whatever their qualities."""
+
+    def fits(self, audience: Audience) -> bool:
+        """Tell whether the person is of an audience."""
+        conditions = audience.conditions
+        return bool(conditions) and all(self.qualities.intersection(_alternatives(one)) for one in conditions)
+
+    def may_decide(self, approval: Approval, asked_by: str, at: datetime) -> bool:
+        """Tell whether the person may decide a question that a call of this person has raised."""
+        if self.person == asked_by and not approval.policy.includes_caller:
+            return False
+        return self.has_link or any(map(self.fits, approval.audiences(at)))
+
+
+def role_quality(arn: str) -> HasRole:
+    """Return the quality of a role, without its path, which the ARN of a session does not have."""
+    account, role, path = arn.partition(_ROLE)
+    return HasRole(f"{account}{role}{path.rpartition('/')[2]}")
+
+
+def digest_of(quality: Condition) -> str:
+    """Return the digest of a quality, under which questions for those who have it are found."""
+    match quality:
+        case HasScope(scope):
+            text = write(["scope", scope])
+        case HasClaim(claim, values):
+            text = write(["claim", claim, *values])
+        case HasRole(role):
+            text = write(["role", role])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def narrowed(policy: Approvers, own: Approvers | None) -> Approvers:
+    """Return the policy for a question: the manifest's, narrowed by the question's own."""
+    if own is None:
+        return policy
+    second = own.escalation or policy.escalation
+    if own.escalation is not None:
+        bound = policy.escalation.audience if policy.escalation else policy.audience
+        second = Escalation(own.escalation.after, _both(bound, own.escalation.audience))
+    elif policy.escalation is not None and not policy.escalation.audience.conditions:
+        second = None
+    return replace(
+        policy,
+        audience=_both(policy.audience, own.audience),
+        approvals=max(policy.approvals, own.approvals),
+        includes_caller=policy.includes_caller and own.includes_caller,
+        remind=own.remind or policy.remind,
+        escalation=second,
+        recipients=own.recipients or policy.recipients,
+    )
+
+
+def waiting_text(approval: Approval, expires_at: datetime | None) -> str:
+    """Say whom a question waits for, and how long."""
+    left, second = approval.policy.approvals - len(approval.votes), approval.policy.escalation
+    who = approval.policy.audience.shown
+    who = f"{who} or {second.audience.shown}" if second is not None and approval.is_escalated else who
+    count = "one" if left == 1 else str(left)
+    until = "" if expires_at is None else f", until {expires_at:%A %Y-%m-%d %H:%M} UTC"
+    return f"Waits for {count} of {who} to decide{until}."
+
+
+def _both(bound: Audience, own: Audience) -> Audience:
+    return Audience((*bound.conditions, *own.conditions), own.name or bound.name)
+
+
+def _alternatives(condition: Condition) -> Iterable[Condition]:
+    if isinstance(condition, HasClaim):
+        return [HasClaim(condition.claim, (value,)) for value in condition.values]
+    return [condition]
