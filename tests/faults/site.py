@@ -20,7 +20,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from msgspec.structs import replace
 
 from stepwire.aws.clients import is_weather
-from stepwire.aws.queues import SqsWakeUps, run_to_wake
+from stepwire.aws.queues import SqsWakeUps, wake_up_of
 from stepwire.aws.s3 import LargeResults, Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.status_changes_function import StatusChangesHandler
@@ -313,7 +313,7 @@ class Site:
         """Deliver the messages whose time has come; one that fails is delivered again later."""
         due = [one for one in self.messages if one[0] <= self.clock.time]
         for one in due:
-            self.process.events.engine.runs.wake(*run_to_wake(one[1]))
+            self.process.events.engine.runs.wake(*wake_up_of(one[1]))
             self.messages.remove(one)
 
     def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:

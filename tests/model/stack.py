@@ -70,13 +70,13 @@ class WorldClock(FixedClock):
 class Messages:
     """The queue that wakes tasks; each message is an event on its way."""
 
-    sent: list[tuple[TaskKey, int]] = field(default_factory=list[tuple[TaskKey, int]])
-    """Whom they wake: a task, and the index of a run."""
+    sent: list[tuple[TaskKey, int, datetime | None]] = field(default_factory=list[tuple[TaskKey, int, datetime | None]])
+    """Whom they wake: a task, the index of a run, and the time of a reminder."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
         """Send a message: a step of a handler."""
         pause("SendMessage")
-        self.sent.append((key, run))
+        self.sent.append((key, run, reminder))
 
 
 @dataclass

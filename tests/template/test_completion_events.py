@@ -16,12 +16,14 @@ from stepwire.aws.status_changes_function import SOURCE, STATUS_CHANGE, change_i
 from stepwire.aws.storage.items import item_of
 from stepwire.rendering import modern_status
 from stepwire.subscriptions.events import Removal, change_on_save
+from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
     Failed,
     InputRequired,
+    Inputs,
     ResultInExecution,
     Status,
     Task,
@@ -82,8 +84,9 @@ def matches(pattern: EventPattern, event: Record) -> bool:
     return pattern.matches_event(cast(Any, event))
 
 
-def reaches_the_function(one: Record) -> bool:
-    filters = resource("StatusChanges").properties["FilterCriteria"]["Filters"]
+def reaches_the_function(one: Record, **parameters: str) -> bool:
+    filters = stack("none", **parameters).properties("StatusChanges")["FilterCriteria"]["Filters"]
+    assert len(filters) <= 5, "Lambda takes no more"
     return any(matches(pattern_of(wanted["Pattern"]), one) for wanted in filters)
 
 
@@ -114,6 +117,39 @@ def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
         "another question, or an answer to one of several, is no change of status"
     )
+
+
+WITH_APPROVERS: Final = replace(
+    TASK,
+    work=replace(TASK.work, approvers=Approvers(Audience((HasScope("finance"),)))),
+    inputs=Inputs(asked=1, used_keys=("approve",)),
+)
+ASKING_OTHERS: Final = replace(
+    WITH_APPROVERS, status=Working(None, (replace(REQUEST, approval=Approval(Approvers(), TASK.created_at)),))
+)
+"""A working task that has a question to others."""
+QUESTIONS: Final = {
+    "asked": (TASK, ASKING_OTHERS),
+    "announced again, or one more vote": (ASKING_OTHERS, ASKING_OTHERS),
+    "decided": (ASKING_OTHERS, WITH_APPROVERS),
+    "withdrawn by the end": (ASKING_OTHERS, replace(TASK, status=Cancelled())),
+    "removed with its task": (ASKING_OTHERS, None),
+}
+
+
+@pytest.mark.parametrize("parameters", [{}, {"Events": "off"}, {"Events": "off", "EventBus": "default"}], ids=str)
+@pytest.mark.parametrize("change", QUESTIONS)
+def test_every_change_of_a_question_to_others_reaches_the_function(change: str, parameters: dict[str, str]) -> None:
+    before, after = QUESTIONS[change]
+    images = {"OldImage": item_of(before), **({"NewImage": item_of(after)} if after else {})}
+    keys = {name: item_of(before)[name] for name in ("pk", "sk")}
+    one: Record = {"eventName": "MODIFY" if after else "REMOVE", "dynamodb": {"Keys": keys, **images}}
+
+    assert reaches_the_function(one, **parameters)
+
+
+def test_without_events_and_a_bus_other_tasks_cost_no_invocation() -> None:
+    assert [one for one in RECORDS if reaches_the_function(one, Events="off")] == []
 
 
 @pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1", "events#places", "events#sub#1", "change#1"])
@@ -155,9 +191,9 @@ def test_optional_resources_are_not_deployed_without_need() -> None:
             "WebhooksAlarm"
         }
 
-    assert parts(silent) == set()
+    assert parts(silent) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}, "approvers are served"
     events = {"WebhookQueue", "Webhooks", "WebhooksFunction", "WebhooksLogs"}
-    assert parts(told) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}
+    assert parts(told) == parts(silent)
     assert parts(stack("none")) == parts(told) | events
     assert parts(called) - parts(stack("none")) == {
         "WebhookConnection",
@@ -192,13 +228,17 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
     }
 
 
-def test_without_events_the_function_may_neither_read_nor_write_the_table() -> None:
+def test_without_events_the_function_may_list_questions_for_approvers_and_query_nothing() -> None:
     made = stack("none", EventBus="default", Events="off").properties("StatusChangesFunction")
     allowed = [one["Action"] for one in made["Policies"][0]["Statement"]]
     actions = {action for one in allowed for action in ([one] if isinstance(one, str) else one)}
 
     assert actions == {
         "events:PutEvents",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
         "dynamodb:DescribeStream",
         "dynamodb:GetRecords",
         "dynamodb:GetShardIterator",

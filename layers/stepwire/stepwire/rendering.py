@@ -276,8 +276,8 @@ def status_message(task: Task) -> str | None:
     """Say in a sentence what a task does now, for whoever reads its status; None if there is nothing to say."""
     words = task.status.message
     match task.status:
-        case InputRequired(requests):
-            words = _waiting_for(requests[0])
+        case InputRequired():
+            words = _waiting_for(task.input_requests[0])
         case Working(_, [first, *_]) if first.approval is not None:
             words = waiting_text(first.approval, first.expires_at)
         case Working() if task.progress is not None:

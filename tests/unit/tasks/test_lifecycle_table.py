@@ -1,12 +1,13 @@
 """The table of the lifecycle is exactly what the code does."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
+from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope, Vote, VoteWay
 from stepwire.tasks.events import (
     AnswersDelivered,
     ClientTaskClosed,
@@ -15,11 +16,13 @@ from stepwire.tasks.events import (
     InputRefused,
     InputRequested,
     ProgressReported,
+    Reminded,
     RunEnded,
     RunNotRedriven,
     StartPostponed,
     StateEntered,
     TaskEvent,
+    Voted,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -40,13 +43,17 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
 from stepwire.tasks.runs import ONCE, Attempt, Retry, Run, RunEnd, RunState
-from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult
+from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult, Working
 from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
 RESULT = ToolResult('{"content":[]}', is_error=False)
 CLIENT_TASK = ClientTask(1, "a session", "a task")
 ACCEPTED = InputResponse(Action.ACCEPT, "{}")
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+APPROVAL = Approval(Approvers(Audience((HasScope("refunds.approve"),)), remind=timedelta(hours=4)), LONG_AGO)
+TO_OTHERS = InputRequest("third", 3, FORM, Callback("third token"), approval=APPROVAL)
+APPROVED = Vote("a" * 32, "Bob", is_approval=True, at=LONG_AGO, way=VoteWay.TOOL)
 ENDS: tuple[WorkEnded, ...] = (
     WorkCompleted(RESULT),
     WorkFailed(TaskError(-32603, "it broke")),
@@ -57,6 +64,9 @@ EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
     ProgressReported(Progress(1)),
     InputRequested("again", FORM, Callback("another token")),
+    InputRequested("again", FORM, Callback("another token"), approval=APPROVAL),
+    Voted(3, APPROVED),
+    Reminded(),
     InputAnswered({"first": ACCEPTED}),
     InputAnswered({"first": ACCEPTED, "second": ACCEPTED}),
     InputRefused({"first": "it must be a number"}),
@@ -77,7 +87,13 @@ EVENTS: tuple[TaskEvent, ...] = (
 
 
 def tasks_in(state: State) -> Iterator[Task]:
-    """Return tasks in a state: of one run, and of two of which the other runs or was stopped; each also redriven."""
+    """Return tasks in a state: of one run, and of two of which the other runs or was stopped; each also redriven.
+
+    And one with a question to others than its caller.
+    """
+    task = task_in(state)
+    if isinstance(task.status, Working | InputRequired) and state is not State.UNCONFIRMED:
+        yield replace(task, status=replace(task.status, requests=(*task.status.requests, TO_OTHERS)))
     redriven = Attempt(number=2, redrives=1)
     for attempt, policy in (
         (Attempt(), ONCE),

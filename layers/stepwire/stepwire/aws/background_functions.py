@@ -15,7 +15,7 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger, waited_out
-from stepwire.aws.queues import run_to_wake
+from stepwire.aws.queues import wake_up_of
 from stepwire.aws.settings import read_usage_limits, required
 from stepwire.aws.storage.items import expired_task_of
 from stepwire.aws.storage.table import Table
@@ -71,7 +71,7 @@ class ExecutionEventsHandler:
         """Begin the attempt of a task; yield what makes the queue deliver the message again."""
         follow(None)
         try:
-            self._events.engine.runs.wake(*run_to_wake(message))
+            self._events.engine.runs.wake(*wake_up_of(message))
         except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}

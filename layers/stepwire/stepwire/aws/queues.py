@@ -7,7 +7,7 @@ next one.
 
 import json
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
 
@@ -34,19 +34,21 @@ class SqsWakeUps(Struct, frozen=True, dict=True):
     def _client(self) -> Any:
         return self.build_client()
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
         """Send a message with a delay in whole seconds, rounded up."""
-        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **({"run": run} if run else {})})
+        of = {"reminder": reminder.isoformat()} if reminder else {"run": run} if run else {}
+        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **of})
         try:
             self._client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=_seconds(delay))
         except (ClientError, BotoCoreError) as error:
             raise WakeUpsUnavailable from error
 
 
-def run_to_wake(message: dict[str, Any]) -> tuple[TaskKey, int]:
-    """Return the task that a message wakes, and the index of its run."""
+def wake_up_of(message: dict[str, Any]) -> tuple[TaskKey, int, datetime | None]:
+    """Return the task that a message wakes, the index of its run, and the time of the reminder if it is for one."""
     body = json.loads(message["body"])
-    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"])), body.get("run", 0)
+    reminder = datetime.fromisoformat(body["reminder"]) if "reminder" in body else None
+    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"])), body.get("run", 0), reminder
 
 
 class Bell(Struct, frozen=True):

@@ -117,7 +117,7 @@ class InputRequests(Struct, frozen=True):
         after = self.engine.recorder.advanced(task, requested)
         if after is None:
             return None
-        task = self.engine.runs.perform(after)
+        task = self.engine.runs.perform(after) if after.effects else after.task
         if any(one.token == question.token for one in task.inputs.undelivered):
             self._deliver(task)
         return None
@@ -174,7 +174,9 @@ def _asking_of(question: Question, at: datetime) -> AskingState:
     entered = question.state_entered if isinstance(question.state_entered, str) else None
     entered = entered if entered and entered.isascii() else None
     execution = question.execution
-    text = write([execution.state_machine_arn, execution.name, question.key, question.given, entered])
+    asked = [execution.state_machine_arn, execution.name, question.key, question.given, entered]
+    # To another audience, it is another question.
+    text = write(asked if question.audience is None else [*asked, question.audience])
     return AskingState(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), at, has_entry=entered is not None)
 
 
@@ -206,6 +208,10 @@ def _approval_of(task: Task, question: Question, asked: Asked, at: datetime) -> 
     merged = narrowed(policy, own)
     if not merged.audience.conditions:
         raise InvalidQuestion("it names no audience, and neither does the manifest: who decides it?")
+    if own is not None and not set(own.recipients) <= set(policy.recipients):
+        raise InvalidQuestion("at audience: recipients must be among those of the manifest")
+    if 0 < len(merged.recipients) < merged.approvals:
+        raise InvalidQuestion("at audience: recipients must not be fewer than approvals")
     return Approval(merged, at)
 
 
@@ -239,4 +245,5 @@ def _size(request: InputRequest) -> int:
     """Return the size of a question in a task's item, with its number and expiry."""
     token = request.destination.token if isinstance(request.destination, Callback) else ""
     written = write([request.key, params_of(request.asked), token, request.refusal])
-    return len(written.encode()) + len(encode(request.approval)) + _NUMBER_AND_TIME
+    approval = "" if request.approval is None else encode(request.approval)
+    return len(written.encode()) + len(approval.encode()) + _NUMBER_AND_TIME

@@ -6,7 +6,7 @@ page or the console, comes through `vote`: the approver is checked against the q
 decision wins any race, because the vote is saved under the task's version.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from enum import Enum
 from itertools import chain, zip_longest
@@ -15,7 +15,8 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.audit import AuditAction
-from stepwire.engine.dialogue import LARGEST_UNDELIVERED, WrongAnswer, read_answer, size_of_undelivered
+from stepwire.codec import encode
+from stepwire.engine.dialogue import WrongAnswer, read_answer, size_of_undelivered
 from stepwire.engine.ports import Inbox, QuestionKey
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
@@ -26,8 +27,14 @@ from stepwire.tasks.events import Voted
 from stepwire.tasks.inputs import Action, InputRequest
 from stepwire.tasks.task import Task
 
-MOST_FOUND: Final = 100
-"""Questions that are read for one page of an approver's list."""
+MOST_FOUND: Final = 1_000
+"""Entries of the inbox that are looked at for one approver."""
+MOST_READ: Final = 300
+"""Questions of them that are read, with their tasks."""
+MOST_LISTED: Final = 100
+"""Questions that an approver gets."""
+LARGEST_VOTES: Final = 90_000
+"""Bytes of votes on open questions and of undelivered answers of one task. All votes on one question fit."""
 
 
 class OpenQuestion(Struct, frozen=True):
@@ -77,11 +84,14 @@ class Approvals(Struct, frozen=True):
 
     def open_for(self, approver: Approver) -> tuple[OpenQuestion, ...]:
         """Return the oldest questions that an approver may decide and has not, those of each caller in turn."""
-        digests = [digest_of(one) for one in approver.qualities]
-        found = self.inbox.find(digests, MOST_FOUND)
-        tasks = self.recorder.load_all([one.task for one in found])
-        may_be_open = (self._open(tasks.get(one.task), one.number, approver) for one in found)
-        return _in_turn([one for one in may_be_open if one is not None])
+        found = self.inbox.find([digest_of(one) for one in approver.qualities], MOST_FOUND)
+        left, listed = _in_turn(found)[:MOST_READ], list[OpenQuestion]()
+        while left and len(listed) < MOST_LISTED:
+            some, left = left[:MOST_LISTED], left[MOST_LISTED:]
+            tasks = self.recorder.load_all([one.task for one in some])
+            may_be_open = (self._open(tasks.get(one.task), one.number, approver) for one in some)
+            listed += [one for one in may_be_open if one is not None]
+        return tuple(listed[:MOST_LISTED])
 
     def require(self, key: QuestionKey, approver: Approver) -> OpenQuestion:
         """Return an open question that an approver may decide and has not.
@@ -101,8 +111,7 @@ class Approvals(Struct, frozen=True):
     def decision_of(self, key: QuestionKey) -> Decision | None:
         """Return what was decided of a question; None if it is open, has expired, or is long past."""
         task = self.recorder.load(key.task)
-        decisions = () if task is None else task.inputs.decisions
-        return next((one for one in decisions if one.number == key.number), None)
+        return None if task is None else _decision_in(task, key.number)
 
     def shown_arguments(self, question: OpenQuestion) -> JsonObject:
         """Return the arguments of the call that the manifest lets approvers see."""
@@ -138,23 +147,27 @@ class Approvals(Struct, frozen=True):
             way=way,
             content=response.content,
         )
+        if not question.approval.counts(vote):
+            return WrongAnswer("others have approved it in another way, by link or sign-in: approve it in the same way")
         if not _has_room(question.task, vote):
-            return WrongAnswer(f"with the answers before, it is larger than {LARGEST_UNDELIVERED} bytes: write less")
+            return WrongAnswer(f"with the answers before, it is larger than {LARGEST_VOTES} bytes: write less")
         return self._recorded(question, approver, vote)
 
     def _recorded(self, question: OpenQuestion, approver: Approver, vote: Vote) -> Voting:
-        after = self.recorder.record(question.task, Voted(question.request.number, vote))
-        decision = None if after is None else _decision_in(after, question.request.number)
-        asked = [] if after is None else [one for one in after.questions if one.number == question.request.number]
-        votes = asked[0].approval.votes if asked and asked[0].approval else decision.votes if decision else ()
-        if after is None or not any(one.by == vote.by and one.at == vote.at for one in votes):
+        number = question.request.number
+        advanced = self.recorder.advanced(question.task, Voted(number, vote))
+        if advanced is None:
+            raise UnknownApproval  # its task has gone
+        after, decision = advanced.task, _decision_in(advanced.task, number)
+        counted = _votes_in(after, number) if decision is None else decision.votes
+        if not any(one.by == vote.by and one.at == vote.at for one in counted):
             raise UnknownApproval  # somebody else was faster
         action = AuditAction.APPROVED if vote.is_approval else AuditAction.DECLINED
         self.recorder.note_approver(action, after, approver, vote.way)
         if decision is None:
             return Voting(Outcome.COUNTED, question)
         try:
-            self.upkeep.after_delivery(after)
+            self.upkeep.after_delivery(self.upkeep.runs.perform(advanced) if advanced.effects else after)
         except Exception as fault:  # noqa: BLE001 - it is recorded; readers and the sweep deliver it
             self.report(fault)
         return Voting(Outcome.DECIDED, question, decision)
@@ -170,20 +183,24 @@ class Approvals(Struct, frozen=True):
         return OpenQuestion(task, request, approval)
 
 
+def _votes_in(task: Task, number: int) -> Sequence[Vote]:
+    return next((one.approval.votes for one in task.questions if one.number == number and one.approval), ())
+
+
 def _decision_in(task: Task, number: int) -> Decision | None:
     return next((one for one in task.inputs.decisions if one.number == number), None)
 
 
-def _in_turn(questions: Sequence[OpenQuestion]) -> tuple[OpenQuestion, ...]:
+def _in_turn(questions: Iterable[QuestionKey]) -> list[QuestionKey]:
     """Return questions so that callers take turns: one who asks much stands before nobody's first question."""
-    by_caller = dict[str, list[OpenQuestion]]()
-    for one in sorted(questions, key=lambda one: one.approval.asked_at):
+    by_caller = dict[str, list[QuestionKey]]()
+    for one in questions:
         by_caller.setdefault(one.task.owner, []).append(one)
-    return tuple(one for one in chain.from_iterable(zip_longest(*by_caller.values())) if one is not None)
+    return [one for one in chain.from_iterable(zip_longest(*by_caller.values())) if one is not None]
 
 
 def _has_room(task: Task, vote: Vote) -> bool:
-    """Tell whether the task can keep what the form contains, beside the other answers that it keeps."""
+    """Tell whether the task can keep a vote beside the others; a refusal closes the question, and so needs none."""
     votes = [vote, *(one for asked in task.questions if asked.approval for one in asked.approval.votes)]
-    contents = sum(len((one.content or "").encode()) for one in votes)
-    return contents + sum(map(size_of_undelivered, task.inputs.undelivered)) <= LARGEST_UNDELIVERED
+    kept = sum(len(encode(one).encode()) for one in votes) + sum(map(size_of_undelivered, task.inputs.undelivered))
+    return kept <= LARGEST_VOTES or not vote.is_approval

@@ -266,7 +266,7 @@ class InboxEntry(Struct, frozen=True):
     """Of the qualities under which it is found (`Approval.digests`)."""
     asked_at: datetime
     expires_at: datetime
-    """From when on nobody can decide it."""
+    """When its task ends at the latest, and it may be dropped."""
 
 
 class Inbox(Protocol):
@@ -285,7 +285,7 @@ class Inbox(Protocol):
         ...
 
     def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
-        """Return the oldest questions under any of these digests, each once; at most `most`."""
+        """Return the oldest questions under any of these digests, each once and oldest first; about `most` at most."""
         ...
 
 
@@ -412,10 +412,16 @@ class Workflows(Protocol):
 
 
 class WakeUps(Protocol):
-    """Calls `Runs.wake` for a task at a time, so that nobody waits for its next attempt."""
+    """Calls `Runs.wake` or `Runs.remind` at a time, so that nobody waits for an attempt, or for a reminder."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
-        """Wake a run of a task after this delay or earlier. At least once, and perhaps never.
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
+        """Wake a run of a task, or remind of its questions, after this delay or earlier. At least once, or never.
+
+        Args:
+            key: the task.
+            delay: how long from now on.
+            run: the index of the run.
+            reminder: when a question to others is to be announced again; None: a run is to begin.
 
         Raises:
             WakeUpsUnavailable: it may or may not be woken.

@@ -30,6 +30,7 @@ from stepwire.errors import (
 from stepwire.tasks.events import (
     Advanced,
     Begin,
+    Remind,
     Reminded,
     RunEnded,
     RunNotRedriven,
@@ -54,7 +55,7 @@ _LOST: Final = "The task had ended before its execution did."
 class NoWakeUps:
     """Wakes nobody: the next reader or the sweep begins an attempt."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
         """Do nothing."""
 
 
@@ -143,10 +144,13 @@ class Runs(Struct, frozen=True):
         if task.has_ended:
             return self.stop_pending(task)
         for effect in after.effects:
-            if effect.at is None:
-                starts.append(effect.run)
-            else:
-                self.schedule(task, effect.at - self.recorder.clock.now(), effect.run)
+            match effect:
+                case Remind(at):
+                    self.schedule(task, at - self.recorder.clock.now(), reminder=at)
+                case Begin(run, at) if at is not None:
+                    self.schedule(task, at - self.recorder.clock.now(), run)
+                case Begin(run):
+                    starts.append(run)
         return self.start(task, starts) if starts else task
 
     def finish(self, task: Task, run: int) -> None:
@@ -154,10 +158,11 @@ class Runs(Struct, frozen=True):
         if not task.runs[run].is_open:
             self.stop_pending(task)
 
-    def wake(self, key: TaskKey, run: int = 0) -> None:
-        """Begin a run that is due, and announce again the questions to others for which it is time.
+    def wake(self, key: TaskKey, run: int = 0, reminder: datetime | None = None) -> None:
+        """Begin a run that is due or, if it is time for a reminder, announce again the questions to others.
 
-        Does nothing more for a task or a run that has ended, or for a run that began with its task.
+        Does nothing for a task or a run that has ended, for a run that began with its task, or for a reminder in whose
+        place another one is scheduled.
 
         Raises:
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
@@ -165,8 +170,11 @@ class Runs(Struct, frozen=True):
         task = self.recorder.load(key)
         if task is None or task.has_ended:
             return
-        task = self.reminded(task)
-        if task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
+        if reminder is not None:
+            if self.reminded(task).next_reminder() == reminder:
+                self.wake_ups.schedule(key, reminder - self.recorder.clock.now(), reminder=reminder)
+            return
+        if run >= len(task.runs) or not task.runs[run].is_open:
             return
         one = task.runs[run]
         left = one.attempt.time_left(self.recorder.clock.now())
@@ -236,10 +244,12 @@ class Runs(Struct, frozen=True):
             return self.recorder.store.save(replace(task, runs=tuple(replace(run, pending=None) for run in task.runs)))
         return task
 
-    def schedule(self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0) -> None:
-        """Let a run be woken after a delay; a fault is reported, because readers and the sweep begin what is due."""
+    def schedule(
+        self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0, reminder: datetime | None = None
+    ) -> None:
+        """Wake a run, or remind, after a delay; a fault is reported, because readers and the sweep do what is due."""
         try:
-            self.wake_ups.schedule(task.key, delay, run)
+            self.wake_ups.schedule(task.key, delay, run, reminder)
         except WakeUpsUnavailable as fault:
             self.report(fault)
 

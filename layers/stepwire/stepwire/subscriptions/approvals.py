@@ -4,7 +4,7 @@ It is read from the table's stream, so that it is recorded and told if and only 
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
@@ -34,6 +34,8 @@ class Happened(Enum):
     """The workflow does not wait for it any more."""
 
 
+_SECOND: Final = timedelta(seconds=1)
+"""The stream has the times of its records without fractions."""
 OPEN: Final = frozenset({Happened.ASKED, Happened.REMINDED, Happened.ESCALATED})
 
 
@@ -68,8 +70,8 @@ class ApprovalChange(Struct, frozen=True):
 
     @property
     def entry(self) -> InboxEntry:
-        """Where approvers find it."""
-        return InboxEntry(self.key, self.approval.digests, self.approval.asked_at, self.expires_at)
+        """Where approvers find it. A retried state may wait longer for it than it says now, but its task does not."""
+        return InboxEntry(self.key, self.approval.digests, self.approval.asked_at, self.task.expires_at)
 
     def detail(self) -> JsonObject:
         """Return it as Stepwire publishes it for other systems, without links.
@@ -156,7 +158,7 @@ def _happened_to_open(was: Approval | None, now: Approval) -> Happened | None:
 
 def _closed(task: Task, request: InputRequest, approval: Approval, at: datetime) -> ApprovalChange:
     decision = next((one for one in task.inputs.decisions if one.number == request.number), None)
-    is_over = (request.expires_at or task.expires_at) <= at
+    is_over = (request.expires_at or task.expires_at) < at + _SECOND
     happened = Happened.DECIDED if decision else Happened.EXPIRED if is_over else Happened.WITHDRAWN
     return ApprovalChange(task, request, approval, happened, at, decision)
 

@@ -22,6 +22,7 @@ MOST_VALUES: Final = 10
 MOST_DECISIONS: Final = 10
 """The newest decisions of a task are kept with it."""
 _ROLE: Final = ":role/"
+_LONGEST_SHOWN: Final = 100  # characters
 
 
 class HasScope(Struct, frozen=True, tag="scope"):
@@ -63,11 +64,12 @@ class Audience(Struct, frozen=True, omit_defaults=True):
             return self.name or "the approvers"
         match self.conditions[-1]:
             case HasScope(scope):
-                return f"those with {scope}"
+                words = f"those with {scope}"
             case HasClaim(_, values):
-                return " or ".join(values)
+                words = " or ".join(values)
             case HasRole(role):
-                return role.rpartition("/")[2]
+                words = role.rpartition("/")[2]
+        return words[:_LONGEST_SHOWN]
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -163,6 +165,22 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     is_escalated: bool = False
     """Whether it was announced to the second audience."""
 
+    @property
+    def shown(self) -> str:
+        """What those are called to whom it was announced."""
+        first, second = self.policy.audience.shown, self.policy.escalation
+        return f"{first} or {second.audience.shown}" if second is not None and self.is_escalated else first
+
+    def counts(self, vote: Vote) -> bool:
+        """Tell whether a vote counts: nobody votes twice, and links and sign-ins do not approve a question together.
+
+        Nobody can tell whether the one who has a link is the one who signs in.
+        """
+        if vote.by in {one.by for one in self.votes}:
+            return False
+        is_by_link = vote.way is VoteWay.LINK
+        return not vote.is_approval or all((one.way is VoteWay.LINK) is is_by_link for one in self.votes)
+
     def audiences(self, at: datetime) -> tuple[Audience, ...]:
         """Return those who may decide now."""
         second = self.policy.escalation
@@ -235,38 +253,43 @@ def digest_of(quality: Condition) -> str:
 
 
 def narrowed(policy: Approvers, own: Approvers | None) -> Approvers:
-    """Return the policy for a question: the manifest's, narrowed by the question's own."""
+    """Return the policy for a question: the manifest's, narrowed by the question's own.
+
+    A workflow may make a question's own of its caller's arguments, so nothing in it lets in anybody.
+    """
     if own is None:
         return policy
-    second = own.escalation or policy.escalation
-    if own.escalation is not None:
-        bound = policy.escalation.audience if policy.escalation else policy.audience
-        second = Escalation(own.escalation.after, _both(bound, own.escalation.audience))
-    elif policy.escalation is not None and not policy.escalation.audience.conditions:
-        second = None
     return replace(
         policy,
         audience=_both(policy.audience, own.audience),
         approvals=max(policy.approvals, own.approvals),
         includes_caller=policy.includes_caller and own.includes_caller,
         remind=own.remind or policy.remind,
-        escalation=second,
-        recipients=own.recipients or policy.recipients,
+        escalation=_second(policy, own),
+        recipients=tuple(one for one in policy.recipients if one in own.recipients) or policy.recipients,
     )
+
+
+def _second(policy: Approvers, own: Approvers) -> Escalation | None:
+    """Return the second audience of a question: never more people than the manifest's, and never earlier."""
+    bound, second = policy.escalation, own.escalation
+    if second is None:
+        return bound
+    if bound is None:
+        return Escalation(second.after, _both(policy.audience, second.audience))
+    return Escalation(max(bound.after, second.after), _both(bound.audience, second.audience))
 
 
 def waiting_text(approval: Approval, expires_at: datetime | None) -> str:
     """Say whom a question waits for, and how long."""
-    left, second = approval.policy.approvals - len(approval.votes), approval.policy.escalation
-    who = approval.policy.audience.shown
-    who = f"{who} or {second.audience.shown}" if second is not None and approval.is_escalated else who
+    left = approval.policy.approvals - len(approval.votes)
     count = "one" if left == 1 else str(left)
     until = "" if expires_at is None else f", until {expires_at:%A %Y-%m-%d %H:%M} UTC"
-    return f"Waits for {count} of {who} to decide{until}."
+    return f"Waits for {count} of {approval.shown} to decide{until}."
 
 
 def _both(bound: Audience, own: Audience) -> Audience:
-    return Audience((*bound.conditions, *own.conditions), own.name or bound.name)
+    return Audience(tuple(dict.fromkeys((*bound.conditions, *own.conditions))), own.name or bound.name)
 
 
 def _alternatives(condition: Condition) -> Iterable[Condition]:

@@ -239,15 +239,14 @@ class Begin(Struct, frozen=True):
     at: datetime | None = None
 
 
-class Wake(Struct, frozen=True):
-    """The effect of an event: record at a time to come what is due then, as if a run began."""
+class Remind(Struct, frozen=True):
+    """The effect of an event: open questions to others are announced again at a time to come."""
 
     at: datetime
-    run: int = 0
 
 
 class Advanced(Struct, frozen=True):
     """A task after an event, and what follows."""
 
     task: Task
-    effects: tuple[Begin | Wake, ...] = ()
+    effects: tuple[Begin | Remind, ...] = ()

@@ -167,7 +167,7 @@ class InputResponse(Struct, frozen=True, tag="response", omit_defaults=True):
     content: str | None = None
     """JSON text of an object: the fields of an accepted form, or the client's whole result."""
     votes: tuple[Vote, ...] = ()
-    """Of a question to others: who has decided, and how. The content is that of the last one."""
+    """Of a question to others: who has decided, and how, the last one last. Then the content is that one's."""
 
     def text(self) -> str:
         """Return the workflow's JSON, or the client's result.
@@ -178,8 +178,9 @@ class InputResponse(Struct, frozen=True, tag="response", omit_defaults=True):
         if self.action is None:
             return self.content or "{}"
         answer: JsonObject = {"action": self.action.value}
-        if self.content is not None:
-            answer["content"] = load_json(self.content)
+        content = self.votes[-1].content if self.votes else self.content
+        if content is not None:
+            answer["content"] = load_json(content)
         if self.votes:
             answer["answers"] = [_shown(vote) for vote in self.votes]
         return write(answer)

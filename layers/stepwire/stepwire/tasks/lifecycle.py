@@ -32,6 +32,7 @@ from stepwire.tasks.events import (
     InputRefused,
     InputRequested,
     ProgressReported,
+    Remind,
     Reminded,
     RunEnded,
     RunNotRedriven,
@@ -39,7 +40,6 @@ from stepwire.tasks.events import (
     StateEntered,
     TaskEvent,
     Voted,
-    Wake,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -212,12 +212,12 @@ def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     return _with_requests(replace(task, inputs=inputs), left)
 
 
-def _count_vote(task: Task, event: Voted, _at: datetime) -> Task:
+def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
     """Count what a person has decided, once, and never of the caller where that is not allowed."""
     vote = event.vote
     asked = next((one for one in task.questions if one.number == event.number), None)
     approval = None if asked is None else asked.approval
-    if asked is None or approval is None or vote.by in {one.by for one in approval.votes}:
+    if asked is None or approval is None or not approval.counts(vote):
         return task
     if vote.by == task.asked_by and not approval.policy.includes_caller:
         return task
@@ -228,19 +228,20 @@ def _count_vote(task: Task, event: Voted, _at: datetime) -> Task:
     return _with_requests(task, tuple(counted if one is asked else one for one in task.questions))
 
 
-def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Task:
+def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Advanced:
     """Return the task with the decision of others, which is an answer to deliver as any other is."""
     policy, votes = approval.policy, tuple(replace(one, content=None) for one in approval.votes)
-    decision = Decision(asked.number, asked.key, policy.audience.shown, last.is_approval, votes)
+    decision = Decision(asked.number, asked.key, approval.shown, last.is_approval, votes)
     undelivered = task.inputs.undelivered
     if isinstance(to := asked.destination, Callback):
-        action, content = (Action.ACCEPT, last.content) if last.is_approval else (Action.DECLINE, None)
-        answer = InputResponse(action, content, approval.votes)
+        action = Action.ACCEPT if last.is_approval else Action.DECLINE
+        answer = InputResponse(action, votes=approval.votes)
         undelivered = (*undelivered, UndeliveredAnswer(to.token, answer, to.asking, run=to.run))
     decisions = (*task.inputs.decisions, decision)[-MOST_DECISIONS:]
     after = replace(task, inputs=replace(task.inputs, undelivered=undelivered, decisions=decisions))
     left = tuple(one for one in task.questions if one is not asked)
-    return _with_message(_with_requests(after, left), decision.text(with_names=policy.shows_decision))
+    said = decision.text(with_names=policy.shows_decision)
+    return _announced(_with_message(_with_requests(after, left), said[:LONGEST_MESSAGE]))
 
 
 def _remind(task: Task, _event: Reminded, at: datetime) -> Task | Advanced:
@@ -253,7 +254,7 @@ def _remind(task: Task, _event: Reminded, at: datetime) -> Task | Advanced:
 def _announced(task: Task) -> Advanced:
     """Return the task, to be woken when a question to others must be announced again."""
     next_one = task.next_reminder()
-    return Advanced(task, (Wake(next_one),) if next_one is not None and next_one < task.expires_at else ())
+    return Advanced(task, () if next_one is None else (Remind(next_one),))
 
 
 def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
@@ -262,9 +263,8 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
     # The refusals of all open questions share one limit, so that the task still fits its DynamoDB item.
     left = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.questions if one.key not in event.reasons)
     for one in task.questions:
-        if (
-            one.approval is not None or one.key not in event.reasons or number >= MOST_QUESTIONS
-        ):  # at the limit, the question stays open unchanged
+        # At the limit, the question stays open unchanged.
+        if one.approval is not None or one.key not in event.reasons or number >= MOST_QUESTIONS:
             requests.append(one)
             continue
         number += 1

@@ -407,9 +407,12 @@ class Task(Struct, frozen=True, omit_defaults=True):
         return tuple(one for one in self.questions if one.approval is None)
 
     def next_reminder(self) -> datetime | None:
-        """Return when a question to others must be announced again; None: never."""
-        times = [one.approval.next_reminder() for one in self.questions if one.approval is not None]
-        return min((one for one in times if one is not None), default=None)
+        """Return when a question to others must be announced again; None: never while it is open."""
+        times = (
+            (one.approval and one.approval.next_reminder(), min(one.expires_at or self.expires_at, self.expires_at))
+            for one in self.questions
+        )
+        return min((at for at, end in times if at is not None and at < end), default=None)
 
     @property
     def asked_by(self) -> str:

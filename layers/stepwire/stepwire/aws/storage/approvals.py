@@ -6,13 +6,15 @@
         questions                about how many are open, in all shards    expires_at  the TTL attribute
         shards                   how many partitions beside the first one have some
 
-A partition takes 1,000 writes per second, so the questions of one quality are in one partition until about
-`MOST_IN_ONE` are open; later ones are in `SHARDS` others, until the item `open` has expired. The item `open` also tells
-whether there is anything to look for under a quality. Entries are hints, so that none is counted exactly.
+The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
+by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
+asks much hides those of few others. The item `open` also tells whether there is anything to look for under a quality.
+Entries are hints, so they are not counted exactly.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from math import ceil
 from typing import Final
 
 from msgspec import Struct
@@ -49,7 +51,7 @@ class DynamoDbInbox(Struct, frozen=True):
                 "expires_at": in_seconds(entry.expires_at),
             }
             if self.table.put(item, _IS_NEW) is None:
-                self._count(digest, 1, shard)
+                self._count(digest, 1, shard=shard)
             self._keep_until(digest, entry)
 
     def remove(self, entry: InboxEntry) -> None:
@@ -57,12 +59,12 @@ class DynamoDbInbox(Struct, frozen=True):
             # An entry that was added twice, before and after the shards came, may be in both places.
             for shard in (0, _shard_of(entry)):
                 if self.table.delete(_entry_key(digest, shard, entry), _IS_THERE, {}) is None:
-                    self._count(digest, -1)
+                    self._count(digest, -1, _IS_THERE)
 
     def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
         markers = self.table.get_all([_open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
-        partitions = [partition for marker in markers for partition in _partitions_of(marker)][:MOST_PARTITIONS]
-        found = [item for partition in partitions for item in self._read(partition, most)]
+        partitions = sorted(partition for marker in markers for partition in _partitions_of(marker))[:MOST_PARTITIONS]
+        found = [item for partition in partitions for item in self._read(partition, ceil(most / len(partitions)))]
         in_order = sorted(found, key=lambda item: item["sk"]["S"])
         return tuple(dict.fromkeys(map(_key_of, in_order)))[:most]
 
@@ -79,10 +81,10 @@ class DynamoDbInbox(Struct, frozen=True):
         is_full = "shards" in marker or int(marker.get("questions", {"N": "0"})["N"]) >= MOST_IN_ONE
         return _shard_of(entry) if is_full else 0
 
-    def _count(self, digest: str, by: int, shard: int = 0) -> None:
+    def _count(self, digest: str, by: int, condition: str = "", shard: int = 0) -> None:
         sharded = " SET shards = :shards" if shard else ""
         values: Item = {":by": {"N": str(by)}, **({":shards": {"N": str(SHARDS)}} if shard else {})}
-        self.table.update(_open_key(digest), f"ADD questions :by{sharded}", "", values)
+        self.table.update(_open_key(digest), f"ADD questions :by{sharded}", condition, values)
 
     def _keep_until(self, digest: str, entry: InboxEntry) -> None:
         values = {":expires_at": in_seconds(entry.expires_at)}
@@ -108,7 +110,8 @@ def _partitions_of(marker: Item) -> Iterable[str]:
 
 
 def _shard_of(entry: InboxEntry) -> int:
-    return 1 + int(_name_of(entry.key), 16) % SHARDS
+    """Return the shard of a caller's questions, so that one who asks much hides those of few others."""
+    return 1 + int(entry.key.task.owner, 16) % SHARDS
 
 
 def _name_of(key: QuestionKey) -> str:

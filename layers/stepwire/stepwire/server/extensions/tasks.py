@@ -140,8 +140,8 @@ def _check_declared(call: Call) -> None:
 def _detailed(services: Services, call: Call, task: Task) -> JsonObject:
     shown = {**modern_task(task, services.now()), **link_meta(task)}
     match task.status:
-        case InputRequired(requests):
-            return {**shown, "inputRequests": modern_requests(requests, call.modes)}
+        case InputRequired():
+            return {**shown, "inputRequests": modern_requests(task.input_requests, call.modes)}
         case Cancelled():
             return shown
         case _ if task.has_ended:
