@@ -42,6 +42,10 @@ def nothing() -> None:
     """Do nothing: the default of hooks such as `on_sleep`."""
 
 
+def nothing_written(_before: Task | None, _after: Task) -> None:
+    """Do nothing: the default of what is told of writes."""
+
+
 class FixedClock:
     """A clock that moves only when the code sleeps or a test advances it."""
 
@@ -88,6 +92,8 @@ class InMemoryTaskStore:
         """Called once, before the next save writes, to simulate a concurrent writer."""
         self.before_create: Callable[[], object] = nothing
         """Called once, before the next create writes, to simulate a concurrent writer."""
+        self.written: Callable[[Task | None, Task], object] = nothing_written
+        """Called after each write with the task before and after it, as the table's stream has both."""
         self.cancelled: dict[tuple[Principal, str], datetime] = {}
         """The cancelled requests, and until when each is remembered."""
         self.requests: dict[tuple[Principal, str], TaskId] = {}
@@ -308,7 +314,9 @@ class InMemoryTaskStore:
         return task
 
     def _put(self, task: Task) -> Task:
+        before = self.tasks.get(task.key)
         self.tasks[task.key] = task
+        self.written(before, task)
         return task
 
     def _is_as_loaded(self, task: Task) -> bool:

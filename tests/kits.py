@@ -23,6 +23,7 @@ from stepwire.principal import Principal, principal_of
 from stepwire.protocol.sessions import resuming_clients
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
+from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
@@ -32,6 +33,7 @@ from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
+from tests.fake_approvals import InMemoryAskings, InMemoryInbox
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_objects import FakeObjects
@@ -184,6 +186,8 @@ class World:
     subscriptions: InMemorySubscriptionStore = field(default_factory=InMemorySubscriptionStore)
     endpoints: FakeEndpoints = field(default_factory=FakeEndpoints)
     queue: FakeQueue = field(default_factory=FakeQueue)
+    inbox: InMemoryInbox = field(default_factory=InMemoryInbox)
+    askings: InMemoryAskings = field(default_factory=InMemoryAskings)
     verifications: list[Principal] = field(default_factory=list[Principal])
     """Who has caused a challenge."""
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
@@ -232,6 +236,8 @@ class World:
             self.verifications.append,
             self.engine.limiter_of(waiting.PROOFS, self.waits.of_proofs()),
         )
+        self.approvals = self.engine.approvals(self.inbox)
+        self.store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
         self.services = Services(
@@ -246,8 +252,15 @@ class World:
             self.troubles.append,
             express=self.express.run,
             events=lambda: Events(self.event_store, self.subscribing),
+            approvals=lambda: self.approvals,
+            askings=lambda: self.askings,
         )
         self.server = McpServer(self.services, frozenset({ALLOWED_ORIGIN}), self.faults.append)
+
+    def _tell_of(self, before: Task | None, after: Task) -> None:
+        """Do at once what the table's stream has done of the questions to others some moments after a write."""
+        for change in approval_changes(before, after, self.clock.now()):
+            ApprovalRecording(self.inbox, self.audit.append).record(change)
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

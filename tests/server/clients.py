@@ -77,6 +77,7 @@ class SignedIn:
     scopes: Scopes = None
     access: Access | None = None
     claims: Mapping[str, str] = field(default_factory=dict[str, str])
+    person: str = ""
 
     @property
     def server(self) -> "SignedIn":
@@ -88,7 +89,7 @@ class SignedIn:
         server = self.world.server
         if self.access is not None:
             server = structs.replace(server, services=structs.replace(server.services, access=self.access))
-        caller = structs.replace(request.caller, scopes=self.scopes, claims=self.claims)
+        caller = structs.replace(request.caller, scopes=self.scopes, claims=self.claims, person=self.person)
         return server.handle(structs.replace(request, caller=caller))
 
 

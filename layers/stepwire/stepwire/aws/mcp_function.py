@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from stepwire.catalog.skills import Skill
     from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
+    from stepwire.engine.ports import Askings
     from stepwire.subscriptions.subscribing import Events
 
 
@@ -120,6 +121,7 @@ class McpHandler:
             events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
             approvals=cache(lambda: self._approvals(engine)),
+            askings=cache(self._askings),
             skills=self._skills(ports.clock.now),
         )
         return McpServer(services, settings.allowed_origins, self._report_failure)
@@ -154,6 +156,11 @@ class McpHandler:
         from stepwire.aws.storage.approvals import DynamoDbInbox  # noqa: PLC0415
 
         return engine.approvals(DynamoDbInbox(self._table))
+
+    def _askings(self) -> "Askings":
+        from stepwire.aws.storage.approvals import DynamoDbAskings  # noqa: PLC0415 - only where approvers are asked
+
+        return DynamoDbAskings(self._table)
 
     def _express(self, engine: Engine) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""

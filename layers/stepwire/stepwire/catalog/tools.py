@@ -25,7 +25,7 @@ from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
-from stepwire.tasks.approvals import Approvers
+from stepwire.tasks.approvals import Approvers, Audience
 from stepwire.tasks.inputs import FormElicitation, Mode
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
@@ -50,7 +50,11 @@ TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}
 """The names of the tools for clients without tasks."""
 FIND_TOOL: Final = "find_tools"
 CALL_TOOL: Final = "call_tool"
-OWN_TOOLS: Final = TASK_TOOLS | CARD_TOOLS | {FIND_TOOL, CALL_TOOL}
+APPROVALS_LIST: Final = "approvals_list"
+APPROVAL_ANSWER: Final = "approval_answer"
+APPROVAL_TOOLS: Final = frozenset({APPROVALS_LIST, APPROVAL_ANSWER})
+"""The names of the tools for those who decide questions of others' tasks."""
+OWN_TOOLS: Final = TASK_TOOLS | CARD_TOOLS | APPROVAL_TOOLS | {FIND_TOOL, CALL_TOOL}
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 REREAD_AFTER: Final = timedelta(seconds=30)
@@ -246,6 +250,7 @@ class Catalog:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools = MappingProxyType({tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)})
+        self._audiences: tuple[Mapping[str, Tool], tuple[Audience, ...]] | None = None
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -271,6 +276,15 @@ class Catalog:
     def known(self, name: str) -> Tool | None:
         """Return the tool of that name as far as it is known without asking anew; None if it is not."""
         return self.tools.get(name)
+
+    @property
+    def audiences(self) -> tuple[Audience, ...]:
+        """Those who may decide questions of some tool, each once; of one without conditions, its questions say who."""
+        tools = self.tools
+        if self._audiences is None or self._audiences[0] is not tools:  # worked out once for the tools as they are
+            policies = [tool.approvers for tool in tools.values() if tool.approvers is not None]
+            self._audiences = tools, tuple(dict.fromkeys(one for policy in policies for one in policy.audiences))
+        return self._audiences[1]
 
     def has_changed_since(self, _at: datetime) -> bool:
         """Tell whether tools have come, changed or gone since then, as far as this process knows."""

@@ -289,6 +289,27 @@ class Inbox(Protocol):
         ...
 
 
+class Asking(Struct, frozen=True):
+    """What an approver's client has answered to a question that this call put to its user, and that decides nothing."""
+
+    attempt: int
+    """How often the question had been put."""
+    reason: str | None = None
+    """What was wrong with the form; None: the user has closed it."""
+
+
+class Askings(Protocol):
+    """What a legacy client has answered, for the stream on which it was asked: that is another request."""
+
+    def note(self, approver: Principal, call: str, asking: Asking, until: datetime) -> None:
+        """Keep an answer to a call, by the call's digest, until a time; not where a later attempt has one."""
+        ...
+
+    def find(self, approver: Principal, call: str) -> Asking | None:
+        """Return the answer to a call; None if there is none yet."""
+        ...
+
+
 class Lease(Struct, frozen=True):
     """Holds a wait slot until it is released or expires."""
 

@@ -34,7 +34,7 @@ from stepwire.principal import Principal
 from stepwire.protocol.messages import LONGEST_ID
 
 # An event id holds the id of a request, and JSON may write each of its characters as six.
-LONGEST: Final = 2_304  # characters of a plain token
+LONGEST: Final = 2_560  # characters of a plain token
 LONGEST_STATE: Final = 4_096  # characters of a requestState
 LONGEST_CURSOR: Final = 256  # characters
 NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
@@ -147,6 +147,8 @@ class Kind(Enum):
     """A call that waits for its confirmation; its task, which does not exist yet, will get the task id."""
     FOLLOW = "follow"
     """A task that exists."""
+    ASK = "ask"
+    """A call that asks its user, and has no task."""
 
 
 class Subject(Struct, frozen=True):
@@ -282,6 +284,55 @@ def position_of(event_id: str) -> StreamPosition:
     raise InvalidRequest("The Last-Event-ID was not issued by this server.")
 
 
+def is_asking(event_id: str) -> bool:
+    """Tell whether an event id may be of a stream that asks the user of a client, and has no task."""
+    return event_id.startswith(_ASKING_START)
+
+
+class AskingPosition(Struct, frozen=True, array_like=True):
+    """How much a client has received of the stream of one of Stepwire's own tools that asks its user."""
+
+    message_id: (
+        Annotated[str, Meta(max_length=LONGEST_ID)] | Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+    )
+    """The JSON-RPC id of the request that opened the stream."""
+    tool: str
+    arguments: JsonObject
+    ends_at: _Count
+    """When the response comes at the latest, in milliseconds since 1970."""
+    sent_at: _Count
+    """When progress was last sent, or the stream began, in milliseconds since 1970."""
+    progress_token: str | int | None = None
+    asked: _Count = 0
+    """The number of the last question that was sent."""
+    polls: _Count = 0
+    """How often the client has resumed the stream."""
+    has_ended: bool = False
+    """Whether the response has been sent."""
+
+    def event_id(self) -> str:
+        """Return the position as an event id."""
+        return wrap([_ASKING, *astuple(self)])
+
+
+def asking_position_of(event_id: str) -> AskingPosition:
+    """Return the position that an event id holds.
+
+    Raises:
+        InvalidRequest: this server did not issue the id.
+    """
+    match unwrap(event_id):
+        case [mark, *fields] if mark == _ASKING:
+            with suppress(ValidationError):
+                return value_of(fields, AskingPosition)
+        case _:
+            pass
+    raise InvalidRequest("The Last-Event-ID was not issued by this server.")
+
+
+_ASKING: Final = "asks"
+_ASKING_START: Final = wrap([_ASKING, 0])[:8]
+"""Six bytes: the bracket, the quotes and the mark itself, without what follows."""
 _FLAGS: Final = tuple(
     place for place, kind in enumerate(StreamPosition.__annotations__.values()) if kind in (bool, "bool")
 )

@@ -20,7 +20,7 @@ from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply
 from stepwire.server.composition import own_tool, way_of
-from stepwire.server.extension import OwnTool, PlainWay, Wait, Way
+from stepwire.server.extension import Ask, OwnTool, PlainWay, Wait, Way
 from stepwire.server.reach import reached_tool
 from stepwire.server.results import (
     answer_or_raise,
@@ -122,9 +122,13 @@ def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
         return written(call, tool_error(words))
     try:
         outcome = tool.run(services, call, arguments)
-        if isinstance(outcome, ToolResult):
-            return written(call, outcome)
-        return _waited_for(services, call, outcome, way)
+        match outcome:
+            case ToolResult():
+                return written(call, outcome)
+            case Ask():
+                return way.ask(outcome)
+            case Wait():
+                return _waited_for(services, call, outcome, way)
     except UnknownTask:  # or it expired meanwhile
         return written(call, _UNKNOWN)
 
@@ -147,5 +151,5 @@ def _waited_for(services: Services, call: Call, wait: Wait, way: PlainWay) -> Re
 
 def _has_news(before: Task, now: Task) -> bool:
     """Tell whether a task has news for its caller: an end, a question, progress or another state."""
-    known = (before.input_requests, before.progress, before.status.message)
-    return now.has_ended or (now.input_requests, now.progress, now.status.message) != known
+    known = (before.questions, before.progress, before.status.message)
+    return now.has_ended or (now.questions, now.progress, now.status.message) != known

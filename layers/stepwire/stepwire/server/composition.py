@@ -7,6 +7,7 @@ from stepwire.catalog.tools import Tool
 from stepwire.json_text import JsonObject
 from stepwire.server.call import Call
 from stepwire.server.extension import Extension, OnStream, OwnTool, Way
+from stepwire.server.extensions.approvals import APPROVALS
 from stepwire.server.extensions.cards import CARDS
 from stepwire.server.extensions.client_credentials import CLIENT_CREDENTIALS
 from stepwire.server.extensions.client_tasks import CLIENT_TASKS
@@ -23,11 +24,13 @@ EXTENSIONS: Final[tuple[Extension, ...]] = (
     CARDS,
     FETCH_TOOLS,
     EVENTS,
+    APPROVALS,
     CLIENT_TASKS,
     SKILLS,
     CLIENT_CREDENTIALS,
 )
-"""The first that wants a call of a tool intercepts it; tools are listed in this order."""
+"""The first that wants a call of a tool intercepts it, and the first whose request it was takes a client's response.
+Tools are listed in this order."""
 ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 
 _OF_TOOL: Final = MappingProxyType({name: one.tools for one in EXTENSIONS for name in one.tool_names if one.tools})

@@ -30,10 +30,10 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
-from stepwire.server.call import Call, Reply, SessionOpened
+from stepwire.server.call import Call, Reply, SessionOpened, Stream
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
-from stepwire.server.extension import Method, PlainWay
+from stepwire.server.extension import Ask, Method, PlainWay
 from stepwire.server.reach import listed_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
@@ -158,12 +158,19 @@ def _awaited(services: Services, call: Call, begun: Begun) -> Reply:
     return mark_repeated(legacy_result(result), is_repeat=is_repeat)
 
 
-def _on_stream(services: Services, call: Call, _tool: str) -> PlainWay:
+def _on_stream(services: Services, call: Call, tool: str) -> PlainWay:
     """Answer in time, or on a stream; a question travels on a stream, and its answer comes later."""
     return PlainWay(
         partial(_awaited, services, call),
         question=lambda task: open_stream(services, call, task, is_call=True, is_fetch=True),
+        ask=partial(_asked_on_stream, services, call, tool),
     )
+
+
+def _asked_on_stream(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
+    from stepwire.server.asking import open_asking  # noqa: PLC0415 - few calls are an approver's
+
+    return open_asking(services, call, tool, ask)
 
 
 _LEGACY: Final = Era(
@@ -216,7 +223,14 @@ def _check_modern(call: Call, tool: Tool) -> None:
 
 def _in_rounds(services: Services, call: Call, tool: str) -> PlainWay:
     rounds = Rounds(services, call, tool)
-    return PlainWay(rounds.answer, rounds.confirm, rounds.resume, question=rounds.question, answered=rounds.answered)
+    return PlainWay(
+        rounds.answer,
+        rounds.confirm,
+        rounds.resume,
+        question=rounds.question,
+        ask=rounds.ask,
+        answered=rounds.answered,
+    )
 
 
 _MODERN: Final = Era(_check_modern, _in_rounds, check_own=lambda _call, _tool: None)

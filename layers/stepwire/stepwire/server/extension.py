@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
 from stepwire.engine.calls import Begun, ToolCall
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import Json, JsonObject, write
 from stepwire.protocol.http import RoutedName
 from stepwire.protocol.messages import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS, Response
 from stepwire.server.call import Call, Reply
@@ -36,6 +36,21 @@ class Wait(Struct, frozen=True):
     patience: timedelta
 
 
+class Ask(Struct, frozen=True):
+    """What `approval_answer` does: ask the client's user, whose answer is the call's."""
+
+    request: InputRequest
+    """What is asked; on a stream, a higher number is asked after a lower one."""
+    message_id: str
+    """The id of the request that puts it to the client on a stream."""
+    until: datetime
+    """From when on no answer counts."""
+    put: Callable[[], None]
+    """Called when the question is put to the client."""
+    take: Callable[[Json], "ToolResult | Ask"]
+    """Takes the answer; returns what came of it, or what to ask now. On a stream, answers come by `Extension.take`."""
+
+
 class OwnTool(Struct, frozen=True, dict=True):
     """A tool of Stepwire's own."""
 
@@ -45,7 +60,7 @@ class OwnTool(Struct, frozen=True, dict=True):
     properties: JsonObject
     required: tuple[str, ...]
     annotations: JsonObject
-    run: Callable[[Services, Call, JsonObject], ToolResult | Wait]
+    run: Callable[[Services, Call, JsonObject], ToolResult | Wait | Ask]
     meta: JsonObject | None = None
     task_support: TaskSupport = TaskSupport.FORBIDDEN
 
@@ -101,6 +116,8 @@ class PlainWay(Way, frozen=True, kw_only=True):
 
     question: Callable[[Task], Reply]
     """Puts the open questions to the client."""
+    ask: Callable[[Ask], Reply]
+    """Asks the client's user for a tool of Stepwire's own."""
     answered: Callable[[Task], Task] = lambda task: task
     """Returns the task with the answers that the call brings along."""
 
@@ -153,8 +170,8 @@ class Extension(Struct, frozen=True):
     """Returns the tools that it offers this client, by their names and in that order."""
     intercept: Intercept | None = None
     """Returns its own way of a call, in place of the given one of a plain call; None: the call is not for it."""
-    take: Callable[[Services, Call, Response], None] | None = None
-    """Takes a client's response to a request of the server."""
+    take: Callable[[Services, Call, Response], bool] | None = None
+    """Takes a client's response to a request of the server, and returns whether the request was its own."""
     resources: Resources | None = None
     """The resources that it adds to the methods `resources/*`."""
     on_stream: OnStream | None = None

@@ -41,6 +41,10 @@ _CARD: Final = (
     "If this client shows cards, your user sees the task on one, with its progress and its result, and the card tells "
     "you when it has ended: then you may end your turn now."
 )
+_FOR_OTHERS: Final = (
+    "It waits for others to decide, who hear of it by another way: nobody can answer it here, so do not try. It may "
+    "take long; tell your user whom it waits for."
+)
 _NOT_HERE: Final = "it cannot be put to your user over this client's connection"
 _BY_CLIENT: Final = "Do not call the tool again for the same work: a client with MCP tasks gets the result by this id."
 LIST_STEP: Final = (
@@ -212,6 +216,14 @@ def summary(services: Services, task: Task) -> JsonObject:
     }
 
 
+def title_of(services: Services, task: Task) -> str:
+    """Return what people call the tool of a task."""
+    tool = services.catalog.known(task.work.tool)
+    if tool is None:
+        return task.work.tool
+    return tool.title or (tool.annotations or {}).get("title") or tool.name
+
+
 def question_shown(services: Services, call: Call, task: Task) -> JsonObject:
     """Return the member of a result's data with the question that this client's model may answer, if there is one."""
     questions = _for_this_model(services, call, task)
@@ -250,13 +262,15 @@ def who_answers(services: Services, call: Call, task: Task) -> list[str]:
     """Say who has to answer what the task waits for: the model, or a person elsewhere. Empty if neither has to."""
     if questions := _for_this_model(services, call, task):
         return [f"It waits for an answer that you may give: {write(shown_question(questions[0]))}."]
+    others = [_FOR_OTHERS] if any(one.approval is not None for one in task.questions) else []
     users = [one for one in task.input_requests if isinstance(one.asked, Elicitation)]
     if not users or any(can_ask(call, one) for one in users):
-        return []
+        return others
     here = "your user can give it on the card of the task, if this client shows one" if call.shows_cards else _NOT_HERE
     return [
+        *others,
         f"It waits for an answer that a person gives; {here}. Do not answer for them. Tell your user: the question can "
-        "be answered from a client that supports MCP elicitation, signed in as the same user."
+        "be answered from a client that supports MCP elicitation, signed in as the same user.",
     ]
 
 

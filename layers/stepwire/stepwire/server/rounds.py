@@ -22,11 +22,12 @@ from stepwire.protocol.messages import notification_text, progress_token_of, res
 from stepwire.protocol.tokens import Continuation, Kind, Subject, continuation_of, is_signed, state_of
 from stepwire.rendering import complete_result, mark_repeated, modern_requests, modern_result, progress_params
 from stepwire.server.call import Call, Reply, Stream
+from stepwire.server.extension import Ask
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
 from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
-from stepwire.tasks.task import LONGEST_TTL, Task
+from stepwire.tasks.task import LONGEST_TTL, Task, ToolResult
 
 # Clients give up after ten rounds, and questions may use some of them.
 MOST_ROUNDS_WITHOUT_QUESTIONS: Final = 6
@@ -109,6 +110,17 @@ class Rounds(Struct, frozen=True, dict=True):
             return task
         may_answer = self.services.permit(self.call.caller.scopes)
         return self.services.dialogue.respond(self.call.caller.principal, self.so_far.task_id, responses, may_answer)
+
+    def ask(self, ask: Ask) -> Reply:
+        """Ask the client's user for one of Stepwire's own tools; M46: an answer counts only with its requestState."""
+        responses, key = self.call.input_responses, ask.request.key
+        is_answered = self.so_far is not None and key in responses
+        outcome = ask.take(responses[key]) if is_answered else ask
+        if isinstance(outcome, ToolResult):
+            return modern_result(outcome)
+        outcome.put()
+        requests = modern_requests((outcome.request,), self.call.modes)
+        return self._input_required(Continuation(Kind.ASK, ""), outcome.until, requests)
 
     def _ask(self, new: ToolCall, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
         refusal = None if wrong is None else wrong.reason

@@ -20,6 +20,7 @@ from stepwire.tasks.task import Task, TaskError, ToolResult
 if TYPE_CHECKING:
     from stepwire.catalog.skills import Skill
     from stepwire.engine.approvals import Approvals
+    from stepwire.engine.ports import Askings
     from stepwire.subscriptions.subscribing import Events
 
 INSTRUCTIONS: Final = (
@@ -90,6 +91,8 @@ class Services(Struct, frozen=True, dict=True):
     """Returns what serves MCP Events; None: this server has no events."""
     approvals: "Callable[[], Approvals] | None" = None
     """Returns what finds and decides questions for others than their callers; None: this server does not."""
+    askings: "Callable[[], Askings] | None" = None
+    """Returns what keeps the answers of approvers that decide nothing."""
     skills: "Callable[[], tuple[Skill, ...]]" = tuple
     """Returns the skills of all tools; asked for only when a client asks for skills."""
 

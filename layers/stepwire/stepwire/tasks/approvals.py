@@ -104,6 +104,11 @@ class Approvers(Struct, frozen=True, omit_defaults=True):
     recipients: tuple[str, ...] = ()
     """Names or addresses of the people who get a link each; without any, there is one link for all."""
 
+    @property
+    def audiences(self) -> tuple[Audience, ...]:
+        """Those who may decide, sooner or later."""
+        return (self.audience, *((self.escalation.audience,) if self.escalation else ()))
+
     def is_for(self, key: str) -> bool:
         """Tell whether it is for the questions with this key."""
         return not self.questions or key in self.questions

@@ -5,6 +5,9 @@
     pk  "approvals#" + the quality's digest                     sk  "open"
         questions                about how many are open, in all shards    expires_at  the TTL attribute
         shards                   how many partitions beside the first one have some
+    pk  an approver's principal  sk  "asking#" + the digest of a call
+        attempt, reason          `Asking`; without a reason where the user has closed the form
+        expires_at               the TTL attribute
 
 The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
 by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
@@ -14,13 +17,14 @@ Entries are hints, so they are not counted exactly.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from math import ceil
 from typing import Final
 
 from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table, in_seconds, milliseconds_of
-from stepwire.engine.ports import InboxEntry, QuestionKey
+from stepwire.engine.ports import Asking, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 
@@ -30,6 +34,8 @@ MOST_PARTITIONS: Final = 50
 """That are read for one approver."""
 _PREFIX: Final = "approvals#"
 _OPEN: Final = "open"
+_ASKING: Final = "asking#"
+_IS_LATER_ATTEMPT: Final = "attribute_not_exists(pk) OR attempt < :attempt"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_THERE: Final = "attribute_exists(pk)"
 _IS_LATER: Final = "attribute_not_exists(expires_at) OR expires_at < :expires_at"
@@ -89,6 +95,26 @@ class DynamoDbInbox(Struct, frozen=True):
     def _keep_until(self, digest: str, entry: InboxEntry) -> None:
         values = {":expires_at": in_seconds(entry.expires_at)}
         self.table.update(_open_key(digest), "SET expires_at = :expires_at", _IS_LATER, values)
+
+
+class DynamoDbAskings(Struct, frozen=True):
+    """`Askings` in a DynamoDB table."""
+
+    table: Table
+
+    def note(self, approver: Principal, call: str, asking: Asking, until: datetime) -> None:
+        reason = {} if asking.reason is None else {"reason": {"S": asking.reason}}
+        attempt: Item = {"N": str(asking.attempt)}
+        item = {**_asking_key(approver, call), "attempt": attempt, **reason, "expires_at": in_seconds(until)}
+        self.table.put(item, _IS_LATER_ATTEMPT, {":attempt": attempt})
+
+    def find(self, approver: Principal, call: str) -> Asking | None:
+        item = self.table.get(_asking_key(approver, call))
+        return None if item is None else Asking(int(item["attempt"]["N"]), item.get("reason", {}).get("S"))
+
+
+def _asking_key(approver: Principal, call: str) -> Item:
+    return {"pk": {"S": approver}, "sk": {"S": _ASKING + call}}
 
 
 def _entry_key(digest: str, shard: int, entry: InboxEntry) -> Item:

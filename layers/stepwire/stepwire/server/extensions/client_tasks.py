@@ -74,8 +74,10 @@ def _due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[
             yield request_text(message_id, f"tasks/{verb}", {"taskId": one.task_id})
 
 
-def _answer(services: Services, call: Call, response: Response) -> None:
+def _answer(services: Services, call: Call, response: Response) -> bool:
     """Take a client's response to a request of the server, whose id names our task, the question, and what was asked.
+
+    All requests that no other extension has made are of tasks.
 
     A response about a question that is not open is ignored, whether it was ever asked or not.
 
@@ -101,6 +103,7 @@ def _answer(services: Services, call: Call, response: Response) -> None:
             services.operations.recorder.record(task, ClientTaskClosed(made))
         case _:
             pass
+    return True
 
 
 def _is_noted(services: Services, call: Call, task: Task, number: str, result: JsonObject | None) -> bool:

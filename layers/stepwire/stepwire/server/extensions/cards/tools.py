@@ -19,7 +19,7 @@ from stepwire.protocol.tokens import answer_token, is_answer_token
 from stepwire.rendering import CARD, modern_status, naming_card, request_params, status_message, timestamp
 from stepwire.server.call import Call
 from stepwire.server.extension import OwnTool
-from stepwire.server.results import NotOpen, answer_or_raise, answer_question, unfinished
+from stepwire.server.results import NotOpen, answer_or_raise, answer_question, title_of, unfinished
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
@@ -119,7 +119,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
     return {
         "taskId": task.task_id,
         "tool": task.work.tool,
-        "title": _title(services, task),
+        "title": title_of(services, task),
         "status": modern_status(task.status),
         **({} if message is None else {"statusMessage": message}),
         "createdAt": timestamp(task.created_at),
@@ -138,13 +138,6 @@ def task_data(services: Services, task: Task) -> JsonObject:
 def questions_of(task: Task) -> tuple[InputRequest, ...]:
     """Return the open questions that a person answers."""
     return tuple(one for one in task.input_requests if isinstance(one.asked, Elicitation))
-
-
-def _title(services: Services, task: Task) -> str:
-    tool = services.catalog.known(task.work.tool)
-    if tool is None:
-        return task.work.tool
-    return tool.title or (tool.annotations or {}).get("title") or tool.name
 
 
 def _progress(task: Task) -> JsonObject:

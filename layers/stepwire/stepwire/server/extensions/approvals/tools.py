@@ -1,0 +1,276 @@
+"""The tools of approvers: what waits for them, and the form with which a person decides it.
+
+The rule: the decision is a person's. No argument says it: the client asks its user (elicitation), whose answer comes
+from the client and not from its model. An approver sees the question, who asks, and the arguments that the manifest
+shows; nothing else of the task. Loaded with the first request of somebody who may decide something.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from msgspec.structs import replace
+
+from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
+from stepwire.engine.approvals import Approvals, OpenQuestion
+from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import Asking, QuestionKey
+from stepwire.errors import UnknownApproval
+from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.rendering import approval_id_of, approval_in, request_params, timestamp
+from stepwire.server.call import Call
+from stepwire.server.extension import Ask, OwnTool
+from stepwire.server.extensions.approvals import ASKED
+from stepwire.server.results import can_ask, text_result, title_of
+from stepwire.server.services import Services
+from stepwire.tasks.approvals import Approver, Decision, Vote, VoteWay
+from stepwire.tasks.audiences import approver_of
+from stepwire.tasks.inputs import Action, FormElicitation, InputRequest
+from stepwire.tasks.task import Task, ToolResult, tool_error
+from stepwire.visible_text import visible
+
+SHOWN: Final = 20
+MOST_ATTEMPTS: Final = 5
+_LONGEST_VALUE: Final = 1_000  # characters of JSON, of one argument
+_LONGEST_ID: Final = 160  # characters
+_KEEP_FOR: Final = timedelta(hours=2)
+"""How long the stream of a call may ask what its client has answered; longer than the call may last."""
+_KEY: Final = "decision"
+_DIGEST: Final = re.compile(r"[0-9a-f]{32}")
+_UNKNOWN: Final = tool_error(str(UnknownApproval()))
+_DISMISSED: Final = tool_error(
+    "Nothing was decided: the question was closed without an answer. Do not decide for your user; call "
+    f"{APPROVAL_ANSWER} again when they want to answer."
+)
+_CANNOT_ASK: Final = tool_error(
+    "Nothing was decided, and you cannot decide it: only a person can, and this client has no way to ask one (MCP "
+    "elicitation). Tell your user: it can be decided by the link in the message that told them of it, if that has one, "
+    f"or by {APPROVAL_ANSWER} from a client that supports MCP elicitation, signed in as the same person."
+)
+_LIST_STEP: Final = (
+    f"To have one decided, call {APPROVAL_ANSWER} with its approval_id: your client then asks your user. Do not decide "
+    "for them."
+)
+
+
+def approver_in(services: Services, call: Call) -> Approver:
+    """Return the person who calls, with what their sign-in shows."""
+    return approver_of(call.caller, services.access.prefix)
+
+
+def take(services: Services, call: Call, asked: str, result: JsonObject | None) -> None:
+    """Take the answer of a legacy client's user. What it does is seen by the stream of the call that asked.
+
+    Args:
+        services: what the methods work with.
+        call: the response.
+        asked: what the id of the server's request says: the approval, the call and the attempt.
+        result: the answer; None: the client says that it cannot ask.
+    """
+    approval_id, digest, attempt = (*asked.split("."), "", "")[:3]
+    named = approval_in(approval_id)
+    if named is None or not _DIGEST.fullmatch(digest) or not attempt.isdecimal() or int(attempt) > MOST_ATTEMPTS:
+        return
+    answer = result or {"action": Action.CANCEL.value}
+    asking = Asking(int(attempt))
+    if answer.get("action") != Action.CANCEL.value:
+        try:
+            outcome = _approvals(services).vote(QuestionKey(*named), approver_in(services, call), answer, VoteWay.TOOL)
+        except UnknownApproval:
+            return
+        if not isinstance(outcome, WrongAnswer):
+            return
+        asking = Asking(int(attempt), outcome.reason)
+    if services.askings is not None:
+        services.askings().note(call.caller.principal, digest, asking, services.now() + _KEEP_FOR)
+
+
+def _approvals(services: Services) -> Approvals:
+    if services.approvals is None:  # the tools are not offered then
+        raise UnknownApproval
+    return services.approvals()
+
+
+# ------------------------------------------------------------------------------------------------------------ the list
+
+
+def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
+    services.polls.check(call.caller.principal, APPROVALS_LIST)
+    found = _approvals(services).open_for(approver_in(services, call))
+    shown = [_shown(services, one) for one in found[:SHOWN]]
+    if not shown:
+        return text_result("Nothing waits for your user to decide.", {"approvals": []})
+    more = [f"These are the {SHOWN} that have waited longest; there are more."] if len(found) > SHOWN else []
+    words = "\n".join([*map(_line, shown), *more, _LIST_STEP])
+    return text_result(words, {"approvals": shown, "more": bool(more), "instructions": _LIST_STEP})
+
+
+def _shown(services: Services, question: OpenQuestion) -> JsonObject:
+    """Write a question as approvers see it: nothing else of its task."""
+    arguments, person = _arguments_of(services, question), question.task.origin.person
+    return {
+        "approvalId": approval_id_of(question.key.task, question.key.number),
+        "tool": question.task.work.tool,
+        "title": title_of(services, question.task),
+        "askedBy": person.name if person else None,
+        "askedAt": timestamp(question.approval.asked_at),
+        "expiresAt": timestamp(question.expires_at),
+        "message": request_params(question.request)["message"],
+        **({"arguments": arguments} if arguments else {}),
+        "approvals": question.approval.policy.approvals,
+        "approved": len(question.approval.votes),
+    }
+
+
+def _line(shown: JsonObject) -> str:
+    count = f"{shown['approved']} of {shown['approvals']} have approved"
+    asks = f"{shown['tool']}, asked by {shown['askedBy'] or 'somebody'}: {write(shown['message'])}"
+    return f"{shown['approvalId']}  {asks}  since {shown['askedAt']}, until {shown['expiresAt']}, {count}"
+
+
+def _arguments_of(services: Services, question: OpenQuestion) -> JsonObject:
+    """Return the arguments that the manifest shows, each as short as a person reads it."""
+    return {name: _cut(value) for name, value in _approvals(services).shown_arguments(question).items()}
+
+
+def _cut(value: Json) -> Json:
+    text = write(value)
+    if len(text) <= _LONGEST_VALUE:
+        return value
+    return f"{text[:_LONGEST_VALUE]}... (cut: it has {len(text)} characters)"
+
+
+# ----------------------------------------------------------------------------------------------------------- the answer
+
+
+def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult | Ask:
+    """Ask the client's user; or say what has become of the question."""
+    named = approval_in(arguments["approval_id"])
+    services.polls.check(call.caller.principal, named[0].task_id if named else APPROVAL_ANSWER)
+    if named is None:
+        return _UNKNOWN
+    key, approver = QuestionKey(*named), approver_in(services, call)
+    try:
+        question = _approvals(services).require(key, approver)
+    except UnknownApproval:
+        return _own_vote(services, key, approver)
+    if not can_ask(call, question.request):
+        return _CANNOT_ASK
+    digest = call.session.digest_of(call.message_id)
+    asking = services.askings().find(call.caller.principal, digest) if services.askings and digest else None
+    return _ask(services, call, question, Asking(0)) if asking is None else _again(services, call, question, asking)
+
+
+def _again(services: Services, call: Call, question: OpenQuestion, asking: Asking) -> ToolResult | Ask:
+    """Ask again after a wrong answer, a bounded number of times."""
+    if asking.reason is None:
+        return _DISMISSED
+    if asking.attempt >= MOST_ATTEMPTS:
+        return tool_error(f"Nothing was decided: the form was not accepted {MOST_ATTEMPTS} times: {asking.reason}.")
+    return _ask(services, call, question, asking)
+
+
+def _ask(services: Services, call: Call, question: OpenQuestion, before: Asking) -> Ask:
+    """Return what to ask the client's user, after an answer that was not accepted or the first time."""
+    approver, attempt = approver_in(services, call), before.attempt + 1
+    approval_id = approval_id_of(question.key.task, question.key.number)
+    return Ask(
+        _form(services, question, attempt, before.reason),
+        f"{ASKED}{approval_id}.{call.session.digest_of(call.message_id) or ''}.{attempt}",
+        question.expires_at,
+        partial(_approvals(services).seen, question, approver, VoteWay.TOOL),
+        partial(_decide, services, call, question, attempt),
+    )
+
+
+def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int, answer: Json) -> ToolResult | Ask:
+    if as_object(answer).get("action") == Action.CANCEL.value:
+        return _DISMISSED
+    approver = approver_in(services, call)
+    try:
+        outcome = _approvals(services).vote(question.key, approver, answer, VoteWay.TOOL)
+    except UnknownApproval:
+        return _UNKNOWN
+    if isinstance(outcome, WrongAnswer):
+        return _ask(services, call, question, Asking(attempt, outcome.reason))
+    return _own_vote(services, question.key, approver)
+
+
+def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str | None) -> InputRequest:
+    """Return the question with all that a person needs to decide it, none of which can pass for another part."""
+    shown, params = _shown(services, question), request_params(question.request)
+    arguments = [f"  {name}: {visible(write(value))}" for name, value in shown.get("arguments", {}).items()]
+    parts = [
+        f"{shown['askedBy'] or 'Somebody'} asks for your decision on {shown['title']} ({shown['tool']}):",
+        params["message"],
+        *(["\n".join(["With these arguments:", *arguments])] if arguments else []),
+        f"To accept is to approve, and to decline is to refuse, for good. Closing this decides nothing. "
+        f"{shown['approved']} of {shown['approvals']} have approved; it is open until {shown['expiresAt']}.",
+    ]
+    form = FormElicitation("\n\n".join(parts), write(params["requestedSchema"]))
+    return replace(question.request, key=_KEY, number=attempt, asked=form, refusal=refusal, approval=None)
+
+
+def _own_vote(services: Services, key: QuestionKey, approver: Approver) -> ToolResult:
+    """Say what an approver has decided, and what came of it; to whoever has not, what an unknown question gets."""
+    task = services.operations.recorder.load(key.task)
+    decision = None if task is None else next((one for one in task.inputs.decisions if one.number == key.number), None)
+    votes = decision.votes if decision else _votes_of(task, key.number)
+    own = next((one for one in votes if one.by == approver.person), None)
+    return _UNKNOWN if own is None else _voted(key, own, decision)
+
+
+def _votes_of(task: Task | None, number: int) -> tuple[Vote, ...]:
+    found = () if task is None else (one.approval for one in task.questions if one.number == number)
+    return next((one.votes for one in found if one is not None), ())
+
+
+def _voted(key: QuestionKey, own: Vote, decision: Decision | None) -> ToolResult:
+    vote = "approved" if own.is_approval else "refused"
+    if decision is None:
+        outcome, rest = "open", "More people must approve before it is decided."
+    else:
+        outcome = "approved" if decision.is_approval else "refused"
+        rest = "That has decided it." if decision.votes[-1].by == own.by else f"It is decided: {outcome}."
+    words = f"Your user has {vote}, at {timestamp(own.at)}. {rest}"
+    data: JsonObject = {"approvalId": approval_id_of(key.task, key.number), "vote": vote, "outcome": outcome}
+    return text_result(words, {**data, "instructions": words})
+
+
+# ----------------------------------------------------------------------------------------------------------- the tools
+
+
+_BY_NAME: Final = (
+    OwnTool(
+        APPROVAL_ANSWER,
+        "Ask your user to decide",
+        "Have your user approve or refuse a question that somebody's work waits with. The client shows your user the "
+        "question, who asks, and a form; their answer is final. You cannot give it: there is no argument for it. Call "
+        f"it when your user wants to decide a question that {APPROVALS_LIST} has shown.",
+        {
+            "approval_id": {
+                "type": "string",
+                "maxLength": _LONGEST_ID,
+                "description": f"The approvalId of the question, as {APPROVALS_LIST} has shown it. Copy it exactly.",
+            }
+        },
+        ("approval_id",),
+        {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
+        _answer,
+    ),
+    OwnTool(
+        APPROVALS_LIST,
+        "List what waits for my decision",
+        f"List the questions of other people's work that your user may decide: who asks, for what, and until when. The "
+        f"{SHOWN} that have waited longest are shown.",
+        {},
+        (),
+        {"readOnlyHint": True, "openWorldHint": False},
+        _list,
+    ),
+)
+TOOLS: Final[Mapping[str, OwnTool]] = MappingProxyType({tool.name: tool for tool in _BY_NAME})
+"""The tools of approvers, in the order of their names."""

@@ -1,0 +1,41 @@
+"""The ports of approvals in memory; the contract tests of `tests/contracts` hold for them as for the adapters."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from stepwire.engine.ports import Asking, InboxEntry, QuestionKey
+from stepwire.principal import Principal
+
+
+class InMemoryInbox:
+    """Open questions in a dictionary."""
+
+    def __init__(self) -> None:
+        self.entries: dict[QuestionKey, InboxEntry] = {}
+
+    def add(self, entry: InboxEntry) -> None:
+        known = self.entries.get(entry.key, entry)
+        digests = tuple(dict.fromkeys((*known.digests, *entry.digests)))
+        self.entries[entry.key] = InboxEntry(entry.key, digests, entry.asked_at, entry.expires_at)
+
+    def remove(self, entry: InboxEntry) -> None:
+        self.entries.pop(entry.key, None)
+
+    def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
+        found = [one for one in self.entries.values() if not set(digests).isdisjoint(one.digests)]
+        return tuple(one.key for one in sorted(found, key=lambda one: one.asked_at))[:most]
+
+
+class InMemoryAskings:
+    """Answers that decide nothing, in a dictionary."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Principal, str], Asking] = {}
+
+    def note(self, approver: Principal, call: str, asking: Asking, until: datetime) -> None:
+        known = self._kept.get((approver, call))
+        if known is None or known.attempt < asking.attempt:
+            self._kept[approver, call] = asking
+
+    def find(self, approver: Principal, call: str) -> Asking | None:
+        return self._kept.get((approver, call))
