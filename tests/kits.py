@@ -237,7 +237,8 @@ class World:
             self.engine.limiter_of(waiting.PROOFS, self.waits.of_proofs()),
         )
         self.approvals = self.engine.approvals(self.inbox)
-        self.store.written = self._tell_of
+        if isinstance(self.store, InMemoryTaskStore):  # a table has a stream of its own
+            self.store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
         self.services = Services(
@@ -307,6 +308,7 @@ class World:
         seconds: float = 0,
         other: JsonObject | None = None,
         entered: str | None = None,
+        audience: Json = None,
     ) -> str:
         """Let a task's workflow ask a question; return the callback token of the waiting state.
 
@@ -317,7 +319,8 @@ class World:
         timeout = seconds or None
         execution = self.workflows.execution_of(task_id)
         asked = None if other else elicitation
-        self.requests.record(Question(execution, token, key, asked, timeout, state_entered=entered, **(other or {})))
+        question = Question(execution, token, key, asked, timeout, state_entered=entered, **(other or {}))
+        self.requests.record(replace(question, audience=audience))
         return token
 
     def progress(self, task_id: str, done: float, total: float | None = 100, message: str | None = None) -> None:

@@ -209,10 +209,11 @@ def test_every_metric_that_we_count_is_shown(
     looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
 
     # These are questions for the log: who fetched a result, who cancelled, who answered on a card, which client resumes
-    # a response, what is retried, what an operator continued. Refusals are shown as a metric of the log, which needs no
-    # MetricsDashboard=tools.
+    # a response, what is retried, what an operator continued, who approved. Refusals are shown as a metric of the log,
+    # which needs no MetricsDashboard=tools.
     of_the_log = {"Retrieved", "CancelRequests", "CardAnswers", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
-    assert counted - looked_at == of_the_log
+    of_approvers = {"ApprovalsAsked", "ApprovalsSeen", "Approved", "Declined", "Undecided"}
+    assert counted - looked_at == of_the_log | of_approvers
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")

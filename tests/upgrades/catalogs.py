@@ -29,6 +29,14 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
     "racing_with_slots": {"race": {"arms": [{"name": "a"}, {"name": "b"}], "slots": "each"}},
     "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
     "leaving": {"result_bucket": "my-reports", "output": {"object": "result"}},
+    "approved": {
+        "approvers": {
+            "scope": "refunds.approve", "claim": "groups", "has": ["finance", "audit"], "name": "finance",
+            "questions": ["approval"], "approvals": 2, "include_caller": True, "show": [], "show_decision": True,
+            "remind": "PT4H", "escalate": {"after": "P1D", "role": "arn:aws:iam::123456789012:role/a/chief"},
+            "recipients": ["ann@example.com", "ben@example.com"],
+        }
+    },
     "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
 }
 """What each tool's manifest has beside the necessary."""

@@ -29,8 +29,21 @@ from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Additions, Context
 from stepwire.engine.follow_ups import Means
+from stepwire.engine.ports import QuestionKey
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
+from stepwire.principal import principal_of
+from stepwire.tasks.approvals import (
+    Approver,
+    Approvers,
+    Audience,
+    Escalation,
+    HasClaim,
+    HasScope,
+    VoteWay,
+    role_quality,
+)
+from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
 from stepwire_local.account.engine import shared_account
@@ -100,7 +113,22 @@ RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
 RACING: Final = replace(TOOL, name="racing", plan=Plan(arms(3, (0, 0, 60))))
 WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", plan=Plan(arms(3), slots=3))
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, WITH_SLOTS)
+APPROVED: Final = replace(
+    TOOL,
+    name="approved",
+    ttl=timedelta(days=14),
+    approvers=Approvers(
+        Audience((HasScope("refunds.approve"), HasClaim("groups", ("finance", "audit"))), "finance"),
+        questions=("approval", "payment"),
+        approvals=2,
+        shown_arguments=("text",),
+        shows_decision=True,
+        remind=timedelta(hours=4),
+        escalation=Escalation(timedelta(days=1), Audience((role_quality("arn:aws:iam::123456789012:role/chief"),))),
+        recipients=("ann@example.com", "ben@example.com"),
+    ),
+)
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, WITH_SLOTS, APPROVED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -323,6 +351,26 @@ def answered_and_not_delivered(world: World) -> Scene:
     return Scene(task_id)
 
 
+def asking_others(world: World) -> Scene:
+    """Two questions to others: one was approved by one of two and announced again, and one refused and undelivered."""
+    task_id = _modern(world).start(APPROVED.name)
+    world.ask(task_id, "approval", seconds=86_400 * 7, audience={"scope": "emea", "name": "finance in EMEA"})
+    world.ask(task_id, "payment")
+    _decide(world, task_id, 1, "Ann", ACCEPT)
+    world.workflows.is_available = False
+    _decide(world, task_id, 2, "Ben", {"action": "decline"})
+    world.workflows.is_available = True
+    world.clock.time += timedelta(days=1)
+    world.engine.runs.wake(TaskKey(ALICE, TaskId(task_id)), reminder=world.clock.time)
+    return Scene(task_id)
+
+
+def _decide(world: World, task_id: str, number: int, name: str, answer: Json) -> None:
+    """Let a person decide a question of a task, with a link."""
+    person = Approver(principal_of((name,), "a stack"), name, has_link=True)
+    world.approvals.vote(QuestionKey(TaskKey(ALICE, TaskId(task_id)), number), person, answer, VoteWay.LINK)
+
+
 def to_be_confirmed(world: World) -> Scene:
     client = _legacy(world)
     return Scene(client.call(CONFIRMED.name, task={}).id_in("task"), {"session": client.session})
@@ -420,6 +468,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     asking_the_client,
     asking_a_client_with_tasks,
     answered_and_not_delivered,
+    asking_others,
     to_be_confirmed,
     to_be_confirmed_without_a_task,
     plain_call,
