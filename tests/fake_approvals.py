@@ -1,10 +1,11 @@
 """The ports of approvals in memory; the contract tests of `tests/contracts` hold for them as for the adapters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from stepwire.engine.ports import Asking, InboxEntry, QuestionKey
 from stepwire.principal import Principal
+from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 
 
 class InMemoryInbox:
@@ -39,3 +40,22 @@ class InMemoryAskings:
 
     def find(self, approver: Principal, call: str) -> Asking | None:
         return self._kept.get((approver, call))
+
+
+class InMemorySubscribers:
+    """Those who hear of questions, in a dictionary."""
+
+    def __init__(self) -> None:
+        self._all: dict[Principal, Subscriber] = {}
+        self.writes = 0
+
+    def known(self, owner: Principal) -> Subscriber | None:
+        return self._all.get(owner)
+
+    def keep(self, subscriber: Subscriber) -> None:
+        self.writes += 1
+        self._all[subscriber.owner] = subscriber
+
+    def find(self, digests: Iterable[str], at: datetime) -> Sequence[Subscriber]:
+        wanted, live = set(digests), [one for one in self._all.values() if one.until > at]
+        return [one for one in live if not wanted.isdisjoint(one.digests)][:MOST_FOUND]

@@ -25,6 +25,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
 from stepwire.subscriptions.delivering import Delivering
+from stepwire.subscriptions.listening import told
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.ids import LETTERS
@@ -33,7 +34,7 @@ from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
-from tests.fake_approvals import InMemoryAskings, InMemoryInbox
+from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_objects import FakeObjects
@@ -188,6 +189,7 @@ class World:
     queue: FakeQueue = field(default_factory=FakeQueue)
     inbox: InMemoryInbox = field(default_factory=InMemoryInbox)
     askings: InMemoryAskings = field(default_factory=InMemoryAskings)
+    subscribers: InMemorySubscribers = field(default_factory=InMemorySubscribers)
     verifications: list[Principal] = field(default_factory=list[Principal])
     """Who has caused a challenge."""
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
@@ -252,7 +254,7 @@ class World:
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
             express=self.express.run,
-            events=lambda: Events(self.event_store, self.subscribing),
+            events=lambda: Events(self.event_store, self.subscribing, self.subscribers),
             approvals=lambda: self.approvals,
             askings=lambda: self.askings,
         )
@@ -260,8 +262,10 @@ class World:
 
     def _tell_of(self, before: Task | None, after: Task) -> None:
         """Do at once what the table's stream has done of the questions to others some moments after a write."""
-        for change in approval_changes(before, after, self.clock.now()):
+        changes = list(approval_changes(before, after, self.clock.now()))
+        for change in changes:
             ApprovalRecording(self.inbox, self.audit.append).record(change)
+        self.recording.record(list(told(self.subscribers, changes, self.clock.now())))
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

@@ -74,6 +74,18 @@ class Decider:
         return cls(LegacyClient.opened(endpoint, owner=owner, capabilities=capabilities))
 
     @property
+    def modern(self) -> ModernClient:
+        """The client, of the modern era."""
+        assert isinstance(self.client, ModernClient)
+        return self.client
+
+    @property
+    def legacy(self) -> LegacyClient:
+        """The client, of the legacy era."""
+        assert isinstance(self.client, LegacyClient)
+        return self.client
+
+    @property
     def tools(self) -> list[str]:
         """The names of the tools that the client is shown."""
         return [one["name"] for one in self.client.ask("tools/list").result["tools"]]
@@ -85,11 +97,11 @@ class Decider:
     def decide(self, approval_id: str, *answers: Json) -> Json:
         """Call the tool, answer each form with the next of these, and return the tool's result."""
         left = list(answers)
-        if isinstance(self.client, LegacyClient):
-            return self._on_stream(self.client, approval_id, left)
-        return self._in_rounds(self.client, approval_id, left)
+        is_modern = isinstance(self.client, ModernClient)
+        return self._in_rounds(approval_id, left) if is_modern else self._on_stream(approval_id, left)
 
-    def _in_rounds(self, client: ModernClient, approval_id: str, left: list[Json]) -> Json:
+    def _in_rounds(self, approval_id: str, left: list[Json]) -> Json:
+        client = self.modern
         result = call(client, approval_id).result
         while result["resultType"] == "input_required":
             ((key, request),) = result["inputRequests"].items()
@@ -98,7 +110,9 @@ class Decider:
             result = client.call("approval_answer", {"approval_id": approval_id}, more=more).result
         return result
 
-    def _on_stream(self, client: LegacyClient, approval_id: str, left: list[Json]) -> Json:
+    def _on_stream(self, approval_id: str, left: list[Json]) -> Json:
+        client = self.legacy
+
         def answer(messages: Sequence[Json]) -> None:
             for one in questions(messages):
                 self.asked.append(one["params"])

@@ -341,7 +341,7 @@ def test_the_group_is_checked_again_when_the_answer_comes_in_rounds(world: World
     started(world)
     approval_id = bob.listed()[0]["approvalId"]
     asked = call(bob.client, approval_id).result
-    lost = Decider.of(world, "modern", groups="[staff]").client
+    lost = Decider.of(world, "modern", groups="[staff]").modern
     more = {"inputResponses": {"decision": ACCEPT}, "requestState": asked["requestState"]}
 
     assert lost.call(APPROVAL_ANSWER, {"approval_id": approval_id}, more=more).status != 200
@@ -353,8 +353,7 @@ def test_the_group_is_checked_again_when_the_answer_comes_for_a_stream(world: Wo
     started(world)
     opened = call(bob.client, bob.listed()[0]["approvalId"])
     (asked,) = questions(opened.messages)
-    assert isinstance(bob.client, LegacyClient)
-    lost = replace_endpoint(bob.client, signed_in(world, "bob", "[staff]"))
+    lost = replace_endpoint(bob.legacy, signed_in(world, "bob", "[staff]"))
 
     assert lost.respond(asked, result=ACCEPT).status == 202
     assert answers_of(world) == {}
@@ -374,7 +373,7 @@ def test_an_answer_counts_only_with_the_state_of_this_very_round(world: World, c
     first, second = (one["approvalId"] for one in bob.listed())
     state = call(bob.client, first).result["requestState"]
     more: Json = {"inputResponses": {"decision": ACCEPT}, "requestState": state}
-    client = carol.client if change == "owner" else bob.client
+    client = carol.modern if change == "owner" else bob.modern
 
     answer = client.call(
         APPROVAL_ANSWER,
@@ -397,10 +396,9 @@ def test_an_id_that_is_none_opens_nothing(bob: Decider, approval_id: str) -> Non
 def test_a_response_that_answers_nothing_is_ignored(world: World, asked: str) -> None:
     bob = Decider.of(world, "legacy")
     started(world)
-    assert isinstance(bob.client, LegacyClient)
     named = asked.format(id=bob.listed()[0]["approvalId"], digest="0" * 32)
 
-    assert bob.client.respond({"id": f"approval.{named}"}, result=CLOSE).status == 202
+    assert bob.legacy.respond({"id": f"approval.{named}"}, result=CLOSE).status == 202
     assert answers_of(world) == {}
 
 
@@ -411,11 +409,10 @@ def test_a_stream_that_is_not_resumed_loses_nothing(world: World) -> None:
     bob = Decider.of(world, "legacy")
     started(world)
     opened = call(bob.client, bob.listed()[0]["approvalId"])
-    assert isinstance(bob.client, LegacyClient)
     first_id = opened.event_ids[0]
 
-    again = bob.client.resume(first_id, opened_by=opened.request)
-    later = bob.client.resume(opened.last_event_id, opened_by=opened.request)
+    again = bob.legacy.resume(first_id, opened_by=opened.request)
+    later = bob.legacy.resume(opened.last_event_id, opened_by=opened.request)
 
     assert questions(again.messages) == questions(opened.messages), "a lost body is sent again"
     assert questions(later.messages) == [], "and is not sent twice"
@@ -427,10 +424,9 @@ def test_a_call_ends_before_its_client_gives_it_up_and_a_late_answer_counts(worl
     approval_id = bob.listed()[0]["approvalId"]
     opened = call(bob.client, approval_id)
     (asked,) = questions(opened.messages)
-    assert isinstance(bob.client, LegacyClient)
 
-    messages = bob.client.follow(opened, between=lambda _: world.clock.sleep(20))
-    bob.client.respond(asked, result=ACCEPT)
+    messages = bob.legacy.follow(opened, between=lambda _: world.clock.sleep(20))
+    bob.legacy.respond(asked, result=ACCEPT)
 
     assert "has not answered in the time" in words(messages[-1]["result"])
     assert "approved" in words(bob.decide(approval_id))
@@ -439,7 +435,6 @@ def test_a_call_ends_before_its_client_gives_it_up_and_a_late_answer_counts(worl
 def test_progress_keeps_a_call_alive_while_a_person_thinks(world: World) -> None:
     bob = Decider.of(world, "legacy")
     started(world)
-    assert isinstance(bob.client, LegacyClient)
     params = {"name": APPROVAL_ANSWER, "arguments": {"approval_id": bob.listed()[0]["approvalId"]}}
     opened = bob.client.ask("tools/call", {**params, "_meta": {"progressToken": "a token"}})
     slept: list[float] = []
@@ -449,9 +444,9 @@ def test_progress_keeps_a_call_alive_while_a_person_thinks(world: World) -> None
         world.clock.sleep(20)
         if len(slept) == 6:
             (asked,) = questions(opened.messages)
-            bob.client.respond(asked, result=ACCEPT)  # type: ignore[union-attr] # narrowed above
+            bob.legacy.respond(asked, result=ACCEPT)
 
-    messages = bob.client.follow(opened, between=think)
+    messages = bob.legacy.follow(opened, between=think)
 
     told = [one["params"] for one in messages if one.get("method") == "notifications/progress"]
     assert [one["progress"] for one in told] == [1, 2, 3, 4, 5]
@@ -462,15 +457,14 @@ def test_a_fault_does_not_end_a_stream(world: World) -> None:
     bob = Decider.of(world, "legacy")
     started(world)
     opened = call(bob.client, bob.listed()[0]["approvalId"])
-    assert isinstance(bob.client, LegacyClient)
     world.store.is_available = False
 
-    empty = bob.client.resume(opened.last_event_id, opened_by=opened.request)
+    empty = bob.legacy.resume(opened.last_event_id, opened_by=opened.request)
     world.store.is_available = True
 
     assert empty.messages == []
     assert len(world.troubles) == 1
-    assert bob.client.resume(empty.last_event_id, opened_by=opened.request).status == 200
+    assert bob.legacy.resume(empty.last_event_id, opened_by=opened.request).status == 200
 
 
 def test_a_stream_that_has_ended_is_not_resumed(world: World) -> None:
@@ -478,8 +472,7 @@ def test_a_stream_that_has_ended_is_not_resumed(world: World) -> None:
     started(world)
     opened = call(bob.client, bob.listed()[0]["approvalId"])
     (asked,) = questions(opened.messages)
-    assert isinstance(bob.client, LegacyClient)
-    bob.client.respond(asked, result=ACCEPT)
-    end = bob.client.resume(opened.last_event_id, opened_by=opened.request)
+    bob.legacy.respond(asked, result=ACCEPT)
+    end = bob.legacy.resume(opened.last_event_id, opened_by=opened.request)
 
-    assert bob.client.resume(end.last_event_id, opened_by=opened.request).status == 405
+    assert bob.legacy.resume(end.last_event_id, opened_by=opened.request).status == 405

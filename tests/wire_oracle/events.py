@@ -15,7 +15,7 @@ EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
 EVENT_CODES: Final = frozenset(range(-32015, -32010))
 """NotFound, Forbidden, ResourceExhausted, Unsupported and CallbackEndpointError."""
 _COMMON: Final = {"_meta", "resultType"}
-_PAYLOADS: Final = {one["name"]: one["payloadSchema"] for one in listed(("poll",))}
+_PAYLOADS: Final = {one["name"]: one["payloadSchema"] for one in listed(("poll",), is_approver=True)}
 
 
 def without_events(exchange: Exchange) -> Exchange:

@@ -6,6 +6,7 @@ from stepwire.aws.clients import sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import is_on, required
+from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
@@ -39,4 +40,4 @@ def events_of(table: Table, engine: Engine) -> Events:
         count_call,
         engine.limiter_of(PROOFS, settings.waits.of_proofs()),
     )
-    return Events(record, subscribing, allows_local)
+    return Events(record, subscribing, DynamoDbSubscribers(table), allows_local)

@@ -18,7 +18,7 @@ from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_cli
 from stepwire.aws.invocations import builds_once
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import is_on, required
-from stepwire.aws.storage.approvals import DynamoDbInbox
+from stepwire.aws.storage.approvals import DynamoDbInbox, DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import is_expiry, task_of
 from stepwire.aws.storage.table import Table, moment_of_seconds
@@ -31,6 +31,7 @@ from stepwire.subscriptions.approvals import (
     approvals_of_removed,
 )
 from stepwire.subscriptions.events import OwnedChange, Removal, change_on_removal, change_on_save
+from stepwire.subscriptions.listening import told
 from stepwire.subscriptions.record import Recording
 
 if TYPE_CHECKING:
@@ -174,9 +175,11 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
     def _unrecorded(self, found: list[Heard]) -> list[str]:
         """Record the events of a batch, and return the records that must be delivered again: all, or none."""
         events = [one.event for one in found if one.event is not None]
-        if self._recording is None or not events:
+        approvals = [change for one in found for change in one.approvals]
+        if self._recording is None or not (events or approvals):
             return []
         try:
+            events += told(DynamoDbSubscribers(self._table), approvals, datetime.now(UTC)) if approvals else ()
             self._recording.record(events)
         except Exception as fault:  # noqa: BLE001 - it is delivered again
             Logger().error("the events of callers could not be recorded", fault=type(fault).__name__)
@@ -195,8 +198,11 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
 
     @cached_property
     def _approvals(self) -> ApprovalRecording:
-        table = Table(required(os.environ, "TABLE_NAME"), self.build_table_client)
-        return ApprovalRecording(DynamoDbInbox(table), write_audit_entry)
+        return ApprovalRecording(DynamoDbInbox(self._table), write_audit_entry)
+
+    @cached_property
+    def _table(self) -> Table:
+        return Table(required(os.environ, "TABLE_NAME"), self.build_table_client)
 
     @cached_property
     def _bus(self) -> EventBus | None:
@@ -207,10 +213,9 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
     def _recording(self) -> Recording | None:
         if not is_on(os.environ, "EVENTS"):
             return None
-        table = Table(required(os.environ, "TABLE_NAME"), self.build_table_client)
         return Recording(
-            DynamoDbEventStore(table),
-            DynamoDbSubscriptionStore(table),
+            DynamoDbEventStore(self._table),
+            DynamoDbSubscriptionStore(self._table),
             Doorbells(required(os.environ, "WEBHOOK_QUEUE"), self.build_queue_client).ring,
             partial(datetime.now, UTC),
         )

@@ -3,12 +3,17 @@
 Whoever lists or calls tools for a client asks here. Tasks are not selected: a caller has the same at every URL.
 """
 
+from typing import TYPE_CHECKING
+
 from stepwire.catalog.tools import FIND_TOOL, OWN_TOOLS, Tool
 from stepwire.errors import UnknownSelection, UnknownTool
 from stepwire.protocol.messages import text_in
 from stepwire.protocol.url_query import switch_in
 from stepwire.server.call import Call
 from stepwire.server.services import Services
+
+if TYPE_CHECKING:
+    from stepwire.tasks.approvals import Approver
 
 
 def discovers(services: Services, call: Call) -> bool:
@@ -24,6 +29,18 @@ def discovers(services: Services, call: Call) -> bool:
 def listed_tools(services: Services, call: Call) -> list[Tool]:
     """Return the tools that a client is listed: those that its calls reach, unless it searches for them."""
     return [] if discovers(services, call) else reached_tools(services, call)
+
+
+def approver_in(services: Services, call: Call) -> "Approver | None":
+    """Return who calls, if they may decide questions of some tool's work; None if they may not, or nobody knows."""
+    audiences = services.catalog.audiences
+    if services.approvals is None or not services.access.knows_callers or not audiences:
+        return None
+    from stepwire.tasks.audiences import approver_of  # noqa: PLC0415 - few catalogs ask others than the caller
+
+    approver = approver_of(call.caller, services.access.prefix)
+    # An audience without conditions is whatever each question says.
+    return approver if any(not one.conditions or approver.fits(one) for one in audiences) else None
 
 
 def reached_tools(services: Services, call: Call) -> list[Tool]:

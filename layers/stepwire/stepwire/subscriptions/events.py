@@ -29,6 +29,7 @@ FINISHED: Final = "task.finished"
 INPUT_REQUIRED: Final = "task.input_required"
 PROGRESSED: Final = "task.progressed"
 STATUS_CHANGED: Final = "task.status_changed"
+REQUESTED: Final = "approval.requested"
 
 WEBHOOK: Final = "webhook"
 POLL: Final = "poll"
@@ -63,6 +64,25 @@ _OF_PROGRESS: Final[JsonObject] = {
     "total": {"type": "number", "description": "Absent if it is not known."},
 }
 _REQUIRED: Final = list(_OF_A_TASK)
+_OF_A_QUESTION: Final[JsonObject] = {
+    "approvalId": {"type": "string", "description": "Names the question; have it decided with approval_answer."},
+    "tool": {"type": "string", "description": "Whose workflow asks."},
+    "question": {"type": "string", "description": "Key of the question, as the workflow's author has named it."},
+    "happened": {"type": "string", "description": "asked, reminded, or escalated to the second audience."},
+    "audience": {"type": "string", "description": "What those are called who may decide it."},
+    "approvals": {"type": "integer", "description": "How many people must approve."},
+    "askedAt": _MOMENT,
+    "expiresAt": _MOMENT,
+}
+_OF_QUESTIONS: Final[JsonObject] = {
+    "description": "A question to others than the caller waits for a decision that you may make.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"tool": {"type": "string", "description": "Only questions of this tool's work."}},
+        "additionalProperties": False,
+    },
+    "payloadSchema": {"type": "object", "properties": _OF_A_QUESTION, "required": list(_OF_A_QUESTION)},
+}
 RETENTION: Final = timedelta(days=7)
 """How long a change is kept, and recorded for a caller who has asked for events."""
 SLACK: Final = RETENTION / 2
@@ -85,11 +105,13 @@ _TYPES: Final[dict[str, JsonObject]] = {
     STATUS_CHANGED: _type("A task is new, or its status has changed.", _OF_A_CHANGE, "previousStatus"),
 }
 EVENT_NAMES: Final = tuple(_TYPES)
+"""Of the types that every caller is shown."""
 
 
-def listed(modes: tuple[str, ...]) -> list[JsonObject]:
-    """Return the types of events as `events/list` shows them, with the modes of delivery."""
-    return [{"name": name, "delivery": list(modes), **shown} for name, shown in _TYPES.items()]
+def listed(modes: tuple[str, ...], *, is_approver: bool = False) -> list[JsonObject]:
+    """Return the types of events as `events/list` shows them to a caller, with the modes of delivery."""
+    types = _TYPES | ({REQUESTED: _OF_QUESTIONS} if is_approver else {})
+    return [{"name": name, "delivery": list(modes), **shown} for name, shown in types.items()]
 
 
 class Filter(Struct, frozen=True):
@@ -118,9 +140,10 @@ def filter_of(name: str, arguments: Json) -> Filter:
     if not is_object(arguments):
         raise InvalidParams("params.arguments must be an object.")
     values = cast(JsonObject, arguments)
-    unknown = sorted(set(values) - {"tool", "taskId"})
+    known = ["tool"] if name == REQUESTED else ["tool", "taskId"]
+    unknown = sorted(set(values) - set(known))
     if unknown:
-        raise InvalidParams(f"params.arguments.{unknown[0][:40]} is not known: {name} takes tool and taskId.")
+        raise InvalidParams(f"params.arguments.{unknown[0][:40]} is not known: {name} takes {' and '.join(known)}.")
     for key, value in values.items():
         if not isinstance(value, str):
             raise InvalidParams(f"params.arguments.{key} must be a string.")
@@ -143,8 +166,24 @@ class Removal(Enum):
     """Its workflow could not be started, so the task was taken back; or an operator deleted the item."""
 
 
+class Requested(Struct, frozen=True):
+    """That a question waits for the decision of others, for one of those."""
+
+    approval_id: str
+    question: str
+    """Its key."""
+    happened: str
+    audience: str
+    """What those are called who may decide it."""
+    approvals: int
+
+
 class Change(Struct, frozen=True, omit_defaults=True):
-    """What happened to a task: its status changed, or it made progress."""
+    """What happened to a task: its status changed, it made progress, or it waits for others to decide.
+
+    The last is in the records of those who may decide it, and says nothing else of the task: it has no id of a task,
+    and its times are those of the question.
+    """
 
     task_id: TaskId
     tool: str
@@ -165,14 +204,18 @@ class Change(Struct, frozen=True, omit_defaults=True):
     """How far the task is; only for progress."""
     trace: Trace | None = None
     """What the call that made the task continues."""
+    requested: Requested | None = None
+    """A question to others; only for one of those."""
 
     @property
     def id(self) -> str:
         """The same for the same change."""
-        return f"{self.task_id}-{self.version}"
+        return f"{self.requested.approval_id if self.requested else self.task_id}-{self.version}"
 
     def is_of(self, name: str) -> bool:
         """Tell whether this change is an event of a type."""
+        if self.requested is not None or name == REQUESTED:
+            return self.requested is not None and name == REQUESTED
         if name == PROGRESSED:
             return self.progress is not None
         if self.progress is not None:
@@ -196,6 +239,17 @@ class Change(Struct, frozen=True, omit_defaults=True):
         }
 
     def _data(self) -> JsonObject:
+        if self.requested is not None:
+            return {
+                "approvalId": self.requested.approval_id,
+                "tool": self.tool,
+                "question": self.requested.question,
+                "happened": self.requested.happened,
+                "audience": self.requested.audience,
+                "approvals": self.requested.approvals,
+                "askedAt": timestamp(self.created_at),
+                "expiresAt": timestamp(self.expires_at),
+            }
         shown: JsonObject = {"taskId": self.task_id, "tool": self.tool, "status": self.status}
         if self.progress is None:
             shown["previousStatus"] = self.previous_status

@@ -14,7 +14,15 @@ from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.events import Filter, Position, Start, cursor_of, start_of
-from stepwire.subscriptions.ports import Endpoints, EventStore, NotPublic, NotReached, Ring, SubscriptionStore
+from stepwire.subscriptions.ports import (
+    Endpoints,
+    EventStore,
+    NotPublic,
+    NotReached,
+    Ring,
+    Subscribers,
+    SubscriptionStore,
+)
 from stepwire.subscriptions.subscription import (
     MOST_SUBSCRIPTIONS,
     VERIFIED,
@@ -41,6 +49,7 @@ class Events(Struct, frozen=True):
 
     record: EventStore
     subscribing: "Subscribing"
+    subscribers: Subscribers
     allows_local: bool = False
     """Whether webhooks may lead to this machine; only the local stack may."""
 

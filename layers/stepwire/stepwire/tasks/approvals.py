@@ -6,7 +6,7 @@ nobody decides twice. The manifest's policy bounds a question's own: `narrowed` 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
@@ -75,6 +75,11 @@ class Audience(Struct, frozen=True, omit_defaults=True):
     def digests(self) -> tuple[str, ...]:
         """Where an approver finds their questions: the digest of each quality that satisfies the last condition."""
         return tuple(digest_of(one) for one in _alternatives(self.conditions[-1])) if self.conditions else ()
+
+    def admits(self, digests: Container[str]) -> bool:
+        """Tell whether somebody is of it whose qualities have these digests."""
+        needed = [[digest_of(quality) in digests for quality in _alternatives(one)] for one in self.conditions]
+        return bool(needed) and all(map(any, needed))
 
 
 class Escalation(Struct, frozen=True):

@@ -8,6 +8,10 @@
     pk  an approver's principal  sk  "asking#" + the digest of a call
         attempt, reason          `Asking`; without a reason where the user has closed the form
         expires_at               the TTL attribute
+    pk  a subscriber's principal sk  "events#approver"
+        person, digests, until   `Subscriber`           expires_at  the TTL attribute
+    pk  "subscribers#" + the quality's digest           sk  a subscriber's principal
+        expires_at               the TTL attribute
 
 The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
 by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
@@ -17,15 +21,18 @@ Entries are hints, so they are not counted exactly.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime
 from math import ceil
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_seconds, milliseconds_of
+from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, milliseconds_of, moment_of
 from stepwire.engine.ports import Asking, InboxEntry, QuestionKey
 from stepwire.principal import Principal
+from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 from stepwire.tasks.ids import TaskId, TaskKey
 
 MOST_IN_ONE: Final = 1_000
@@ -34,6 +41,9 @@ MOST_PARTITIONS: Final = 50
 """That are read for one approver."""
 _PREFIX: Final = "approvals#"
 _OPEN: Final = "open"
+_APPROVER: Final = "events#approver"
+_SUBSCRIBERS: Final = "subscribers#"
+_AT_ONCE: Final = 8  # writes; the client has ten connections
 _ASKING: Final = "asking#"
 _IS_LATER_ATTEMPT: Final = "attribute_not_exists(pk) OR attempt < :attempt"
 _IS_NEW: Final = "attribute_not_exists(pk)"
@@ -111,6 +121,62 @@ class DynamoDbAskings(Struct, frozen=True):
     def find(self, approver: Principal, call: str) -> Asking | None:
         item = self.table.get(_asking_key(approver, call))
         return None if item is None else Asking(int(item["attempt"]["N"]), item.get("reason", {}).get("S"))
+
+
+class DynamoDbSubscribers(Struct, frozen=True):
+    """`Subscribers` in a DynamoDB table: what a sign-in has shown, and an item under each quality to find it."""
+
+    table: Table
+
+    def known(self, owner: Principal) -> Subscriber | None:
+        item = self.table.get(_subscriber_key(owner))
+        return None if item is None else _subscriber_of(item)
+
+    def keep(self, subscriber: Subscriber) -> None:
+        expires: Item = {"expires_at": in_seconds(subscriber.until)}
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found_by = ({**_found_key(digest, subscriber.owner), **expires} for digest in subscriber.digests)
+            written = [pool.submit(copy_context().run, self.table.put, item) for item in found_by]
+        for one in written:
+            one.result()
+        # Last: a fault before it has them written again.
+        self.table.put(
+            {
+                **_subscriber_key(subscriber.owner),
+                "person": {"S": subscriber.person},
+                "digests": {"S": " ".join(sorted(subscriber.digests))},
+                "until": in_milliseconds(subscriber.until),
+                **expires,
+            }
+        )
+
+    def find(self, digests: Iterable[str], at: datetime) -> Sequence[Subscriber]:
+        owners = dict.fromkeys(owner for digest in digests for owner in self._owners(digest))
+        items = self.table.get_all([_subscriber_key(owner) for owner in owners], is_consistent=False)
+        known = {one.owner: one for one in map(_subscriber_of, items)}
+        return [known[owner] for owner in owners if owner in known and known[owner].until > at]
+
+    def _owners(self, digest: str) -> Iterable[Principal]:
+        items = self.table.client.query(
+            TableName=self.table.name,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": _SUBSCRIBERS + digest}},
+            Limit=MOST_FOUND,
+        )["Items"]
+        return [Principal(item["sk"]["S"]) for item in cast(list[Item], items)]
+
+
+def _subscriber_key(owner: Principal) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": _APPROVER}}
+
+
+def _found_key(digest: str, owner: Principal) -> Item:
+    return {"pk": {"S": _SUBSCRIBERS + digest}, "sk": {"S": owner}}
+
+
+def _subscriber_of(item: Item) -> Subscriber:
+    digests = frozenset(item["digests"]["S"].split())
+    return Subscriber(Principal(item["pk"]["S"]), item["person"]["S"], digests, moment_of(int(item["until"]["N"])))
 
 
 def _asking_key(approver: Principal, call: str) -> Item:

@@ -11,6 +11,7 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import Response
 from stepwire.server.call import Call
 from stepwire.server.extension import Extension, OwnTool
+from stepwire.server.reach import approver_in
 from stepwire.server.services import Services
 
 ASKED: Final = "approval."
@@ -19,14 +20,11 @@ _NONE: Final[Mapping[str, OwnTool]] = {}
 
 
 def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
-    if services.approvals is None or not services.access.knows_callers or not services.catalog.audiences:
+    if approver_in(services, call) is None:
         return _NONE
-    from stepwire.server.extensions.approvals.tools import TOOLS, approver_in
+    from stepwire.server.extensions.approvals.tools import TOOLS
 
-    approver = approver_in(services, call)
-    # An audience without conditions is whatever each question says.
-    may_decide = any(not one.conditions or approver.fits(one) for one in services.catalog.audiences)
-    return TOOLS if may_decide else _NONE
+    return TOOLS
 
 
 def _take(services: Services, call: Call, response: Response) -> bool:

@@ -56,8 +56,7 @@ _LIST_STEP: Final = (
 )
 
 
-def approver_in(services: Services, call: Call) -> Approver:
-    """Return the person who calls, with what their sign-in shows."""
+def _approver(services: Services, call: Call) -> Approver:
     return approver_of(call.caller, services.access.prefix)
 
 
@@ -78,7 +77,7 @@ def take(services: Services, call: Call, asked: str, result: JsonObject | None) 
     asking = Asking(int(attempt))
     if answer.get("action") != Action.CANCEL.value:
         try:
-            outcome = _approvals(services).vote(QuestionKey(*named), approver_in(services, call), answer, VoteWay.TOOL)
+            outcome = _approvals(services).vote(QuestionKey(*named), _approver(services, call), answer, VoteWay.TOOL)
         except UnknownApproval:
             return
         if not isinstance(outcome, WrongAnswer):
@@ -99,7 +98,7 @@ def _approvals(services: Services) -> Approvals:
 
 def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
     services.polls.check(call.caller.principal, APPROVALS_LIST)
-    found = _approvals(services).open_for(approver_in(services, call))
+    found = _approvals(services).open_for(_approver(services, call))
     shown = [_shown(services, one) for one in found[:SHOWN]]
     if not shown:
         return text_result("Nothing waits for your user to decide.", {"approvals": []})
@@ -152,7 +151,7 @@ def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult
     services.polls.check(call.caller.principal, named[0].task_id if named else APPROVAL_ANSWER)
     if named is None:
         return _UNKNOWN
-    key, approver = QuestionKey(*named), approver_in(services, call)
+    key, approver = QuestionKey(*named), _approver(services, call)
     try:
         question = _approvals(services).require(key, approver)
     except UnknownApproval:
@@ -175,7 +174,7 @@ def _again(services: Services, call: Call, question: OpenQuestion, asking: Askin
 
 def _ask(services: Services, call: Call, question: OpenQuestion, before: Asking) -> Ask:
     """Return what to ask the client's user, after an answer that was not accepted or the first time."""
-    approver, attempt = approver_in(services, call), before.attempt + 1
+    approver, attempt = _approver(services, call), before.attempt + 1
     approval_id = approval_id_of(question.key.task, question.key.number)
     return Ask(
         _form(services, question, attempt, before.reason),
@@ -189,7 +188,7 @@ def _ask(services: Services, call: Call, question: OpenQuestion, before: Asking)
 def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int, answer: Json) -> ToolResult | Ask:
     if as_object(answer).get("action") == Action.CANCEL.value:
         return _DISMISSED
-    approver = approver_in(services, call)
+    approver = _approver(services, call)
     try:
         outcome = _approvals(services).vote(question.key, approver, answer, VoteWay.TOOL)
     except UnknownApproval:

@@ -10,14 +10,26 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import object_in, optional_milliseconds_in, text_in
 from stepwire.protocol.tokens import cursor_of
 from stepwire.server.call import Call
+from stepwire.server.reach import approver_in
 from stepwire.server.services import Services
-from stepwire.subscriptions.events import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed, position_of
+from stepwire.subscriptions.events import (
+    EVENT_NAMES,
+    POLL,
+    REQUESTED,
+    WEBHOOK,
+    Filter,
+    filter_of,
+    listed,
+    position_of,
+)
 from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.subscribing import Asked, Events
 from stepwire.subscriptions.subscription import check_secret, endpoint_of, granted
 from stepwire.times import MILLISECOND
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
+_LISTENS_FOR: Final = timedelta(hours=1)
+"""How long after a poll the changes of questions to others are recorded for who polls them."""
 _LONGEST_AGE: Final = timedelta(days=365)
 
 
@@ -25,19 +37,21 @@ def list_events(services: Services, _events: Events, call: Call) -> JsonObject:
     """Return the types of events; they fit on one page. Webhooks are for callers who are known."""
     if cursor_of(call.params) is not None:
         raise InvalidCursor
-    return {"events": listed((WEBHOOK, POLL) if services.access.knows_callers else (POLL,))}
+    modes = (WEBHOOK, POLL) if services.access.knows_callers else (POLL,)
+    return {"events": listed(modes, is_approver=approver_in(services, call) is not None)}
 
 
 def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
     """Return the caller's events since a cursor, or a first cursor."""
     services.polls.check(call.caller.principal, "events/poll")
-    wanted = _wanted(call)
+    wanted = _wanted(services, call)
     position = position_of(call.caller.principal, cursor_of(call.params))
     asked = Poll(call.caller.principal, wanted, position, _duration(call, "maxAgeMs"), _most(call))
     if wanted.task_id is None and not services.access.knows_callers:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
         _check_known(services, call, wanted)
+    _listen(services, events, call, wanted, _LISTENS_FOR)
     return poll(events.record, asked, services.now())
 
 
@@ -49,7 +63,7 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     """
     _check_caller(services)
     services.polls.check(call.caller.principal, "events/subscribe")
-    wanted = _wanted(call)
+    wanted = _wanted(services, call)
     delivery = object_in(call.params, "delivery")
     mode = delivery.get("mode")
     if mode != WEBHOOK:
@@ -62,14 +76,16 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
         call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _duration(call, "maxAgeMs")
     )
     _check_known(services, call, wanted)
-    return events.subscribing.subscribe(asked, services.now())
+    shown = events.subscribing.subscribe(asked, services.now())
+    _listen(services, events, call, wanted, ttl)
+    return shown
 
 
 def unsubscribe(services: Services, events: Events, call: Call) -> JsonObject:
     """End a webhook subscription."""
     _check_caller(services)
     services.polls.check(call.caller.principal, "events/unsubscribe")
-    wanted = _wanted(call)
+    wanted = _wanted(services, call, is_end=True)
     url = text_in(object_in(call.params, "delivery"), "url")
     events.subscribing.unsubscribe(call.caller.principal, wanted, url, services.now())
     return {}
@@ -80,9 +96,11 @@ def _check_caller(services: Services) -> None:
         raise Forbidden("This server has no sign-in, so it cannot know whose webhook that is: use events/poll.")
 
 
-def _wanted(call: Call) -> Filter:
+def _wanted(services: Services, call: Call, *, is_end: bool = False) -> Filter:
+    """Return what a client wants, or wants no more: that it may also if it may no longer want it."""
     name = text_in(call.params, "name")
-    if name not in EVENT_NAMES:
+    is_of_approvers = name == REQUESTED and (is_end or approver_in(services, call) is not None)
+    if name not in EVENT_NAMES and not is_of_approvers:
         known = ", ".join(EVENT_NAMES)
         raise EntityNotFound(f"Unknown event {name[:_LONGEST_NAME]!r}. There are: {known}.", "event")
     return filter_of(name, call.params.get("arguments"))
@@ -90,10 +108,23 @@ def _wanted(call: Call) -> Filter:
 
 def _check_known(services: Services, call: Call, wanted: Filter) -> None:
     """Refuse a filter that cannot match; another caller's task is as unknown as one that never was."""
-    if wanted.tool is not None:
+    if wanted.tool is not None and wanted.name == REQUESTED:
+        services.catalog.find(wanted.tool)  # who decides need not be able to call it
+    elif wanted.tool is not None:
         services.access.check(call.caller.scopes, services.catalog.find(wanted.tool), services.catalog)
     if wanted.task_id is not None:
         services.operations.recorder.require(call.caller.principal, wanted.task_id)
+
+
+def _listen(services: Services, events: Events, call: Call, wanted: Filter, ttl: timedelta) -> None:
+    """Let a caller hear of the questions that they may decide, if they want to."""
+    approver = approver_in(services, call) if wanted.name == REQUESTED else None
+    if approver is None:
+        return
+    from stepwire.subscriptions.listening import listen  # noqa: PLC0415 - few callers are approvers
+
+    at = services.now()
+    listen(events.subscribers, call.caller.principal, approver, services.catalog.audiences, at, at + ttl)
 
 
 def _duration(call: Call, name: str) -> timedelta | None:
