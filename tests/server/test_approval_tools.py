@@ -11,8 +11,11 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
+from stepwire.engine.ports import QuestionKey
+from stepwire.rendering import approval_in
 from stepwire.server.extensions.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasScope
+from stepwire.tasks.ids import TaskId
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Json
 from tests.server.approving import CAROL, FINANCE, GROUP, POLICY, Decider, ask, call, refunds, signed_in, started, words
@@ -145,6 +148,28 @@ def test_of_many_questions_twenty_are_shown_and_it_says_that_there_are_more(worl
     assert len(result["structuredContent"]["approvals"]) == SHOWN
     assert result["structuredContent"]["more"] is True
     assert "there are more" in words(result)
+
+
+def test_of_ten_thousand_questions_of_one_caller_a_bounded_number_is_read_and_another_callers_is_shown(
+    world: World, bob: Decider
+) -> None:
+    started(world, owner=CAROL)
+    task = next(one for one in world.store.tasks.values() if one.owner == CAROL)
+    (entry,) = world.inbox.entries.values()
+    for number in range(10_000):
+        other = replace(task, owner=ALICE, task_id=TaskId(f"{number:036d}"))
+        world.store.tasks[other.key] = other
+        key = QuestionKey(other.key, entry.key.number)
+        world.inbox.add(replace(entry, key=key, asked_at=entry.asked_at + timedelta(milliseconds=number - 500)))
+    world.store.calls.clear()
+
+    result = bob.client.call(APPROVALS_LIST, {}).result
+
+    shown = result["structuredContent"]["approvals"]
+    first_two = {named[0].owner for one in shown[:2] if (named := approval_in(one["approvalId"]))}
+    assert first_two == {ALICE, CAROL}, "callers take turns"
+    assert (len(shown), result["structuredContent"]["more"]) == (SHOWN, True)
+    assert [one for one in world.store.calls if one != "terms_of"] == ["load_all"], "100 tasks are read at a time"
 
 
 def test_who_may_decide_nothing_now_is_told_so(bob: Decider) -> None:
