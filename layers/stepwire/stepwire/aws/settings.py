@@ -101,17 +101,17 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         sign_in=SignIn(
             salt=required(environment, "PRINCIPAL_SALT"),
             is_open=is_open,
-            claims=_list(environment, "PRINCIPAL_CLAIMS") or ISSUER_AND_SUBJECT,
+            claims=read_list(environment, "PRINCIPAL_CLAIMS") or ISSUER_AND_SUBJECT,
         ),
         access=Access(
-            required=_list(environment, "REQUIRED_SCOPE"),
+            required=read_list(environment, "REQUIRED_SCOPE"),
             # Cognito prefixes scopes with the resource's identifier.
             prefix=f"{resource}/" if environment["AUTHORIZER"] == "cognito" else "",
             metadata_url=metadata_url if resource else "",
             knows_callers=not is_open,
             takes_programs=is_on(environment, "CLIENT_CREDENTIALS"),
         ),
-        allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
+        allowed_origins=frozenset(read_list(environment, "ALLOWED_ORIGINS")),
         patience=Patience(
             unresumable_request=_seconds(environment, "WAIT_SECONDS"),
             first_request=_seconds(environment, "INLINE_WAIT_SECONDS", usual.first_request),
@@ -132,12 +132,12 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         secret_arn=required(environment, "SECRET_ARN"),
         catalog=Path(required(environment, TASK_ROOT)) / "catalog.json",
         events=is_on(environment, "EVENTS"),
-        identity=_identity(environment),
+        identity=read_identity(environment),
         discovery=is_on(environment, "TOOL_DISCOVERY"),
     )
 
 
-def _identity(environment: Mapping[str, str]) -> Identity:
+def read_identity(environment: Mapping[str, str]) -> Identity:
     """Return how hosts show the endpoint; the template checks the title and the website."""
     icon = environment.get("ENDPOINT_ICON", "")
     if icon and not re.fullmatch(ICON_PATTERN, icon):
@@ -151,7 +151,7 @@ def _identity(environment: Mapping[str, str]) -> Identity:
 
 def _resuming(environment: Mapping[str, str]) -> ResumingClients:
     try:
-        return resuming_clients(_list({"RESUMING_CLIENTS": _RESUMING_CLIENTS, **environment}, "RESUMING_CLIENTS"))
+        return resuming_clients(read_list({"RESUMING_CLIENTS": _RESUMING_CLIENTS, **environment}, "RESUMING_CLIENTS"))
     except ValueError as error:
         raise SettingsError(
             f"The environment variable RESUMING_CLIENTS must list names of clients, such as known, my-agent or "
@@ -235,10 +235,10 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
             name,
             required(environment, "STATE_MACHINE_PREFIX"),
             checks_scopes,
-            _list(environment, "WORKFLOW_ROLE_ARNS"),
+            read_list(environment, "WORKFLOW_ROLE_ARNS"),
         ),
         path=f"/stepwire/{name}/tools/",
-        allowed=_list(environment, "STATE_MACHINE_ARNS"),
+        allowed=read_list(environment, "STATE_MACHINE_ARNS"),
         release_tools=load_json(release_tools.read_text(encoding="utf-8")) if release_tools.is_file() else {},
     )
 
@@ -255,7 +255,8 @@ def required(environment: Mapping[str, str], name: str) -> str:
     return value
 
 
-def _list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+def read_list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Return the values of a variable, which are separated by commas."""
     parts = (part.strip() for part in environment.get(name, "").split(","))
     return tuple(part for part in parts if part)
 

@@ -55,6 +55,14 @@ class OpenQuestion(Struct, frozen=True):
         return min(self.request.expires_at or self.task.expires_at, self.task.expires_at)
 
 
+class HasVoted(Struct, frozen=True):
+    """An open question that an approver has decided as far as it is up to them."""
+
+    question: OpenQuestion
+    vote: Vote
+    """Theirs."""
+
+
 class Outcome(Enum):
     """What came of a vote."""
 
@@ -107,6 +115,20 @@ class Approvals(Struct, frozen=True):
     def seen(self, question: OpenQuestion, approver: Approver, way: VoteWay) -> None:
         """Write to the audit trail that an approver was shown a question."""
         self.recorder.note_approver(AuditAction.SEEN, question.task, approver, way)
+
+    def standing(self, key: QuestionKey, approver: Approver) -> OpenQuestion | HasVoted | Decision | None:
+        """Return how a question stands for an approver, who may decide it or has done so.
+
+        A decision is returned whoever asks: without the name of somebody else, it may be shown to who had the link.
+        None: there is no such question, it has closed undecided, or they may not decide it.
+        """
+        task = self.recorder.load(key.task)
+        decision = None if task is None else _decision_in(task, key.number)
+        question = None if decision else self._asked(task, key.number, approver)
+        if question is None:
+            return decision
+        vote = next((one for one in question.approval.votes if one.by == approver.person), None)
+        return HasVoted(question, vote) if vote else question
 
     def decision_of(self, key: QuestionKey) -> Decision | None:
         """Return what was decided of a question; None if it is open, has expired, or is long past."""
@@ -173,14 +195,16 @@ class Approvals(Struct, frozen=True):
         return Voting(Outcome.DECIDED, question, decision)
 
     def _open(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | None:
+        found = self._asked(task, number, approver)
+        has_voted = found is not None and approver.person in {one.by for one in found.approval.votes}
+        return None if has_voted else found
+
+    def _asked(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | None:
         request = None if task is None else next((one for one in task.questions if one.number == number), None)
         if task is None or request is None or request.approval is None:
             return None
-        approval, now = request.approval, self.recorder.clock.now()
-        has_voted = approver.person in {one.by for one in approval.votes}
-        if has_voted or not approver.may_decide(approval, task.asked_by, now):
-            return None
-        return OpenQuestion(task, request, approval)
+        may_decide = approver.may_decide(request.approval, task.asked_by, self.recorder.clock.now())
+        return OpenQuestion(task, request, request.approval) if may_decide else None
 
 
 def _votes_in(task: Task, number: int) -> Sequence[Vote]:

@@ -1,9 +1,10 @@
 """The tokens that clients keep for the server, so that it stores none: opaque text, which any header can hold.
 
-Two kinds. A plain token (a session, a position on a stream, a cursor) is JSON in base64url. Its reader checks it like
+Three kinds. A plain token (a session, a position on a stream, a cursor) is JSON in base64url. Its reader checks it like
 any input, and looks its task up among those of the caller that sends it. A signed token is made with the stack's
 secret: no client can forge or change it. A requestState is a signed payload (M45); its reader checks what it is bound
-to: caller, tool, arguments and time. A card's answer token is a MAC alone, bound to caller, task and question.
+to: caller, tool, arguments and time. A card's answer token is a MAC alone, bound to caller, task and question. A sealed
+token is signed and hidden: its holder cannot read it either.
 """
 
 import base64
@@ -40,6 +41,7 @@ LONGEST_CURSOR: Final = 256  # characters
 NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
 _STATE: Final = "stepwire requestState 1"
 _ANSWER: Final = "stepwire card answer 1"
+_TAG: Final = 16  # bytes of the MAC of a sealed token
 
 
 # ---------------------------------------------------------------------------------------------------------------- plain
@@ -135,6 +137,46 @@ def is_answer_token(token: str, owner: str, task_id: str, key: str, secret: byte
 
 def _mac(purpose: str, text: str, secret: bytes) -> str:
     return encode(hmac.digest(secret, f"{purpose}\n{text}".encode(), hashlib.sha256))
+
+
+# --------------------------------------------------------------------------------------------------------------- sealed
+
+
+class Purpose(Enum):
+    """What a sealed token is for; it opens for nothing else."""
+
+    APPROVAL_LINK = "stepwire approval link 1"
+    APPROVAL_SIGN_IN = "stepwire approval sign-in 1"
+    APPROVAL_FORM = "stepwire approval form 1"
+
+
+def seal(value: Json, purpose: Purpose, secret: bytes) -> str:
+    """Return a value as a token that nobody else can read, change or make; of the same value, the same token.
+
+    This is SIV (RFC 5297, with HMAC and SHAKE as its two functions): the MAC of the text is what the key stream is made
+    of, so that equal streams are of equal texts.
+    """
+    text = write(value).encode()
+    tag = hmac.digest(secret, f"{purpose.value}\n".encode() + text, hashlib.sha256)[:_TAG]
+    return encode(tag + _mixed(text, tag, purpose, secret))
+
+
+def unseal(token: str, purpose: Purpose, secret: bytes) -> Json:
+    """Return what was sealed for a purpose with this secret; None if the text is no such token."""
+    try:
+        octets = _decode(token) if len(token) <= LONGEST_STATE else b""
+    except ValueError:
+        return None
+    tag, hidden = octets[:_TAG], octets[_TAG:]
+    text = _mixed(hidden, tag, purpose, secret)
+    expected = hmac.digest(secret, f"{purpose.value}\n".encode() + text, hashlib.sha256)[:_TAG]
+    return load_json(text.decode()) if hmac.compare_digest(tag, expected) else None
+
+
+def _mixed(text: bytes, tag: bytes, purpose: Purpose, secret: bytes) -> bytes:
+    key = hmac.digest(secret, f"{purpose.value} stream".encode(), hashlib.sha256)
+    stream = hashlib.shake_256(key + tag).digest(len(text))
+    return bytes(one ^ other for one, other in zip(text, stream, strict=True))
 
 
 # ------------------------------------------------------------------------------------------------------- request states

@@ -1,0 +1,52 @@
+"""HTML, made so that a text cannot become markup: whatever is not `Markup` is escaped where it is put in."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import Final, TypeAlias
+
+from stepwire.visible_text import visible
+
+_VOID: Final = frozenset({"input", "meta"})
+
+
+class Markup(str):
+    """HTML that was made here."""
+
+    __slots__ = ()
+
+
+Node: TypeAlias = "str | Iterable[Node] | None"
+"""A text, markup, nothing, or several."""
+
+
+def h(tag: str, /, *children: Node, **attributes: str | bool | None) -> Markup:
+    """Return an element.
+
+    Of an attribute's name, an underscore at the end falls away and others become hyphens. True has no value; False and
+    None leave the attribute out.
+    """
+    written = "".join(_attribute(name, value) for name, value in attributes.items())
+    return Markup(f"<{tag}{written}>" if tag in _VOID else f"<{tag}{written}>{_inner(children)}</{tag}>")
+
+
+def _attribute(name: str, value: object) -> str:
+    if value is None or value is False:
+        return ""
+    shown = name.rstrip("_").replace("_", "-")
+    return f" {shown}" if value is True else f' {shown}="{_escaped(str(value))}"'
+
+
+def _inner(node: Node) -> str:
+    match node:
+        case None:
+            return ""
+        case Markup():
+            return node
+        case str():
+            return _escaped(node)
+        case _:
+            return "".join(map(_inner, node))
+
+
+def _escaped(text: str) -> str:
+    return escape(visible(text, keep="\n\t\r"))

@@ -1,0 +1,185 @@
+"""What the page says: a question with its form, what was decided, or why there is nothing to decide.
+
+The rule: an approver sees the question, who asks, the tool and the arguments that the manifest shows. Of a decision,
+whoever has the link sees what was decided, by which audience and when; a name only if it is their own.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct, field
+
+from stepwire.approval_page.forms import Given, drawn
+from stepwire.approval_page.looks import STYLE
+from stepwire.approval_page.markup import Markup, Node, h
+from stepwire.engine.approvals import HasVoted, OpenQuestion
+from stepwire.json_text import Json, JsonObject, load_json, write
+from stepwire.tasks.approvals import Decision, Vote
+from stepwire.tasks.inputs import FormElicitation
+
+FORM_TOKEN: Final = "signed-in"  # noqa: S105 - the name of a field
+DECISION: Final = "decision"
+APPROVE: Final = "approve"
+REFUSE: Final = "refuse"
+
+
+class Shown(Struct, frozen=True):
+    """What a person gets to see of a question."""
+
+    question: OpenQuestion
+    arguments: JsonObject
+    action: str
+    """Path to which the form goes."""
+    token: str = ""
+    """What a form after a sign-in carries."""
+    person: str = ""
+    """What the person who signed in is called."""
+
+
+class Sent(Struct, frozen=True):
+    """What a form has, as it is shown."""
+
+    given: Given
+    faults: Mapping[str, str] = field(default_factory=dict[str, str])
+    fault: str | None = None
+    """What is wrong, of no field."""
+
+
+def question_page(shown: Shown, sent: Sent, brand: str) -> str:
+    """Return the page of an open question."""
+    question, is_wrong = shown.question, bool(sent.faults or sent.fault)
+    audience = question.approval.policy.audience.shown
+    body: list[Node] = [
+        _head(f"A decision of {audience}", "Waits for a decision", "waits"),
+        h("p", "Please look at what is marked below.", class_="note fault", role="alert") if sent.faults else None,
+        h("p", f"Please change this: {sent.fault}.", class_="note fault", role="alert") if sent.fault else None,
+        h("p", _asked(question).message, class_="says"),
+        _facts(question),
+        _arguments(shown.arguments),
+        _form(shown, sent),
+    ]
+    return _page(("Error: " if is_wrong else "") + f"A decision of {audience}", body, brand)
+
+
+def decision_page(decision: Decision, person: str, brand: str) -> str:
+    """Return the page that says what was decided; `person` is the digest of who reads it."""
+    word, style = ("Approved", "approved") if decision.is_approval else ("Refused", "refused")
+    own = next((one for one in decision.votes if one.by == person), None)
+    at = decision.votes[-1].at
+    body: list[Node] = [
+        _head(f"{word} by {decision.audience}", word, style),
+        h("p", "The question was decided ", _moment(at), "."),
+        _own(own) if own else h("p", "Somebody else has decided it: you need do nothing."),
+    ]
+    return _page(f"{word} by {decision.audience}", body, brand)
+
+
+def voted_page(standing: HasVoted, brand: str) -> str:
+    """Return the page for a person who has approved a question that needs more people."""
+    question = standing.question
+    approval, policy = question.approval, question.approval.policy
+    count = f"{len(approval.votes)} of {policy.approvals} have approved"
+    body: list[Node] = [
+        _head(count, "Waits for others", "waits"),
+        _own(standing.vote),
+        h(
+            "p",
+            f"It needs {policy.approvals} people of {policy.audience.shown}, until ",
+            _moment(question.expires_at),
+            ".",
+        ),
+    ]
+    return _page(count, body, brand)
+
+
+def sign_in_page(action: str, brand: str, *, is_expired: bool = False) -> str:
+    """Return the page that asks for a sign-in before it shows the question."""
+    title = "Your sign-in has expired" if is_expired else "Somebody asks for a decision"
+    said = "Nothing was decided. Sign in again to go on." if is_expired else "Sign in to see the question."
+    link = h("a", "Sign in", href=action, class_="button main", rel="nofollow")
+    return _page(title, [_head(title, "Needs a sign-in", "waits"), h("p", said), h("p", link)], brand)
+
+
+def note_page(title: str, said: str, brand: str, again: str = "") -> str:
+    """Return a page with some words and, if there is somewhere to go, a link to begin again."""
+    link = h("p", h("a", "Begin again", href=again, class_="button", rel="nofollow")) if again else None
+    return _page(title, [h("h1", title), h("p", said), link], brand)
+
+
+def _page(title: str, body: list[Node], brand: str) -> str:
+    head = h(
+        "head",
+        h("meta", charset="utf-8"),
+        h("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        h("meta", name="robots", content="noindex"),
+        h("title", f"{title} - {brand}"),
+        h("style", Markup(STYLE)),
+    )
+    return "<!doctype html>\n" + h("html", head, h("body", h("header", brand), h("main", body)), lang="en")
+
+
+def _head(title: str, status: str, style: str) -> Markup:
+    return h("div", h("h1", title), h("span", status, class_=f"status {style}"), class_="row")
+
+
+def _facts(question: OpenQuestion) -> Markup:
+    approval, person = question.approval, question.task.origin.person
+    facts: list[tuple[str, Node]] = [
+        ("Asked by", person.name if person else "a caller"),
+        ("Tool", question.task.work.tool),
+        ("Asked", _moment(approval.asked_at)),
+        ("Open until", _moment(question.expires_at)),
+    ]
+    if approval.policy.approvals > 1:
+        facts.append(("Approved by", f"{len(approval.votes)} of {approval.policy.approvals} people"))
+    return h("dl", [[h("dt", name), h("dd", value)] for name, value in facts])
+
+
+def _arguments(arguments: JsonObject) -> Node:
+    if not arguments:
+        return None
+    rows = [[h("dt", name), h("dd", _value(value))] for name, value in arguments.items()]
+    # A region that scrolls must be reached with the keyboard.
+    shown = h("dl", rows, class_="shown", tabindex="0", role="group", aria_label="What the call was made with")
+    return h("section", h("h2", "What the call was made with"), shown)
+
+
+def _form(shown: Shown, sent: Sent) -> Markup:
+    schema = load_json(_asked(shown.question).requested_schema)
+    signed_in = h("p", f"You are signed in as {shown.person}.", class_="quiet") if shown.person else None
+    buttons = [
+        h("button", "Approve", type="submit", name=DECISION, value=APPROVE, class_="main"),
+        # Who refuses need not fill in anything.
+        h("button", "Refuse", type="submit", name=DECISION, value=REFUSE, class_="stop", formnovalidate=True),
+    ]
+    return h(
+        "form",
+        h("input", type="hidden", name=FORM_TOKEN, value=shown.token) if shown.token else None,
+        drawn(schema, sent.given, sent.faults),
+        signed_in,
+        h("div", buttons, class_="buttons"),
+        method="post",
+        action=shown.action,
+        autocomplete="off",
+    )
+
+
+def _own(vote: Vote) -> Markup:
+    word, style = ("approved", "approved") if vote.is_approval else ("refused", "refused")
+    return h("p", f"You have {word} it ", _moment(vote.at), ".", class_=f"note {style}")
+
+
+def _moment(at: datetime) -> Markup:
+    return h("time", f"{at:%A %Y-%m-%d %H:%M} UTC", datetime=at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _value(value: Json) -> str:
+    return value if isinstance(value, str) else write(value)
+
+
+def _asked(question: OpenQuestion) -> FormElicitation:
+    asked = question.request.asked
+    if not isinstance(asked, FormElicitation):  # `background.input_requests` lets no other question have approvers
+        raise TypeError(type(asked).__name__)
+    return asked
