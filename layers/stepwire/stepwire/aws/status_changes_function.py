@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from aws_lambda_powertools import Logger
 from msgspec import Struct
 
+from stepwire.approval_page.links import LinkMode, Links, origin_of
+from stepwire.aws.approval_settings import read_link_mode
 from stepwire.aws.audit_log import write_audit_entry
-from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
+from stepwire.aws.clients import events_client, patient_dynamodb_client, secrets_manager_client, sqs_client
 from stepwire.aws.invocations import builds_once
 from stepwire.aws.queues import Doorbells
+from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.approvals import DynamoDbInbox, DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
+    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 SOURCE: Final = "stepwire"
 STATUS_CHANGE: Final = "Stepwire Task Status Change"
@@ -88,13 +92,18 @@ class Heard(Struct, frozen=True):
     event: OwnedChange | None
     approvals: tuple[ApprovalChange, ...] = ()
 
-    @property
-    def told(self) -> Iterator[Told]:
-        """What other systems hear of it: the status, and the questions to others; progress is for callers alone."""
+    def told(self, links_of: "Callable[[ApprovalChange], list[JsonObject]]") -> Iterator[Told]:
+        """Yield what other systems hear of it: the status, and the questions to others; progress is for callers alone.
+
+        Whoever hears of an open question gets the links with which it is decided.
+        """
         if self.event is not None and self.event.change.progress is None:
             yield Told(STATUS_CHANGE, self.at, self.event.detail())
         for one in self.approvals:
-            yield Told(QUESTION_ASKED if one.happened in OPEN else QUESTION_CLOSED, self.at, one.detail())
+            if one.happened in OPEN:
+                yield Told(QUESTION_ASKED, self.at, {**one.detail(), "links": links_of(one)})
+            else:
+                yield Told(QUESTION_CLOSED, self.at, one.detail())
 
 
 def heard(record: dict[str, Any]) -> Heard:
@@ -102,7 +111,7 @@ def heard(record: dict[str, Any]) -> Heard:
     images = record["dynamodb"]
     at = moment_of_seconds(images["ApproximateCreationDateTime"])
     found = Heard(images["SequenceNumber"], at, change_in(record), approvals_in(record))
-    _ = list(found.told)
+    _ = list(found.told(lambda _: []))
     return found
 
 
@@ -145,6 +154,7 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
     build_client: "Callable[[], EventBridgeClient]" = events_client
     build_table_client: "Callable[[], DynamoDBClient]" = patient_dynamodb_client
     build_queue_client: Callable[[], Any] = sqs_client
+    build_secrets_client: "Callable[[], SecretsManagerClient]" = secrets_manager_client
 
     @builds_once
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
@@ -188,8 +198,10 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
 
     def _unpublished(self, found: list[Heard]) -> list[str]:
         """Put the changes of status on the bus, and return the records whose changes it did not take."""
-        told = [(one.number, event) for one in found for event in one.told]
-        if self._bus is None or not told:
+        if self._bus is None:
+            return []
+        told = [(one.number, event) for one in found for event in one.told(self._links.of)]
+        if not told:
             return []
         taken = self._bus.put([event for _, event in told])
         if taken < len(told):
@@ -203,6 +215,14 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
     @cached_property
     def _table(self) -> Table:
         return Table(required(os.environ, "TABLE_NAME"), self.build_table_client)
+
+    @cached_property
+    def _links(self) -> Links:
+        mode = read_link_mode(os.environ)
+        if mode is LinkMode.OFF:
+            return Links(mode, "", lambda: b"")
+        secret = Secret(required(os.environ, "SECRET_ARN"), self.build_secrets_client)
+        return Links(mode, origin_of(required(os.environ, "RESOURCE")), secret)
 
     @cached_property
     def _bus(self) -> EventBus | None:
