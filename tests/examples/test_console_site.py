@@ -131,6 +131,8 @@ def test_a_retried_task_shows_its_attempts_in_order(http: httpx.Client) -> None:
         ("GET", "/console/console.js", {"sec-fetch-site": "cross-site"}, 403),
         ("POST", "/console/api/token", {}, 403),
         ("POST", "/console/api/token", {"origin": "https://evil.example", HEADER: "1"}, 403),
+        ("POST", "/console/api/approvals/a-question?as=Ann", {}, 403),
+        ("POST", "/console/api/approvals/a-question?as=Ann", {"origin": "https://evil.example", HEADER: "1"}, 403),
         ("GET", "/console/api/token", {}, 404),
         ("GET", "/console/api/nothing", {}, 404),
         ("GET", "/console/../site.py", {}, 404),

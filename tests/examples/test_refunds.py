@@ -43,7 +43,9 @@ class TestDecisions:
         [
             (rules.WITHOUT_ASKING, Verdict.REFUND),
             (rules.WITHOUT_ASKING + 1, Verdict.ASK),
-            (rules.AT_MOST, Verdict.ASK),
+            (rules.WITHOUT_FINANCE, Verdict.ASK),
+            (rules.WITHOUT_FINANCE + 1, Verdict.ASK_FINANCE),
+            (rules.AT_MOST, Verdict.ASK_FINANCE),
             (rules.AT_MOST + 1, Verdict.REFUSE),
         ],
     )
@@ -79,10 +81,18 @@ def manifest() -> Json:
 def test_the_manifest_states_the_limits_and_orders_of_the_code(manifest: Json) -> None:
     told: str = manifest["description"]
 
-    for limit in (rules.WITHOUT_ASKING, rules.AT_MOST):
+    for limit in (rules.WITHOUT_ASKING, rules.WITHOUT_FINANCE, rules.AT_MOST):
         assert amount_of(limit) in told
     for order in filter(None, (find_order(f"A-{number}") for number in range(1000, 1010))):
         assert f"{order.order_id} ({amount_of(order.paid)} {order.currency})" in told
+
+
+def test_only_the_question_for_finance_is_for_others_than_the_caller(manifest: Json) -> None:
+    policy = build_tool({**manifest, "state_machine": "ApproveRefund"}, {"ApproveRefund": ARN}).approvers
+
+    assert policy is not None
+    assert (policy.is_for("finance"), policy.is_for("approval")) == (True, False)
+    assert (policy.audience.shown, policy.includes_caller, policy.shows_decision) == ("finance", False, True)
 
 
 def test_an_answer_is_waited_for_as_long_as_the_manifest_says_and_no_longer_than_the_task_is_kept(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local import LocalStack
 from stepwire_local.gateway.exchanges import Exchange, Reader
 from stepwire_local.streams.task_changes import TaskChange
@@ -45,6 +46,9 @@ class Site:
     def task_changed(self, change: TaskChange) -> None:
         """Receive a change of a task's status."""
         self.tasks.setdefault(change.task_id, []).append(change.status)
+
+    def question_changed(self, change: ApprovalChange) -> None:
+        """Receive what happened to a question to others; no case has one."""
 
     def is_busy(self) -> bool:
         """Tell whether a task has started and not ended."""

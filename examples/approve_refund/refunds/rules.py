@@ -1,7 +1,8 @@
 """Which refunds are made at once, which need approval, and which are refused.
 
 First failure wins: (1) the order exists, (2) the currency is the order's, (3) the amount is positive, (4) at most the
-paid amount, (5) and within the maximum of this workflow. Valid refunds up to a limit need no approval; larger ones do.
+paid amount, (5) and within the maximum of this workflow. Valid refunds up to a limit need no approval; above it, the
+user who asks for the refund approves it, and above a second limit, somebody of finance does.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from .money import amount_of
 from .orders import Order
 
 WITHOUT_ASKING: Final = 50_00  # cents, in whatever currency the order has
-AT_MOST: Final = 1_000_00  # cents
+WITHOUT_FINANCE: Final = 500_00
+AT_MOST: Final = 1_000_00
 
 
 class Verdict(Enum):
@@ -20,6 +22,8 @@ class Verdict(Enum):
 
     REFUND = "refund"
     ASK = "ask"
+    """Of the user."""
+    ASK_FINANCE = "ask_finance"
     REFUSE = "refuse"
 
 
@@ -36,6 +40,9 @@ def decide(order: Order | None, cents: int, currency: str) -> Decision:
     objection = "There is no such order." if order is None else _objection(order, cents, currency)
     if objection is not None:
         return Decision(Verdict.REFUSE, objection)
+    if cents > WITHOUT_FINANCE:
+        needed = f"Refunds above {amount_of(WITHOUT_FINANCE)} {currency} need an approval of finance."
+        return Decision(Verdict.ASK_FINANCE, needed)
     if cents > WITHOUT_ASKING:
         return Decision(Verdict.ASK, f"Refunds above {amount_of(WITHOUT_ASKING)} {currency} need an approval.")
     return Decision(Verdict.REFUND, f"Refunds up to {amount_of(WITHOUT_ASKING)} {currency} need no approval.")

@@ -102,6 +102,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
         if options.services:
             write_env_vars(stack, options.env_vars)
+        screen.console_url = console.url
         words = services_welcome(stack, options) if options.services else welcome(stack, console.url, issuer)
         notes = [
             *_section("Written:", list(map(str, written))),

@@ -38,7 +38,7 @@ from stepwire_local.streams.mappings import Mapping as StreamMapping
 from stepwire_local.streams.mappings import MappingSettings
 from stepwire_local.streams.queues import QueueMapping
 from stepwire_local.streams.refused_tools import RefusalWatch
-from stepwire_local.streams.task_changes import TaskChange, TaskWatch
+from stepwire_local.streams.task_changes import Observer, TaskWatch
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.book import Book, Given
 from stepwire_local.stubs.scripts import LIMIT, Scripts
@@ -62,15 +62,11 @@ class FunctionError(Exception):
         self.stack_trace: list[str] = error["stackTrace"]
 
 
-class Watcher(Protocol):
+class Watcher(Observer, Protocol):
     """Observes a stack without changing it."""
 
     def answered(self, exchange: Exchange) -> None:
         """Receive a request to the API and its response."""
-        ...
-
-    def task_changed(self, change: TaskChange) -> None:
-        """Receive a change of a task's status."""
         ...
 
 
@@ -384,7 +380,7 @@ class LocalStack:
         """Return readers of each table's stream: of tasks, for the watcher; of refused tools, for the log."""
         if self.watcher is None:
             return ()
-        watch, client = TaskWatch(self.watcher.task_changed), self.client("dynamodb")
+        watch, client = TaskWatch(self.watcher), self.client("dynamodb")
         tables = self.deployments[0].world.tables
         found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in tables]
         streams = [arn for arn in found if arn]

@@ -1,7 +1,8 @@
 """The console's pages and its JSON API, in front of the API of the stack and on its port.
 
 The rules: it answers what is below `/console/`, and `/` unless the API has a route there; all else goes on to the API
-untouched. guard.py decides who may use it. It never writes: what the page changes, it changes as an MCP client.
+untouched. guard.py decides who may use it. What the page changes, it changes as an MCP client; only the answers of
+people other than the callers go through approvals.py.
 """
 
 import asyncio
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
+from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.console import layout
+from stepwire_local.console.approvals import PEOPLE, OpenApprovals, Refused
 from stepwire_local.console.guard import refusal
 from stepwire_local.console.messages import Messages
 from stepwire_local.console.sign_in import Token
@@ -21,7 +24,7 @@ from stepwire_local.console.tasks import Execution, Tasks, course_in, executions
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Response
 from stepwire_local.gateway.loopback import is_loopback
-from stepwire_local.gateway.server import Application, Receive, Scope, Send, reply
+from stepwire_local.gateway.server import Application, Receive, Scope, Send, read, reply
 from stepwire_local.stack import LocalStack, Watcher
 from stepwire_local.streams.task_changes import TaskChange
 
@@ -32,6 +35,7 @@ _TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascri
 _PREFIX: Final = "/console/"
 _API: Final = "/console/api/"
 _FRAME: Final = "frame.html"
+_LONGEST: Final = 128 * 1024  # bytes of a body
 _ALWAYS: Final = (
     ("cache-control", "no-store"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -68,9 +72,19 @@ class Watchers:
         for watcher in self._watchers:
             watcher.task_changed(change)
 
+    def question_changed(self, change: ApprovalChange) -> None:
+        """Tell each what happened to a question to others than its caller."""
+        for watcher in self._watchers:
+            watcher.question_changed(change)
 
-class NotFound(Exception):
+
+class NotFound(Refused):
     """There is no such thing."""
+
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("There is no such page.")
 
 
 class Console:
@@ -86,6 +100,7 @@ class Console:
         self._sign_in = sign_in
         self._messages = Messages()
         self._tasks = Tasks()
+        self._approvals = OpenApprovals(stack)
         self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
 
     @property
@@ -101,6 +116,10 @@ class Console:
         """Note a change of a task's status."""
         self._tasks.changed(change)
 
+    def question_changed(self, change: ApprovalChange) -> None:
+        """Note what happened to a question to others than its caller."""
+        self._approvals.changed(change)
+
     def in_front_of(self, api: Application) -> Application:
         """Return an application that serves the console and leaves all else to the API."""
 
@@ -111,11 +130,13 @@ class Console:
                 await api(scope, receive, send)
                 return
             # In a thread: it reads the simulated account.
-            await reply(send, await asyncio.to_thread(self._answer, scope))
+            body = await read(receive, _LONGEST)
+            answered = _json(413, {"message": "The request is too long."})
+            await reply(send, answered if body is None else await asyncio.to_thread(self._answer, scope, body))
 
         return application
 
-    def _answer(self, scope: Scope) -> Response:
+    def _answer(self, scope: Scope, body: bytes) -> Response:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = str(scope["path"])
         is_page = path in ("/", _PREFIX)
@@ -126,22 +147,24 @@ class Console:
         query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
         try:
             if path.startswith(_API):
-                return self._data(scope["method"], path.removeprefix(_API), query)
+                return self._data(scope["method"], path.removeprefix(_API), query, body)
             return _file("index.html" if is_page else path.removeprefix(_PREFIX))
-        except NotFound:
-            return _json(404, {"message": "There is no such page."})
+        except Refused as error:
+            return _json(error.status, {"message": str(error)})
         except Exception:
             logger.exception("The console could not answer %s.", path)
             return _json(500, {"message": "The console failed; its terminal says why."})
 
-    def _data(self, method: str, path: str, query: Query) -> Response:
+    def _data(self, method: str, path: str, query: Query, body: bytes) -> Response:
         name, _, rest = path.partition("/")
         served: dict[tuple[str, str], Callable[[str, Query], Any]] = {
             ("GET", "stack"): lambda _, _asked: self._about(),
-            ("GET", "tasks"): lambda task_id, _: self._task(task_id) if task_id else self._tasks.newest_first(),
+            ("GET", "tasks"): lambda task_id, _: self._task(task_id) if task_id else self._newest_first(),
             ("GET", "states"): self._visits,
             ("GET", "graphs"): lambda digest, _: self._graph(digest),
             ("GET", "messages"): lambda _, asked: self._wire(asked),
+            ("GET", "approvals"): lambda _, asked: self._approvals.listed(asked.get("as", "")),
+            ("POST", "approvals"): lambda name, asked: self._approvals.vote(name, asked.get("as", ""), body),
             ("POST", "token"): lambda _, _asked: {"token": self._sign_in() if self._sign_in else None},
         }
         found = served.get((method, name))
@@ -150,7 +173,12 @@ class Console:
         return _json(200, found(unquote(rest), query))
 
     def _about(self) -> Any:
-        return {"url": self._stack.url, "name": self._stack.name, "signsIn": self._sign_in is not None}
+        known = {"url": self._stack.url, "name": self._stack.name, "signsIn": self._sign_in is not None}
+        return {**known, "people": list(PEOPLE)}
+
+    def _newest_first(self) -> Any:
+        waiting = self._approvals.waiting()
+        return [{**one, "waitsFor": waiting.get(one["taskId"])} for one in self._tasks.newest_first()]
 
     def _machines(self) -> Sequence[str]:
         return [arn for one in self._stack.deployments for arn in one.world.state_machines]

@@ -13,8 +13,9 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,14 @@ class _Instance:
         prepare = getattr(self.handler, "warm", None)
         if prepare is None:
             return
-        with acting_as(self.role), variables_of(self.variables), output_of(self.owner):
+        with self.running():
             prepare()
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Give the code of the block its role, its variables and its log."""
+        with acting_as(self.role), variables_of(self.variables), output_of(self.owner):
+            yield
 
 
 class Function:
@@ -154,6 +161,10 @@ class Function:
         for instance in self._instances:
             instance.warm()
 
+    def running(self) -> AbstractContextManager[None]:
+        """Let the code of a block run as this function's does: with its role, its variables and its log."""
+        return self._instances[0].running()
+
     def invoke(self, event: str) -> Outcome:
         """Run the handler on an event, and return its outcome."""
         return self.start(event).result()
@@ -178,7 +189,7 @@ class Function:
     def _run(
         self, instance: _Instance, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext
     ) -> None:
-        with acting_as(instance.role), variables_of(instance.variables), output_of(instance.owner):
+        with instance.running():
             outcome = self._call(instance, event, context)
         timer.cancel()
         _settle(done, outcome)

@@ -1,11 +1,13 @@
-"""Changes of tasks, read from the stream of their table: for observers of a stack, not for the stack itself."""
+"""Changes of tasks and of their questions, read from the stream of their table: for observers of a stack."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from stepwire.aws.status_changes_function import approvals_in
 from stepwire.aws.storage.items import TASK_PREFIX
+from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.lambdas.functions import Outcome, Returned
 
 
@@ -34,16 +36,36 @@ def _text(image: Mapping[str, Any], name: str) -> str:
     return str(image.get(name, {}).get("S", ""))
 
 
+def questions_in(record: Mapping[str, Any]) -> Sequence[ApprovalChange]:
+    """Return what a stream record says of the questions of a task to others than its caller."""
+    key = str(record["dynamodb"]["Keys"].get("sk", {}).get("S", ""))
+    return approvals_in(dict(record)) if key.startswith(TASK_PREFIX) else ()
+
+
+class Observer(Protocol):
+    """Receives the changes."""
+
+    def task_changed(self, change: TaskChange) -> None:
+        """Receive a change of a task's status."""
+        ...
+
+    def question_changed(self, change: ApprovalChange) -> None:
+        """Receive what happened to a question that somebody other than the caller answers."""
+        ...
+
+
 @dataclass(frozen=True)
 class TaskWatch:
     """Reports each change; receives stream records as a function does."""
 
-    tell: Callable[[TaskChange], None]
+    observer: Observer
     arn: str = "a watch of the tasks"
 
     def invoke(self, event: str) -> Outcome:
         """Process a batch."""
         for record in json.loads(event)["Records"]:
             if change := change_of(record):
-                self.tell(change)
+                self.observer.task_changed(change)
+            for question in questions_in(record):
+                self.observer.question_changed(question)
         return Returned("null")

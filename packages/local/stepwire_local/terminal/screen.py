@@ -17,6 +17,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from stepwire.subscriptions.approvals import OPEN, ApprovalChange
+from stepwire.tasks.approvals import waiting_text
 from stepwire_local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
 from stepwire_local.lambdas.function_output import FunctionOutput
 from stepwire_local.streams.task_changes import TaskChange
@@ -42,6 +44,8 @@ class Screen:
         self._reader = Reader()
         self._tools: dict[str, str] = {}
         self._turn = threading.Lock()
+        self.console_url = ""
+        """The page on which questions to others are answered."""
 
     def welcome(self, text: str, **facts: object) -> None:
         """Show that the stack is ready: text for people, fields for programs."""
@@ -65,6 +69,23 @@ class Screen:
             (change.status, _STYLES.get(change.status, _NO_STYLE)),
         )
         self._show("task", text, {"time": at.isoformat(timespec="milliseconds"), **dataclasses.asdict(change)})
+
+    def question_changed(self, change: ApprovalChange) -> None:
+        """Show what happened to a question that somebody other than the caller answers, and where to answer it."""
+        at, task, request = datetime.now().astimezone(), change.task, change.request
+        is_open = change.happened in OPEN
+        if is_open:
+            words = f"{waiting_text(change.approval, change.expires_at)} {self.console_url}#/approvals"
+        elif change.decision is not None:
+            words = change.decision.text(with_names=True)
+        else:
+            words = f"Nobody decided it: {change.happened.value}."
+        text = Text.assemble(
+            (f"{at:%H:%M:%S}", "dim"),
+            f" question {request.key} of task {task.task_id} {task.work.tool} ",
+            (words, "yellow" if is_open else _NO_STYLE),
+        )
+        self._show("question", text, {"time": at.isoformat(timespec="milliseconds"), **change.detail()})
 
     def warned(self, record: logging.LogRecord) -> None:
         """Show a log record in one line."""

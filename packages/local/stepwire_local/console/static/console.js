@@ -4,6 +4,7 @@ import { h, badge, byId, clock } from "./dom.js";
 import { Client } from "./mcp.js";
 import { formOf } from "./form.js";
 import { questionForm, resultOf } from "./panel.js";
+import { ApprovalsView } from "./approvals.js";
 import { TaskView } from "./task.js";
 import { Wire } from "./wire.js";
 
@@ -29,6 +30,7 @@ const context = {
   isForCards,
   get client() { return state.client; },
   get endpoint() { return state.about.url; },
+  get people() { return state.about.people; },
   toolNamed: (name) => state.tools.find((one) => one.name === name),
   taskOf: (taskId) => state.tasks.find((one) => one.taskId === taskId),
   // The name of a task's tool: of a call that was made here, or as the list says; undefined if neither knows it yet.
@@ -59,8 +61,10 @@ function showTasks() {
   if (now === listed) return;
   listed = now;
   byId("no-tasks").hidden = state.tasks.length > 0;
+  const waiting = state.tasks.filter((one) => one.waitsFor).length;
+  byId("to-approvals").replaceChildren(h("span", { class: "title" }, "Questions to others"), waiting ? h("span", { class: "badge waiting" }, String(waiting)) : "");
   byId("tasks").replaceChildren(...state.tasks.map((one) =>
-    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status), h("time", {}, clock(one.createdAt)))))));
+    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status, one.waitsFor), h("time", {}, clock(one.createdAt)))))));
   mark();
 }
 
@@ -117,6 +121,7 @@ function route() {
   const [, kind, name] = location.hash.split("/").map(decodeURIComponent);
   if (kind === "tasks" && name) return show(new TaskView(context, name));
   if (kind === "messages") return show(allMessages());
+  if (kind === "approvals") return show(new ApprovalsView(context));
   const tool = context.toolNamed(kind === "tools" ? name : "");
   if (tool) return show(toolView(tool));
   return show(welcome(kind === "tools" ? `There is no tool ${name}.` : kind ? "There is no such page." : ""));

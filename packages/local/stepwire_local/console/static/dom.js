@@ -51,4 +51,5 @@ export function pretty(text) {
 }
 
 const WORDS = { input_required: "needs an answer", working: "working", caught: "failed, caught", completed_with_error: "failed" };
-export const badge = (status) => h("span", { class: `badge ${status}` }, WORDS[status] ?? status);
+// What a task waits for is shown instead of its status.
+export const badge = (status, waitsFor) => h("span", { class: `badge ${waitsFor ? "waiting" : status}` }, waitsFor ?? WORDS[status] ?? status);

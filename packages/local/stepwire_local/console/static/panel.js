@@ -84,8 +84,10 @@ export class Panel {
   }
 }
 
-// A question as a form; `answer` gets {action, content?}.
-export function questionForm(params, answer) {
+const ANSWERS = { accept: "Accept", decline: "Decline", cancel: "Dismiss" };
+
+// A question as a form; `answer` gets {action, content?}. An action without words has no button.
+export function questionForm(params, answer, words = ANSWERS) {
   const fields = params.mode === "url" ? null : formOf(params.requestedSchema ?? {});
   const accept = (event) => {
     event.preventDefault();
@@ -94,10 +96,10 @@ export function questionForm(params, answer) {
     if (params.mode === "url") open(params.url, "_blank", "noopener,noreferrer");
     answer({ action: "accept", ...(content ? { content } : {}) });
   };
-  const button = (words, action) => h("button", { type: "button", onclick: () => answer({ action }) }, words);
+  const button = (action) => words[action] && h("button", { type: "button", onclick: () => answer({ action }) }, words[action]);
   return h("form", { class: "question", novalidate: true, onsubmit: accept },
     h("p", { class: "asks" }, params.message), params.mode === "url" ? h("p", {}, h("code", {}, params.url)) : fields.element,
-    h("div", { class: "row" }, h("button", { class: "primary" }, params.mode === "url" ? "Open the page" : "Accept"), button("Decline", "decline"), button("Dismiss", "cancel")));
+    h("div", { class: "row" }, h("button", { class: "primary" }, params.mode === "url" ? "Open the page" : words.accept), button("decline"), button("cancel")));
 }
 
 export function resultOf(result) {

@@ -1,0 +1,181 @@
+"""Questions that somebody other than the caller answers, as the console shows them and lets a named person answer.
+
+The rules: an answer goes the way that every answer goes (`engine.approvals`), with the role and the variables of
+function mcp. The person is made up here and has whatever a question's audience asks for: only this machine's console
+may do that. Each person is one of their own, and none is a caller.
+"""
+
+import hashlib
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from stepwire.aws.bootstrap import ports_of
+from stepwire.aws.clients import dynamodb_client, step_functions_client
+from stepwire.aws.settings import read_mcp_settings, required
+from stepwire.aws.storage.approvals import DynamoDbInbox
+from stepwire.aws.storage.table import Table
+from stepwire.engine.approvals import Approvals, OpenQuestion, Voting
+from stepwire.engine.assembly import Settings, assemble
+from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import QuestionKey
+from stepwire.errors import UnknownApproval
+from stepwire.json_text import Json, JsonTextError, parse
+from stepwire.rendering import timestamp
+from stepwire.subscriptions.approvals import OPEN, ApprovalChange
+from stepwire.tasks.approvals import Approval, Approver, VoteWay, alternatives, waiting_text
+from stepwire.tasks.inputs import params_of
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.stack import LocalStack
+
+logger = logging.getLogger(__name__)
+
+PEOPLE: Final = ("Ann", "Bob", "Cora", "Dan", "Eve")
+"""Who may answer: as many as the most that a question needs."""
+MOST: Final = 1_000
+_FUNCTION: Final = "McpFunction"
+
+
+class Refused(Exception):
+    """The request cannot be served; the message says why."""
+
+    status = 400
+
+
+class OpenApprovals:
+    """The open questions to others than the callers. Thread-safe."""
+
+    def __init__(self, stack: LocalStack) -> None:
+        self._stack = stack
+        self._open: OrderedDict[str, tuple[QuestionKey, str]] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def changed(self, change: ApprovalChange) -> None:
+        """Note what happened to a question."""
+        name = _name_of(change.key)
+        with self._turn:
+            if change.happened in OPEN:
+                audiences = change.approval.audiences(change.at)
+                self._open[name] = change.key, f"waits for {' or '.join(one.shown for one in audiences)}"
+            else:
+                self._open.pop(name, None)
+            while len(self._open) > MOST:
+                self._open.popitem(last=False)
+
+    def waiting(self) -> Mapping[str, str]:
+        """Return what the tasks wait for, by their ids."""
+        with self._turn:
+            return {str(key.task.task_id): words for key, words in self._open.values()}
+
+    def listed(self, person: str) -> Sequence[Mapping[str, Any]]:
+        """Return the questions that a person may answer and has not, oldest first."""
+        with self._turn:
+            keys = [key for key, _ in self._open.values()]
+        if not keys:
+            return []
+        with self._function().running():
+            approvals = self._approvals()
+            found = [one for key in keys if (one := _required(approvals, key, person)) is not None]
+            return [_shown(approvals, one) for one in found]
+
+    def vote(self, name: str, person: str, body: bytes) -> Mapping[str, Any]:
+        """Record the answer of a person to a question, and return what came of it.
+
+        Raises:
+            Refused: the answer is none, or nobody may answer the question any more.
+        """
+        with self._turn:
+            key, _ = self._open.get(name, (None, ""))
+        try:
+            answer = parse(body)
+        except JsonTextError as error:
+            raise Refused(str(error)) from None
+        with self._function().running():
+            approvals = self._approvals()
+            found = None if key is None else _required(approvals, key, person)
+            try:
+                voting = _voted(approvals, found, person, answer)
+            except UnknownApproval as error:
+                raise Refused(str(error)) from None
+        if isinstance(voting, WrongAnswer):
+            raise Refused(f"This cannot be the answer: {voting.reason}")
+        decided = voting.decision
+        return {
+            "outcome": voting.outcome.value,
+            "message": decided.text(with_names=True) if decided else "Recorded; more people must approve.",
+        }
+
+    def _function(self) -> Function:
+        if _FUNCTION not in self._stack.functions:
+            raise Refused("This stack has no function mcp.")
+        return self._stack.functions[_FUNCTION]
+
+    def _approvals(self) -> Approvals:
+        """Return what finds and decides questions, as function mcp has it."""
+        settings = read_mcp_settings(os.environ)
+        table = Table(required(os.environ, "TABLE_NAME"), dynamodb_client)
+        ports = ports_of(table, step_functions_client, _report)
+        engine = assemble(
+            ports, Settings(settings.intervals, settings.limits, settings.waits, settings.execution_prefix)
+        )
+        return engine.approvals(DynamoDbInbox(table))
+
+
+def _required(approvals: Approvals, key: QuestionKey, person: str) -> OpenQuestion | None:
+    """Return a question as it is now, if the person may answer it and has not."""
+    task = approvals.recorder.load(key.task)
+    request = None if task is None else next((one for one in task.questions if one.number == key.number), None)
+    if request is None or request.approval is None:
+        return None
+    try:
+        return approvals.require(key, _somebody(person, request.approval))
+    except UnknownApproval:
+        return None
+
+
+def _voted(approvals: Approvals, found: OpenQuestion | None, person: str, answer: Json) -> Voting | WrongAnswer:
+    if found is None:
+        raise UnknownApproval
+    return approvals.vote(found.key, _somebody(person, found.approval), answer, VoteWay.CONSOLE)
+
+
+def _somebody(name: str, approval: Approval) -> Approver:
+    """Return a person of this name who has whatever the audiences of a question ask for."""
+    if name not in PEOPLE:
+        raise Refused(f"Nobody here is called {name!r}: choose one of {', '.join(PEOPLE)}.")
+    policy = approval.policy
+    audiences = (policy.audience, *((policy.escalation.audience,) if policy.escalation else ()))
+    qualities = [quality for audience in audiences for one in audience.conditions for quality in alternatives(one)]
+    digest = hashlib.blake2b(f"console {name}".encode(), digest_size=16).hexdigest()
+    return Approver(digest, name, frozenset(qualities))
+
+
+def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:
+    policy, votes = one.approval.policy, one.approval.votes
+    person = one.task.origin.person
+    return {
+        "name": _name_of(one.key),
+        "taskId": one.task.task_id,
+        "tool": one.task.work.tool,
+        "key": one.request.key,
+        "params": params_of(one.request.asked),
+        "arguments": approvals.shown_arguments(one),
+        "askedBy": person.name if person else "somebody",
+        "askedAt": timestamp(one.approval.asked_at),
+        "expiresAt": timestamp(one.expires_at),
+        "audience": policy.audience.shown,
+        "approvals": policy.approvals,
+        "approvedBy": [vote.name for vote in votes],
+        "waits": waiting_text(one.approval, one.expires_at),
+    }
+
+
+def _name_of(key: QuestionKey) -> str:
+    return f"{key.task.task_id}-{key.number}"
+
+
+def _report(fault: Exception) -> None:
+    logger.warning("An answer is recorded; its delivery is tried again later.", exc_info=fault)

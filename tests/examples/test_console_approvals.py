@@ -1,0 +1,150 @@
+"""The console answers questions that are not the caller's, as a second person, the way that every answer goes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import anyio
+import httpx
+import pytest
+
+from stepwire_client import Callbacks, Completed, TaskClient, Working, connect
+from stepwire_local import LocalStack
+from stepwire_local.console import Console, Watchers
+from stepwire_local.console.guard import HEADER
+from tests.examples.stacks import EXAMPLES, ROOT
+from tests.waiting import HANG_GUARD, until
+
+pytestmark = pytest.mark.anyio
+Json = dict[str, Any]
+REFUND: Final[Json] = {"order_id": "A-1003", "amount": "890.00", "currency": "EUR", "reason": "A leg is short."}
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[LocalStack]:
+    stack = LocalStack(ROOT / "template.yaml", others=[EXAMPLES])
+    console = Console(stack)
+    stack.watcher, stack.front = Watchers(console), console.in_front_of
+    with stack:
+        yield stack
+
+
+@pytest.fixture
+def page(stack: LocalStack) -> Iterator["Page"]:
+    with httpx.Client(base_url=stack.base_url, timeout=HANG_GUARD) as http:
+        yield Page(http, stack.base_url)
+
+
+class Page:
+    """What the console's page asks for."""
+
+    def __init__(self, http: httpx.Client, origin: str) -> None:
+        self._http, self._origin = http, origin
+
+    def read(self, path: str) -> Any:
+        return self._http.get(f"/console/api/{path}").json()
+
+    def open_for(self, person: str, task_id: str) -> list[Json]:
+        """Return the questions of a task that a person may answer."""
+        return [one for one in self.read(f"approvals?as={person}") if one["taskId"] == task_id]
+
+    def answer(self, name: str, person: str, answer: object) -> httpx.Response:
+        headers = {"origin": self._origin, HEADER: "1"}
+        return self._http.post(f"/console/api/approvals/{name}?as={person}", json=answer, headers=headers)
+
+
+async def asked(client: TaskClient, page: Page) -> Json:
+    """Ask for a refund that finance decides; return the question, once it is shown."""
+    handle = await client.create_task("approve_refund", REFUND)
+    assert isinstance(handle, Working)
+    found = await in_thread(lambda: until(lambda: page.open_for("Ann", handle.task_id)))
+    return found[0]
+
+
+async def in_thread(wait: Callable[[], Any]) -> Any:
+    return await anyio.to_thread.run_sync(wait)
+
+
+async def test_the_second_person_sees_who_asks_for_what_and_the_caller_waits(stack: LocalStack, page: Page) -> None:
+    async with connect(stack.url, callbacks=Callbacks()) as client:
+        question = await asked(client, page)
+        task = await client.get_task(question["taskId"])
+
+    assert question["params"]["message"].startswith("Refund 890.00 EUR for order A-1003 (Standing desk)?")
+    assert question["arguments"] == REFUND
+    assert (question["tool"], question["key"], question["audience"]) == ("approve_refund", "finance", "finance")
+    assert isinstance(task, Working)
+    assert (task.status_message or "").startswith("Waits for one of finance to decide, until ")
+    (listed,) = [one for one in page.read("tasks") if one["taskId"] == question["taskId"]]
+    assert (listed["status"], listed["waitsFor"]) == ("working", "waits for finance")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "said"),
+    [
+        pytest.param(
+            {"action": "accept", "content": {"amount": 600, "note": "The leg alone."}},
+            {
+                "status": "refunded",
+                "refunded": "600.00",
+                "why": "Ann of finance approved it.",
+                "note": "The leg alone.",
+            },
+            "Ann of finance approved",
+            id="approves",
+        ),
+        pytest.param(
+            {"action": "decline"},
+            {"status": "declined", "refunded": "0.00", "why": "Ann of finance declined it."},
+            "Ann of finance refused",
+            id="refuses",
+        ),
+    ],
+)
+async def test_what_the_second_person_decides_is_what_the_caller_gets(
+    stack: LocalStack, page: Page, answer: Json, expected: Json, said: str
+) -> None:
+    async with connect(stack.url, callbacks=Callbacks()) as client:
+        question = await asked(client, page)
+        response = await in_thread(lambda: page.answer(question["name"], "Ann", answer))
+        result = await client.task_result(question["taskId"])
+        ended = await client.get_task(question["taskId"])
+
+    assert response.json()["outcome"] == "decided"
+    assert response.json()["message"].startswith(said)
+    content = result.structured_content or {}
+    assert content == content | expected | {"decided_by": "finance"}
+    assert isinstance(ended, Completed)
+    until(lambda: not page.open_for("Bob", question["taskId"]))
+
+
+@pytest.mark.parametrize(
+    ("person", "answer", "why"),
+    [
+        ("Ann", {"action": "accept", "content": {"amount": 890.01}}, "greater than the maximum of 890"),
+        ("Ann", {"action": "cancel"}, "closing the question decides nothing"),
+        ("Ann", ["accept"], "This cannot be the answer"),
+        ("alice", {"action": "decline"}, "Nobody here is called 'alice'"),
+    ],
+)
+async def test_an_answer_that_cannot_be_taken_leaves_the_question_open(
+    stack: LocalStack, page: Page, person: str, answer: object, why: str
+) -> None:
+    async with connect(stack.url, callbacks=Callbacks()) as client:
+        question = await asked(client, page)
+        response = await in_thread(lambda: page.answer(question["name"], person, answer))
+        still_open = await in_thread(lambda: page.open_for("Ann", question["taskId"]))
+
+    assert (response.status_code, bool(still_open)) == (400, True)
+    assert why in response.json()["message"]
+
+
+async def test_of_two_people_the_first_decides(stack: LocalStack, page: Page) -> None:
+    async with connect(stack.url, callbacks=Callbacks()) as client:
+        question = await asked(client, page)
+        first, second = [
+            await in_thread(lambda person=person: page.answer(question["name"], person, {"action": "decline"}))
+            for person in ("Ann", "Bob")
+        ]
+
+    assert (first.status_code, second.status_code) == (200, 400)
+    assert "it was decided" in second.json()["message"]
