@@ -2,11 +2,14 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
+from html import unescape
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
+import jwt
 import pytest
 
 from stepwire_local.issuer import SHAPES, Client, LocalIssuer
@@ -55,7 +58,7 @@ def redeemed(issuer: LocalIssuer, **changes: str) -> httpx.Response:
     form = {
         "grant_type": "authorization_code",
         "client_id": "public",
-        "code": came(authorize(issuer))["code"],
+        "code": changes.get("code") or came(authorize(issuer))["code"],
         "redirect_uri": CALLBACK,
         "code_verifier": VERIFIER,
     }
@@ -246,3 +249,28 @@ def test_the_claims_of_a_token_are_of_the_shape(
     (made,) = claims
     assert {claim: made.get(claim) for claim in expected} == expected
     assert (made["iss"], made["sub"], made["exp"]) == ("https://issuer.example", "alice", 1_600)
+
+
+def test_of_several_people_its_page_asks_who_it_is_and_the_token_has_their_groups() -> None:
+    with LocalIssuer(SHAPES["strict"], CLIENTS, people={"alice": (), "ann": ("finance", "audit")}) as issuer:
+        page = authorize(issuer)
+        chosen = [unescape(one) for one in re.findall(r'href="([^"]+)"', page.text)]
+        codes = [came(httpx.get(issuer.origin + path, timeout=HANG_GUARD))["code"] for path in chosen]
+        claims = [
+            jwt.decode(redeemed(issuer, code=code).json()["access_token"], options={"verify_signature": False})
+            for code in codes
+        ]
+        unknown = authorize(issuer, login_hint="mallory")
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert [one["sub"] for one in claims] == ["alice", "ann"]
+    assert "groups" not in claims[0]
+    assert claims[1]["groups"] == claims[1]["cognito:groups"] == ["finance", "audit"]
+    assert "Who are you?" in unknown.text
+
+
+def test_what_a_client_sends_is_text_on_its_page() -> None:
+    with LocalIssuer(SHAPES["strict"], CLIENTS, people={"alice": ()}) as issuer:
+        page = authorize(issuer, state='"><script>alert(1)</script>').text
+
+    assert "<script>" not in page

@@ -33,6 +33,8 @@ from stepwire_local.watching import Watching
 
 _TEMPLATES = ("template.yaml",)
 _CLIENT_ID = "local"  # at the test issuer
+# Who may sign in there, with their groups: a caller, and two for questions to others that need two approvals.
+_PEOPLE = {"alice": (), "ann": ("finance",), "bob": ("finance",)}
 _LOOK_SECONDS = 0.5  # between two looks at the files of the templates
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
@@ -133,7 +135,8 @@ def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
     endpoint = f"http://127.0.0.1:{port}/mcp"
     first = Path((options.template or _TEMPLATES)[0])
     callbacks = str(declared_parameters(first).get("CallbackUrls", {}).get("Default", "")).split(",")
-    server = LocalIssuer(SHAPES[options.issuer], {_CLIENT_ID: Client(tuple(filter(None, callbacks)))})
+    clients = {_CLIENT_ID: Client(tuple(filter(None, callbacks)))}
+    server = LocalIssuer(SHAPES[options.issuer], clients, people=_PEOPLE)
     return _Issuer(server, server.shape.parameters(server.url, endpoint), sign_in_at(server, endpoint))
 
 
@@ -186,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
         "--issuer",
         choices=sorted(SHAPES),
         metavar="SHAPE",
-        help=f"require sign-in, at a test issuer that lets everybody in as alice: {', '.join(sorted(SHAPES))}",
+        help=f"require sign-in, at a test issuer that asks who you are, of a shape: {', '.join(sorted(SHAPES))}",
     )
     _add_stubs(parser)
     parser.add_argument(
@@ -299,9 +302,10 @@ def welcome(stack: LocalStack, console: str, issuer: _Issuer | None = None) -> s
 
 
 def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
+    people = [f"{name} ({', '.join(groups)})" if groups else name for name, groups in issuer.people.items()]
     ways = ", ".join(["a given id", *sorted(issuer.shape.becomes_client_by)])
     return [
-        f"Sign-in at the test issuer {issuer.url}, without a page, as {issuer.user}",
+        f"Sign-in at the test issuer {issuer.url}, without a password, as {' or '.join(people)}",
         f"  Clients: {ways}. The given id is {_CLIENT_ID}, with the default CallbackUrls of template.yaml.",
     ]
 

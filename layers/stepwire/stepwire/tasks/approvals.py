@@ -74,7 +74,7 @@ class Audience(Struct, frozen=True, omit_defaults=True):
     @property
     def digests(self) -> tuple[str, ...]:
         """Where an approver finds their questions: the digest of each quality that satisfies the last condition."""
-        return tuple(digest_of(one) for one in alternatives(self.conditions[-1])) if self.conditions else ()
+        return tuple(digest_of(one) for one in _alternatives(self.conditions[-1])) if self.conditions else ()
 
     def admits(self, digests: Container[str]) -> bool:
         """Tell whether somebody is of it whose qualities have these digests."""
@@ -235,7 +235,7 @@ class Approver(Struct, frozen=True):
     def fits(self, audience: Audience) -> bool:
         """Tell whether the person is of an audience."""
         conditions = audience.conditions
-        return bool(conditions) and all(self.qualities.intersection(alternatives(one)) for one in conditions)
+        return bool(conditions) and all(self.qualities.intersection(_alternatives(one)) for one in conditions)
 
     def may_decide(self, approval: Approval, asked_by: str, at: datetime) -> bool:
         """Tell whether the person may decide a question that a call of this person has raised."""
@@ -302,8 +302,7 @@ def _both(bound: Audience, own: Audience) -> Audience:
     return Audience(tuple(dict.fromkeys((*bound.conditions, *own.conditions))), own.name or bound.name)
 
 
-def alternatives(condition: Condition) -> Iterable[Condition]:
-    """Return the qualities each of which satisfies a condition."""
+def _alternatives(condition: Condition) -> Iterable[Condition]:
     if isinstance(condition, HasClaim):
         return [HasClaim(condition.claim, (value,)) for value in condition.values]
     return [condition]

@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import dynamodb_client, step_functions_client
 from stepwire.aws.settings import read_mcp_settings, required
@@ -26,7 +28,7 @@ from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonTextError, parse
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.tasks.approvals import Approval, Approver, VoteWay, alternatives, waiting_text
+from stepwire.tasks.approvals import Approval, Approver, Condition, HasClaim, VoteWay, waiting_text
 from stepwire.tasks.inputs import params_of
 from stepwire_local.lambdas.functions import Function
 from stepwire_local.stack import LocalStack
@@ -148,9 +150,14 @@ def _somebody(name: str, approval: Approval) -> Approver:
         raise Refused(f"Nobody here is called {name!r}: choose one of {', '.join(PEOPLE)}.")
     policy = approval.policy
     audiences = (policy.audience, *((policy.escalation.audience,) if policy.escalation else ()))
-    qualities = [quality for audience in audiences for one in audience.conditions for quality in alternatives(one)]
+    qualities = [_quality_for(one) for audience in audiences for one in audience.conditions]
     digest = hashlib.blake2b(f"console {name}".encode(), digest_size=16).hexdigest()
     return Approver(digest, name, frozenset(qualities))
+
+
+def _quality_for(condition: Condition) -> Condition:
+    """Return a quality that satisfies a condition: of a claim, its first value."""
+    return replace(condition, values=condition.values[:1]) if isinstance(condition, HasClaim) else condition
 
 
 def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:

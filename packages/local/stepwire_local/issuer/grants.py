@@ -10,11 +10,14 @@ import hmac
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from stepwire_local.issuer.id_jag import EXCHANGE, JWT_BEARER, Assertions, Invalid
 from stepwire_local.issuer.shapes import Shape
 
+GROUPS: Final = ("groups", "cognito:groups")
+"""The claims of a person's groups: of any shape both, so that a manifest may name either."""
 Form = Mapping[str, str]
 Sign = Callable[[Mapping[str, Any], str], str]
 
@@ -68,12 +71,19 @@ class Grants:
         sign: makes a token of claims and its type.
         now: seconds since 1970.
         assertions: what it knows of ID-JAGs.
+        people: the groups of those who have some, by their subjects.
     """
 
-    def __init__(
-        self, shape: Shape, issuer: str, sign: Sign, now: Callable[[], float], assertions: Assertions | None = None
+    def __init__(  # each is a choice of its own
+        self,
+        shape: Shape,
+        issuer: str,
+        sign: Sign,
+        now: Callable[[], float],
+        assertions: Assertions | None = None,
+        people: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        self._shape, self._issuer, self._sign, self._now = shape, issuer, sign, now
+        self._shape, self._issuer, self._sign, self._now, self._people = shape, issuer, sign, now, people
         self._assertions = assertions if shape.takes_id_jags else None
         self._codes: dict[str, _Grant] = {}
         self._refresh: dict[str, _Grant] = {}
@@ -188,6 +198,7 @@ class Grants:
             "exp": now + lifetime.real,
             name: words if self._shape.scope_claim.endswith("[]") else " ".join(words),
             **({"aud": audience[0] if len(audience) == 1 else audience} if audience else {}),
+            **({claim: list(groups) for claim in GROUPS} if (groups := self._people.get(grant.subject)) else {}),
         }
 
 

@@ -9,7 +9,9 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -28,15 +30,30 @@ _KID = "the-key"
 _ALGORITHMS = {"RSA": "RS256", "EC": "ES256"}
 _LONGEST = 65_536  # bytes of a body
 _GRANTS = ("authorization_code", "refresh_token", "client_credentials", JWT_BEARER, EXCHANGE)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Test issuer: sign in</title>
+<style>
+:root {{ color-scheme: light dark; font: 18px/1.6 system-ui, sans-serif; }}
+body {{ margin: 3rem auto; max-width: 30rem; padding: 0 1rem; }}
+</style>
+</head><body><main><h1>Who are you?</h1>
+<p>This is the test issuer of the local stack: it asks for no password.</p>
+<ul>
+{links}
+</ul></main></body></html>
+"""
 _METHODS = ("none", "client_secret_basic", "client_secret_post")
 
 
 class Answer(NamedTuple):
-    """A response: a document, or a redirect."""
+    """A response: a document, a redirect, or a page."""
 
     status: int
     document: Any = None
     location: str = ""
+    page: str = ""
 
 
 class LocalIssuer(LoopbackServer):
@@ -47,6 +64,8 @@ class LocalIssuer(LoopbackServer):
         clients: clients that it knows, by id.
         documents: client ID metadata documents that it would find at their URLs; nothing is fetched.
         port: of 127.0.0.1; 0 takes a free one.
+        people: who may sign in, with their groups: a page asks which of them it is, unless `login_hint` names one.
+            Without any, everybody is signed in as `user`, without a page.
     """
 
     def __init__(
@@ -55,8 +74,9 @@ class LocalIssuer(LoopbackServer):
         clients: Mapping[str, Client] | None = None,
         documents: Mapping[str, Any] | None = None,
         port: int = 0,
+        people: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        self.shape = shape
+        self.shape, self.people = shape, people
         self.clients, self.documents = dict(clients or {}), dict(documents or {})
         self.user = "alice"
         """The subject of the next sign-ins."""
@@ -68,7 +88,7 @@ class LocalIssuer(LoopbackServer):
         self._key: Any = rsa_key(65537, 2048) if shape.key == "RSA" else ec_key(SECP256R1())
         self.assertions = Assertions(self.url, self._key.public_key())
         """Enterprise-managed authorization: the servers, or the identity providers, that it knows."""
-        self.grants = Grants(shape, self.url, self.sign, time.time, self.assertions)
+        self.grants = Grants(shape, self.url, self.sign, time.time, self.assertions, people)
 
     def sign(self, claims: Mapping[str, Any], kind: str = "JWT") -> str:
         """Return a token of a type with these claims, signed with the issuer's key."""
@@ -131,8 +151,10 @@ class LocalIssuer(LoopbackServer):
         callback = asked.get("redirect_uri", "")
         if client is None or callback not in client.redirect_uris:
             return Answer(400, {"error": "invalid_request", "error_description": "unknown client or callback"})
+        if self.people and asked.get("login_hint") not in self.people:
+            return Answer(200, page=_question(f"{self.shape.endpoints}/authorize", asked, self.people))
         try:
-            told = {"code": self.grants.code(asked, self.user)}
+            told = {"code": self.grants.code(asked, asked["login_hint"] if self.people else self.user)}
         except Refused as refused:
             told = {"error": refused.error}
         told |= {"state": asked["state"]} if "state" in asked else {}
@@ -163,6 +185,16 @@ class LocalIssuer(LoopbackServer):
         client_id = f"registered-{secrets.token_hex(4)}"
         self.clients[client_id] = client
         return Answer(201, asked | {"client_id": client_id, "token_endpoint_auth_method": "none"})
+
+
+def _question(path: str, asked: Form, people: Mapping[str, Sequence[str]]) -> str:
+    """Return the page that asks who signs in: a link for each person, back to the same request."""
+    links = list[str]()
+    for name, groups in people.items():
+        url = f"{path}?{urlencode({**asked, 'login_hint': name})}"
+        words = f"{name}, of {' and '.join(groups)}" if groups else name
+        links.append(f'<li><a href="{escape(url)}">{escape(words)}</a></li>')
+    return _PAGE.format(links="\n".join(links))
 
 
 def _of_document(url: str, document: Any) -> Client | None:
@@ -200,7 +232,10 @@ def _handler_of(issuer: LocalIssuer) -> type[QuietHandler]:
             authorization = self.headers.get("authorization", "")
             answer = issuer.answer(self.command, parts.path, parameters, body, authorization)
             location = {"location": answer.location} if answer.location else {}
-            headers = {"cache-control": "no-store", "access-control-allow-origin": "*", **location}
-            self.reply(answer.status, json.dumps(answer.document).encode(), headers)
+            kind = (
+                {"content-type": "text/html; charset=utf-8", "content-security-policy": _POLICY} if answer.page else {}
+            )
+            headers = {"cache-control": "no-store", "access-control-allow-origin": "*", **location, **kind}
+            self.reply(answer.status, (answer.page or json.dumps(answer.document)).encode(), headers)
 
     return Handler

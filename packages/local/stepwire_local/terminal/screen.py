@@ -26,6 +26,7 @@ from stepwire_local.streams.task_changes import TaskChange
 _TOOLS: Final = 10_000  # tasks whose tool is remembered
 _STYLES: Final = {"completed": "green", "input_required": "yellow", "failed": "red", "completed_with_error": "red"}
 _NO_STYLE: Final = ""
+_NEXT_LINE: Final = "\n         "
 _OWN: Final = "stepwire_local"
 """The name of the local stack's loggers, and the beginning of it."""
 
@@ -73,18 +74,16 @@ class Screen:
     def question_changed(self, change: ApprovalChange) -> None:
         """Show what happened to a question that somebody other than the caller answers, and where to answer it."""
         at, task, request = datetime.now().astimezone(), change.task, change.request
-        is_open = change.happened in OPEN
-        if is_open:
-            words = f"{waiting_text(change.approval, change.expires_at)} {self.console_url}#/approvals"
-        elif change.decision is not None:
-            words = change.decision.text(with_names=True)
-        else:
-            words = f"Nobody decided it: {change.happened.value}."
-        text = Text.assemble(
-            (f"{at:%H:%M:%S}", "dim"),
-            f" question {request.key} of task {task.task_id} {task.work.tool} ",
-            (words, "yellow" if is_open else _NO_STYLE),
+        is_open, named = change.happened in OPEN, f" question {request.key} of task {task.task_id}"
+        lines = [waiting_text(change.approval, change.expires_at), f"{self.console_url}#/approvals"]
+        if not is_open:
+            decided = change.decision
+            lines = [decided.text(with_names=True) if decided else f"Nobody decided it: {change.happened.value}."]
+        fits = (
+            not self._console.is_terminal or sum(map(len, [named, *lines])) + len("hh:mm:ss") + 4 <= self._console.width
         )
+        said = "".join(f"{'  ' if fits else _NEXT_LINE}{line}" for line in lines)
+        text = Text.assemble((f"{at:%H:%M:%S}", "dim"), named, (said, "yellow" if is_open else _NO_STYLE))
         self._show("question", text, {"time": at.isoformat(timespec="milliseconds"), **change.detail()})
 
     def warned(self, record: logging.LogRecord) -> None:
@@ -115,7 +114,7 @@ class Screen:
         text = Text.assemble((f"{at:%H:%M:%S}", "dim"), " ", (words, style))
         if line.error:
             fits = not self._console.is_terminal or len(text) + 2 + len(line.error) <= self._console.width
-            text.append(("  " if fits else "\n         ") + line.error, style)
+            text.append(("  " if fits else _NEXT_LINE) + line.error, style)
         return text
 
     def _show(self, event: str, text: Text, facts: dict[str, Any]) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Request, Response
 from stepwire_local.lambdas.function_output import FunctionOutput, output_of
 from stepwire_local.streams.task_changes import TaskChange
 from stepwire_local.terminal.screen import Screen, Warnings
+from tests.questions_to_others import asked_change, decided_change
 
 TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
 CREATED = TaskChange(TASK, "wait_and_echo", "input_required")
@@ -31,11 +33,18 @@ def exchange(method: str = "tools/call", **answer: Any) -> Exchange:
     )
 
 
-def shown(*exchanges: Exchange | TaskChange, as_json: bool = False, **console: Any) -> list[str]:
+def shown(*seen: Exchange | TaskChange | ApprovalChange, as_json: bool = False, **console: Any) -> list[str]:
     file = io.StringIO()
     screen = Screen(Console(file=file, highlight=False, **console), as_json=as_json)
-    for one in exchanges:
-        screen.task_changed(one) if isinstance(one, TaskChange) else screen.answered(one)
+    screen.console_url = "http://127.0.0.1:3000/"
+    for one in seen:
+        match one:
+            case TaskChange():
+                screen.task_changed(one)
+            case ApprovalChange():
+                screen.question_changed(one)
+            case Exchange():
+                screen.answered(one)
     return file.getvalue().splitlines()
 
 
@@ -54,6 +63,22 @@ def test_a_line_fits_the_terminal(method: str, width: int) -> None:
     assert all(len(line.rstrip()) <= width for line in lines), lines
     assert "28500 ms" in lines[0]
     assert lines[1].endswith(f"task {TASK} wait_and_echo input_required")
+
+
+def test_a_question_to_others_is_shown_with_where_it_is_answered_and_what_was_decided() -> None:
+    changes = asked_change(), decided_change()
+
+    asked, decided = shown(*changes, width=80)
+    narrow = shown(changes[0], force_terminal=True, width=80, color_system=None)
+    facts = json.loads(shown(changes[0], as_json=True)[0])
+
+    where = "http://127.0.0.1:3000/#/approvals"
+    waits = "Waits for one of finance to decide, until Sunday 2026-08-02 12:00 UTC."
+    assert asked.endswith(f" question finance of task {changes[0].task.task_id}  {waits}  {where}")
+    assert decided.endswith("  ann@example.com of finance approved, 2026-08-01 12:12 UTC.")
+    assert [line.strip() for line in narrow[1:]] == [waits, where]
+    assert all(len(line) <= 80 for line in narrow)
+    assert (facts["event"], facts["happened"], facts["audience"]) == ("question", "asked", ["finance"])
 
 
 @pytest.mark.parametrize("console", [{"width": 80}, {"width": 200, "force_terminal": True, "color_system": None}])
