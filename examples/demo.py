@@ -1,7 +1,8 @@
 """`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
 First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
-local stack, reserve_stock, whose end wakes an agent by webhook. With --all (`make demo ALL=1`) reserve_stock runs once
+local stack, a large refund, which asks a second person in place of the caller, and reserve_stock, whose end wakes an
+agent by webhook. With --all (`make demo ALL=1`) reserve_stock runs once
 more, fails twice and is retried, and get_quote, whose state machines race, too. With --yes or without a terminal, the
 demo answers by itself. The rule: exit code 0 only if all results are correct: the report agrees with this program's
 own count of the file, and the refund with the answer. The endpoint is a new local stack, or the one in --url. The
@@ -31,11 +32,14 @@ from rich.table import Table
 from rich.text import Text
 
 from examples.report_tables import print_refund, print_report
+from examples.second_person import NAME, NotAsked, SecondPerson
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from examples.woken import NotWoken, SignIn, woken_by
 from stepwire_client import Callbacks, Completed, Task, TaskClient, TaskClientError, connect
 from stepwire_local import LocalStack, LocalStackError
+from stepwire_local.console import Console as WebConsole
+from stepwire_local.console import OpenApprovals
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.terminal.leaving import leave
 
@@ -45,6 +49,7 @@ DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
 LOGS: Final = ROOT / FOLDER
 PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
 STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
+LARGE_REFUND: Final = {"order_id": "A-1003", "amount": "890.00", "currency": "EUR", "reason": "The desk came too late."}
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 
 
@@ -55,6 +60,7 @@ class Endpoint:
     url: str
     logs: Path | None = None  # the functions' log, if this program started the stack
     headers: Mapping[str, str] = field(default_factory=dict[str, str])  # sign in
+    approvals: OpenApprovals | None = None  # the questions to others, if this program started the stack
 
 
 class NotATask(Exception):
@@ -63,6 +69,10 @@ class NotATask(Exception):
 
 class WrongResult(Exception):
     """A result is wrong; the message says how."""
+
+
+_UNEXPECTED: Final = (WrongResult, NotAsked, NotWoken)
+"""Their messages are for people."""
 
 
 class Progress:
@@ -153,6 +163,26 @@ class Demo:
         print_refund(self.console, result)
         self.console.print("\nThe refund is what was answered.", style="green")
 
+    async def large_refund(self, approvals: OpenApprovals) -> None:
+        """Request a refund that is not the caller's to approve, let a second person decide, and show the result.
+
+        Raises:
+            WrongResult: the refund disagrees with the decision, or the caller was asked.
+            NotAsked: the second person was not asked.
+        """
+        asked = f"{LARGE_REFUND['amount']} {LARGE_REFUND['currency']}, which needs a second pair of eyes"
+        of_caller = len(self.user.answers)
+        approver = self.user.somebody_else(f"{NAME} of finance is asked, in place of the caller:")
+        ann = SecondPerson(approvals, approver, lambda: self.progress.polls > 0)
+        call = self._called("approve_refund", LARGE_REFUND, asked)
+        result, (answer, decision) = await asyncio.gather(call, ann.decide())
+        if len(self.user.answers) > of_caller:
+            raise WrongResult("The caller was asked what only finance may decide.")
+        if found := list(disagreements(result, answer)):
+            raise WrongResult("\n".join(found))
+        print_refund(self.console, result)
+        self.console.print(f"\n{escape(decision)} The caller was not asked.", style="green")
+
     async def wake(self) -> None:
         """Let a webhook wake an agent when its task has ended, and show what it hears and fetches.
 
@@ -226,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("Stopped.")
         return STOPPED
-    except (LocalStackError, TaskClientError, NotATask, NotWoken, OSError, WrongResult, ExceptionGroup) as error:
+    except (LocalStackError, TaskClientError, NotATask, *_UNEXPECTED, OSError, ExceptionGroup) as error:
         for reason in _reasons(error):
             console.print(reason, style="red", markup=False)
         if options.url is None:
@@ -261,6 +291,8 @@ async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bo
             demo = Demo(console, client, progress, user)
             await demo.profile(text)
             await demo.refund()
+            if endpoint.approvals is not None:  # another stack has its own second person
+                await demo.large_refund(endpoint.approvals)
             if endpoint.logs is not None:  # another stack calls no address of this machine
                 await demo.wake()
             if is_whole:
@@ -288,17 +320,17 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
         output = running.enter_context(kept_in(LOGS, "demo"))
         with Waiting(console, "starting the local stack"):
             sign_in = running.enter_context(SignIn())
-            stack = running.enter_context(
-                LocalStack(
-                    ROOT / "template.yaml",
-                    others=[TEMPLATE],
-                    port=0,
-                    parameters=sign_in.parameters,
-                    local_webhooks=True,
-                )
+            stack = LocalStack(
+                ROOT / "template.yaml",
+                others=[TEMPLATE],
+                port=0,
+                parameters=sign_in.parameters,
+                local_webhooks=True,
             )
+            stack.watcher = watcher = WebConsole(stack)
+            running.enter_context(stack)
         console.print(f"The local stack serves two templates on {stack.url} ({time.monotonic() - began:.1f} s)")
-        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers())
+        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers(), watcher.approvals)
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
@@ -338,7 +370,7 @@ def _reasons(error: BaseException) -> Iterator[str]:
         for part in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from _reasons(part)
     else:
-        yield str(error) if isinstance(error, WrongResult | NotWoken) else f"{type(error).__name__}: {error}"
+        yield str(error) if isinstance(error, _UNEXPECTED) else f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

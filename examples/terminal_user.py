@@ -25,11 +25,16 @@ _WORDS: Final = {"yes": True, "y": True, "true": True, "no": False, "n": False, 
 class User:
     """Answers elicitations, and remembers each answer."""
 
-    def __init__(self, console: Console, status: Waiting, *, by_itself: bool) -> None:
+    def __init__(self, console: Console, status: Waiting, *, by_itself: bool, introduction: str = "") -> None:
+        self._introduction = introduction
         self._console = console
         self._status = status
         self._by_itself = by_itself
         self.answers: list[ElicitResult] = []
+
+    def somebody_else(self, introduction: str) -> "User":
+        """Return another person at the same terminal, introduced before each question."""
+        return User(self._console, self._status, by_itself=self._by_itself, introduction=introduction)
 
     async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
         """Answer an elicitation."""
@@ -37,6 +42,8 @@ class User:
 
     def _answered(self, params: ElicitRequestParams) -> ElicitResult:
         self._status.stop()
+        if self._introduction:
+            self._console.print(f"\n{escape(self._introduction)}", end="")
         self._console.print(f"\n[bold yellow]?[/] [bold]{escape(params.message)}[/]")
         if isinstance(params, ElicitRequestURLParams):
             self._console.print(f"  {params.url}", markup=False)

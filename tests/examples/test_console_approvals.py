@@ -111,7 +111,7 @@ async def test_what_the_second_person_decides_is_what_the_caller_gets(
 
     assert response.json()["outcome"] == "decided"
     assert response.json()["message"].startswith(said)
-    content = result.structured_content or {}
+    content: Json = result.structured_content or {}
     assert content == content | expected | {"decided_by": "finance"}
     assert isinstance(ended, Completed)
     until(lambda: not page.open_for("Bob", question["taskId"]))

@@ -1,7 +1,9 @@
 """A user's browser and a clock, for a library that signs in. Imported by `mcp_1` too, which runs without our code."""
 
+import re
 import time
-from urllib.parse import parse_qsl, urlsplit
+from html import unescape
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import httpx
 
@@ -27,6 +29,8 @@ class Browser:
         """Open the authorization URL."""
         async with httpx.AsyncClient(trust_env=False) as agent:
             answer = await agent.get(url)
+            if links := re.findall(r'href="([^"]+)"', answer.text):  # the issuer asks who it is
+                answer = await agent.get(urljoin(url, unescape(links[0])))
         assert answer.is_redirect, answer.text
         self._came = dict(parse_qsl(urlsplit(answer.headers["location"]).query))
 

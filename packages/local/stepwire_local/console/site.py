@@ -100,7 +100,7 @@ class Console:
         self._sign_in = sign_in
         self._messages = Messages()
         self._tasks = Tasks()
-        self._approvals = OpenApprovals(stack)
+        self.approvals = OpenApprovals(stack)
         self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
 
     @property
@@ -118,7 +118,7 @@ class Console:
 
     def question_changed(self, change: ApprovalChange) -> None:
         """Note what happened to a question to others than its caller."""
-        self._approvals.changed(change)
+        self.approvals.changed(change)
 
     def in_front_of(self, api: Application) -> Application:
         """Return an application that serves the console and leaves all else to the API."""
@@ -163,8 +163,8 @@ class Console:
             ("GET", "states"): self._visits,
             ("GET", "graphs"): lambda digest, _: self._graph(digest),
             ("GET", "messages"): lambda _, asked: self._wire(asked),
-            ("GET", "approvals"): lambda _, asked: self._approvals.listed(asked.get("as", "")),
-            ("POST", "approvals"): lambda name, asked: self._approvals.vote(name, asked.get("as", ""), body),
+            ("GET", "approvals"): lambda _, asked: self.approvals.listed(asked.get("as", "")),
+            ("POST", "approvals"): lambda name, asked: self.approvals.vote(name, asked.get("as", ""), body),
             ("POST", "token"): lambda _, _asked: {"token": self._sign_in() if self._sign_in else None},
         }
         found = served.get((method, name))
@@ -177,7 +177,7 @@ class Console:
         return {**known, "people": list(PEOPLE)}
 
     def _newest_first(self) -> Any:
-        waiting = self._approvals.waiting()
+        waiting = self.approvals.waiting()
         return [{**one, "waitsFor": waiting.get(one["taskId"])} for one in self._tasks.newest_first()]
 
     def _machines(self) -> Sequence[str]:
