@@ -15,7 +15,7 @@ from stepwire.approval_page.looks import STYLE
 from stepwire.approval_page.markup import Markup, Node, h
 from stepwire.engine.approvals import HasVoted, OpenQuestion
 from stepwire.json_text import Json, JsonObject, load_json, write
-from stepwire.tasks.approvals import Decision, Vote
+from stepwire.tasks.approvals import Decision, Vote, VoteWay
 from stepwire.tasks.inputs import FormElicitation
 
 FORM_TOKEN: Final = "signed-in"  # noqa: S105 - the name of a field
@@ -49,7 +49,7 @@ class Sent(Struct, frozen=True):
 def question_page(shown: Shown, sent: Sent, brand: str) -> str:
     """Return the page of an open question."""
     question, is_wrong = shown.question, bool(sent.faults or sent.fault)
-    audience = question.approval.policy.audience.shown
+    audience = question.approval.shown
     body: list[Node] = [
         _head(f"A decision of {audience}", "Waits for a decision", "waits"),
         h("p", "Please look at what is marked below.", class_="note fault", role="alert") if sent.faults else None,
@@ -85,7 +85,7 @@ def voted_page(standing: HasVoted, brand: str) -> str:
         _own(standing.vote),
         h(
             "p",
-            f"It needs {policy.approvals} people of {policy.audience.shown}, until ",
+            f"It needs {policy.approvals} people of {approval.shown}, until ",
             _moment(question.expires_at),
             ".",
         ),
@@ -166,8 +166,9 @@ def _form(shown: Shown, sent: Sent) -> Markup:
 
 
 def _own(vote: Vote) -> Markup:
-    word, style = ("approved", "approved") if vote.is_approval else ("refused", "refused")
-    return h("p", f"You have {word} it ", _moment(vote.at), ".", class_=f"note {style}")
+    word = "approved" if vote.is_approval else "refused"
+    said = f"With this link, it was {word} " if vote.way is VoteWay.LINK else f"You have {word} it "
+    return h("p", said, _moment(vote.at), ".", class_=f"note {word}")
 
 
 def _moment(at: datetime) -> Markup:

@@ -27,6 +27,8 @@ class Exchange:
     response: Response
     at: datetime
     seconds: float
+    route: str = ""
+    """The key of the route; empty: there is none."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Reader:
             time=exchange.at.isoformat(timespec="milliseconds"),
             era=session.era,
             client=session.client,
-            method=_shown(asked.get("method")) if "method" in asked else _shown(f"{request.method} {request.path}"),
+            method=_shown(asked.get("method")) if "method" in asked else _shown(_place_of(exchange)),
             tool=_shown(tool),
             task=_shown(task),
             status=response.status,
@@ -97,6 +99,12 @@ class Reader:
         self._sessions.move_to_end(key)
         if len(self._sessions) > _SESSIONS:
             self._sessions.popitem(last=False)
+
+
+def _place_of(exchange: Exchange) -> str:
+    """Return the method and the path; of a path with a variable, the route: it may be a link that authorizes."""
+    is_secret = "{" in exchange.route and "+}" not in exchange.route
+    return exchange.route if is_secret else f"{exchange.request.method} {exchange.request.path}"
 
 
 def _agent(request: Request) -> str:

@@ -72,7 +72,8 @@ class Gateway:
         at, began = datetime.now().astimezone(), time.monotonic()
         answered = await self._answer(_request(scope), receive)
         await reply(send, answered.response)
-        self._report(Exchange(answered.request, answered.response, at, time.monotonic() - began))
+        took = time.monotonic() - began
+        self._report(Exchange(answered.request, answered.response, at, took, answered.route))
 
     async def _answer(self, request: Request, receive: Receive) -> "_Answered":
         """Check 1. the host: requests to another host are not ours; 2. the sizes; 3. the route and access to it."""
@@ -84,11 +85,11 @@ class Gateway:
         match = await self._admit(request)
         if isinstance(match, Response):
             return _Answered(request, match)
-        body = await read(receive, http_api.BODY_LIMIT)
+        route, body = match.route.key, await read(receive, http_api.BODY_LIMIT)
         if body is None:
-            return _Answered(request, http_api.TOO_LARGE)
+            return _Answered(request, http_api.TOO_LARGE, route)
         whole = replace(request, body=body)
-        return _Answered(whole, await self._invoke(match, whole))
+        return _Answered(whole, await self._invoke(match, whole), route)
 
     def _report(self, exchange: Exchange) -> None:
         try:
@@ -152,6 +153,7 @@ class Gateway:
 class _Answered:
     request: Request  # with its body, if that was read
     response: Response
+    route: str = ""
 
 
 def _request(scope: Scope) -> Request:

@@ -1,0 +1,262 @@
+"""The page with ApprovalLinks=sign-in: the link names the question; who decides is who signs in, in this browser."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from msgspec.structs import replace
+
+from stepwire.approval_page.links import Link, link_of, opened, sealed
+from stepwire.protocol.tokens import Purpose, seal
+from tests.approval_page.desk import CLIENT_ID, COOKIE, PEOPLE, Browser, Desk, form_of, query_of, text_of
+
+SAME: Final = {"sec-fetch-site": "same-origin", "origin": "null"}
+
+
+@pytest.fixture
+def changing_tokens(by_sign_in: Desk) -> Iterator[dict[str, Any]]:
+    """Claims that the issuer puts into its next tokens."""
+    issuer, more = by_sign_in.issuer, dict[str, Any]()
+    assert issuer is not None
+    grants: Any = issuer.grants
+    sign = grants._sign
+    grants._sign = lambda claims, kind: sign({**claims, **more}, kind)
+    yield more
+    grants._sign = sign
+
+
+def begun(desk: Desk, url: str, browser: Browser) -> httpx.Response:
+    return browser.get(f"{url}?sign-in")
+
+
+def test_a_person_signs_in_and_approves(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+
+    landing = browser.get(question.url)
+    page = by_sign_in.signed_in(question, "frida", browser)
+    answer = browser.submit(page, "approve", **{"field-0": "fine"})
+
+    assert "Pay 700?" not in landing.text
+    assert 'href="/approvals/' in landing.text
+    assert "You are signed in as frida" in text_of(page.text)
+    assert "Asked by carla" in text_of(page.text)
+    assert "You have approved it" in text_of(answer.text)
+    (vote,) = by_sign_in.answer_of(question)["answers"]
+    assert (vote["by"], vote["way"], vote["content"]) == ("frida", "sign-in", {"note": "fine"})
+    assert browser.cookies == {}
+
+
+def test_what_the_issuer_is_asked(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+
+    to_issuer = begun(by_sign_in, question.url, browser)
+
+    asked = query_of(to_issuer.headers["location"])
+    verifier = browser.cookies[COOKIE]
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    assert to_issuer.headers["location"].startswith(f"{by_sign_in.issuer.url}/authorize?")  # type: ignore[union-attr]
+    state = asked.pop("state")
+    assert asked == {
+        "response_type": "code",
+        "client_id": CLIENT_ID,
+        "redirect_uri": f"{by_sign_in.origin}/approvals/signed-in",
+        "resource": by_sign_in.stack.url,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }
+    assert question.url.rpartition("/")[2] not in state
+    (cookie,) = to_issuer.headers.get_list("set-cookie")
+    assert cookie == f"{COOKIE}={verifier}; Path=/; Max-Age=600; Secure; HttpOnly; SameSite=Lax"
+
+
+@pytest.mark.parametrize("person", ["carla", "sam"])
+def test_neither_the_caller_nor_somebody_else_decides(by_sign_in: Desk, person: str) -> None:
+    question = by_sign_in.ask()
+
+    page = by_sign_in.signed_in(question, person)
+
+    assert page.status_code == httpx.codes.FORBIDDEN
+    assert "Not yours to decide" in text_of(page.text)
+    assert "Pay 700?" not in page.text
+    assert "<form" not in page.text
+
+
+def test_the_same_person_by_page_and_by_another_client_is_one(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(audience={"approvals": 2}), Browser()
+    browser.submit(by_sign_in.signed_in(question, "frida", browser), "approve")
+
+    again = by_sign_in.signed_in(question, "frida")
+    (vote_digest,) = {one["person"] for one in _votes(by_sign_in, question)}
+
+    assert "1 of 2 have approved" in text_of(again.text)
+    assert "<form" not in again.text
+    assert vote_digest
+
+
+def _votes(desk: Desk, question: Any) -> list[dict[str, Any]]:
+    browser = Browser()
+    browser.submit(desk.signed_in(question, "felix", browser), "approve")
+    return [one for one in desk.answer_of(question)["answers"] if one["by"] == "frida"]
+
+
+def test_a_group_that_is_taken_away_between_link_and_sign_in(by_sign_in: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = by_sign_in.ask()
+    monkeypatch.setitem(PEOPLE, "frida", ["sales"])
+
+    page = by_sign_in.signed_in(question, "frida")
+
+    assert page.status_code == httpx.codes.FORBIDDEN
+    assert "<form" not in page.text
+
+
+def test_a_forwarded_link_is_of_no_use_without_a_sign_in(by_sign_in: Desk) -> None:
+    question = by_sign_in.ask()
+
+    answer = Browser().send("POST", question.url, data={"decision": "approve"}, headers=SAME)
+
+    assert answer.status_code == httpx.codes.FORBIDDEN
+    assert "Sign in again" in text_of(answer.text)
+    assert by_sign_in.status_of(question) == "working"
+
+
+def _of_another_link(desk: Desk, token: str) -> str:
+    found = opened(token, Purpose.APPROVAL_FORM, lambda: [desk.secret()])
+    return seal([f"{found[0]}A", *found[1:]], Purpose.APPROVAL_FORM, desk.secret())
+
+
+def _expired(desk: Desk, token: str) -> str:
+    found = opened(token, Purpose.APPROVAL_FORM, lambda: [desk.secret()])
+    assert 0 < found[3] - datetime.now(UTC).timestamp() <= timedelta(minutes=10).total_seconds()
+    return seal([*found[:3], int(datetime.now(UTC).timestamp())], Purpose.APPROVAL_FORM, desk.secret())
+
+
+def _forged(desk: Desk, token: str) -> str:
+    found = opened(token, Purpose.APPROVAL_FORM, lambda: [desk.secret()])
+    return seal(found, Purpose.APPROVAL_FORM, b"a secret of somebody else")
+
+
+def _of_another_purpose(desk: Desk, token: str) -> str:
+    found = opened(token, Purpose.APPROVAL_FORM, lambda: [desk.secret()])
+    return seal(found, Purpose.APPROVAL_SIGN_IN, desk.secret())
+
+
+@pytest.mark.parametrize("made", [_of_another_link, _expired, _forged, _of_another_purpose, lambda _desk, _token: ""])
+def test_a_form_that_is_not_of_this_sign_in(by_sign_in: Desk, made: Callable[[Desk, str], str]) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+    page = by_sign_in.signed_in(question, "frida", browser)
+    token = made(by_sign_in, form_of(page.text).values["signed-in"])
+
+    answer = browser.submit(page, "approve", **{"signed-in": token})
+
+    assert answer.status_code == httpx.codes.FORBIDDEN
+    assert "Nothing was decided" in text_of(answer.text)
+    assert by_sign_in.status_of(question) == "working"
+
+
+def test_an_answer_of_the_issuer_counts_only_in_the_browser_that_began(by_sign_in: Desk) -> None:
+    """Login CSRF: somebody gives another browser the answer to their own sign-in."""
+    question, own, other = by_sign_in.ask(), Browser(), Browser()
+    answer = by_sign_in.came_back(begun(by_sign_in, question.url, own), "frida")
+
+    without = Browser().get(answer)
+    begun(by_sign_in, question.url, other)
+    with_another = other.get(answer)
+
+    for page in (without, with_another):
+        assert page.status_code == httpx.codes.FORBIDDEN
+        assert "did not begin this sign-in" in text_of(page.text)
+    assert "You are signed in as frida" in text_of(own.get(answer).text)
+
+
+def test_a_code_is_taken_once(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+    to_issuer = begun(by_sign_in, question.url, browser)
+    answer, kept = by_sign_in.came_back(to_issuer, "frida"), dict(browser.cookies)
+    browser.get(answer)
+
+    browser.cookies.update(kept)
+    again = browser.get(answer)
+
+    assert again.status_code == httpx.codes.FORBIDDEN
+    assert "does not take the code" in text_of(again.text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"state": None}, "did not begin"),
+        ({"state": "https://evil.example/"}, "did not begin"),
+        ({"iss": "https://evil.example"}, "of another issuer"),
+        ({"code": None, "error": "access_denied"}, "The issuer says: access_denied."),
+        ({"code": None, "error": "<script>alert(1)</script>"}, "The issuer says: no code."),
+        ({"code": "another"}, "does not take the code"),
+    ],
+)
+def test_an_answer_that_is_not_right(by_sign_in: Desk, changes: dict[str, str | None], words: str) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+    answer = by_sign_in.came_back(begun(by_sign_in, question.url, browser), "frida")
+    told = {name: value for name, value in {**query_of(answer), **changes}.items() if value is not None}
+
+    page = browser.get(f"{by_sign_in.origin}/approvals/signed-in?{urlencode(told)}")
+
+    assert page.status_code == httpx.codes.FORBIDDEN
+    assert words in text_of(page.text)
+    assert "location" not in page.headers  # no open redirect
+    assert "evil" not in page.text
+    assert "<script" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [
+        ({"iss": "https://evil.example"}, "its issuer is not right"),
+        ({"aud": "https://other.example/mcp"}, "its audience is not right"),
+        ({"client_id": "another-client"}, "its client is not right"),
+        ({"azp": "another-client"}, "its client is not right"),
+        ({"exp": 1_700_000_000}, "its time is not right"),
+        ({"exp": "never"}, "its time is not right"),
+        ({"nbf": 4_000_000_000}, "its time is not right"),
+        ({"sub": ""}, "may not use this endpoint"),
+        ({"token_use": "id"}, "may not use this endpoint"),
+    ],
+)
+def test_a_token_for_something_else(
+    by_sign_in: Desk, changing_tokens: dict[str, Any], claims: dict[str, Any], words: str
+) -> None:
+    changing_tokens.update(claims)
+
+    page = by_sign_in.signed_in(by_sign_in.ask(), "frida")
+
+    assert page.status_code == httpx.codes.FORBIDDEN
+    assert words in text_of(page.text)
+    assert "Pay 700?" not in page.text
+
+
+def test_a_link_that_has_expired_shows_no_question_after_a_sign_in(by_sign_in: Desk) -> None:
+    question = by_sign_in.ask()
+    link = link_of(question.url.rpartition("/")[2], lambda: [by_sign_in.secret()])
+    assert isinstance(link, Link)
+    old = sealed(replace(link, until=datetime.now(UTC) - timedelta(seconds=1)), by_sign_in.secret())
+
+    page = by_sign_in.signed_in(replace_url(question, f"{by_sign_in.origin}/approvals/{old}"), "frida")
+
+    assert page.status_code == httpx.codes.GONE
+    assert "This link has expired" in text_of(page.text)
+
+
+def replace_url(question: Any, url: str) -> Any:
+    return type(question)(question.task_id, {**question.event, "links": [{"to": None, "url": url}]})
+
+
+def test_a_prefetch_of_a_link_begins_no_sign_in(by_sign_in: Desk) -> None:
+    question = by_sign_in.ask()
+
+    answers = [Browser().send(method, question.url) for method in ("GET", "HEAD")]
+
+    assert [one.status_code for one in answers] == [httpx.codes.OK] * 2
+    assert not any("set-cookie" in one.headers or "Pay 700?" in one.text for one in answers)
