@@ -239,8 +239,9 @@ class World:
             self.engine.limiter_of(waiting.PROOFS, self.waits.of_proofs()),
         )
         self.approvals = self.engine.approvals(self.inbox)
-        if isinstance(self.store, InMemoryTaskStore):  # a table has a stream of its own
-            self.store.written = self._tell_of
+        store: object = self.store
+        if isinstance(store, InMemoryTaskStore):  # a table in its place has a stream
+            store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
         self.services = Services(

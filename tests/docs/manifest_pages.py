@@ -26,6 +26,8 @@ DURATION: Final = "^P([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+([.][0-9]+)?S)?)?$"
 """Stands in place of the format, which has no fractions of a second in JSON Schema."""
 _SCHEMAS: Final = ("input_schema", "output_schema", "confirm.schema")
 _FREE: Final = {
+    "approvers.has": "text, or list of texts",
+    "approvers.escalate.has": "text, or list of texts",
     "client_capabilities": "fields",
     "input.constants": "fields",
     "input.defaults": "fields",
@@ -96,6 +98,8 @@ def _with_words(path: str, written: Any, models: JsonObject) -> JsonObject:
         one = {"anyOf": [inner_of(one, "input_key"), one]}
     if path == "idempotency":
         one = {"anyOf": [inner_of(one, "arguments"), one]}
+    if path.endswith(".has"):
+        one = {"anyOf": [one["items"], one]}
     return {**one, "description": _words(path)}
 
 

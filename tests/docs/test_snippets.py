@@ -38,6 +38,8 @@ RUN_BY: Final = {
     ("docs/adopting.md", "typescript"): _ADOPTING,
     ("docs/adopting.md", "hcl"): _ADOPTING,
     ("docs/adopting.md", "json"): _ADOPTING,
+    ("docs/approvals.md", "yaml"): "tests/docs/test_approvals_page.py",
+    ("docs/approvals.md", "json"): "tests/docs/test_approvals_page.py",
     ("docs/cli.md", "text"): _CLI,
     ("docs/agentcore.md", "json"): "tests/interop/test_agentcore_gateway.py",
     ("docs/completion_events.md", "json"): "tests/template/test_completion_events.py",

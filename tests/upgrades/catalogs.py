@@ -31,9 +31,17 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
     "leaving": {"result_bucket": "my-reports", "output": {"object": "result"}},
     "approved": {
         "approvers": {
-            "scope": "refunds.approve", "claim": "groups", "has": ["finance", "audit"], "name": "finance",
-            "questions": ["approval"], "approvals": 2, "include_caller": True, "show": [], "show_decision": True,
-            "remind": "PT4H", "escalate": {"after": "P1D", "role": "arn:aws:iam::123456789012:role/a/chief"},
+            "scope": "refunds.approve",
+            "claim": "groups",
+            "has": ["finance", "audit"],
+            "name": "finance",
+            "questions": ["approval"],
+            "approvals": 2,
+            "include_caller": True,
+            "show": [],
+            "show_decision": True,
+            "remind": "PT4H",
+            "escalate": {"after": "P1D", "role": "arn:aws:iam::123456789012:role/a/chief"},
             "recipients": ["ann@example.com", "ben@example.com"],
         }
     },

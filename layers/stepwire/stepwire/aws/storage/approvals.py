@@ -55,6 +55,7 @@ class DynamoDbInbox(Struct, frozen=True):
     """`Inbox` in a DynamoDB table."""
 
     table: Table
+    most_in_one: int = MOST_IN_ONE
 
     def add(self, entry: InboxEntry) -> None:
         for digest in entry.digests:
@@ -94,7 +95,7 @@ class DynamoDbInbox(Struct, frozen=True):
 
     def _shard_for(self, digest: str, entry: InboxEntry) -> int:
         marker = self.table.get(_open_key(digest)) or {}
-        is_full = "shards" in marker or int(marker.get("questions", {"N": "0"})["N"]) >= MOST_IN_ONE
+        is_full = "shards" in marker or int(marker.get("questions", {"N": "0"})["N"]) >= self.most_in_one
         return _shard_of(entry) if is_full else 0
 
     def _count(self, digest: str, by: int, condition: str = "", shard: int = 0) -> None:

@@ -1,0 +1,190 @@
+"""The inbox of approvers: the same in memory and in DynamoDB; and what only the table has, shards and a marker."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pytest
+
+from stepwire.aws.storage.approvals import SHARDS, DynamoDbInbox
+from stepwire.aws.storage.table import Item, Table
+from stepwire.engine.approvals import MOST_FOUND
+from stepwire.engine.ports import Inbox, InboxEntry, QuestionKey
+from stepwire.principal import Principal
+from stepwire.tasks.approvals import HasClaim, digest_of
+from stepwire.tasks.ids import TaskKey, new_task_id
+from stepwire_local.account.engine import shared_account
+from tests.fake_approvals import InMemoryInbox
+from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table, table_behind
+
+FINANCE: Final = digest_of(HasClaim("groups", ("finance",)))
+LEGAL: Final = digest_of(HasClaim("groups", ("legal",)))
+ASKED_AT: Final = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def entry(minute: int, *digests: str, owner: Principal = ALICE, number: int = 1, days: int = 7) -> InboxEntry:
+    """Return a question that was asked in some minute."""
+    at = ASKED_AT + timedelta(minutes=minute)
+    key = QuestionKey(TaskKey(owner, new_task_id(at, minute.to_bytes(16, "big"))), number)
+    return InboxEntry(key, digests or (FINANCE,), at, ASKED_AT + timedelta(days=days))
+
+
+@pytest.fixture
+def table() -> Iterator[Table]:
+    with shared_account():
+        yield Table(new_table(), quick_dynamodb_client)
+
+
+@pytest.fixture(params=["in memory", "in DynamoDB"])
+def inbox(request: pytest.FixtureRequest) -> Inbox:
+    return InMemoryInbox() if request.param == "in memory" else DynamoDbInbox(request.getfixturevalue("table"))
+
+
+# ------------------------------------------------------------------------------------------------------------- contract
+
+
+def test_a_question_is_found_by_each_of_its_qualities_and_by_no_other(inbox: Inbox) -> None:
+    asked = entry(1, FINANCE, LEGAL)
+
+    inbox.add(asked)
+
+    assert inbox.find([FINANCE], 10) == (asked.key,)
+    assert inbox.find([LEGAL], 10) == (asked.key,)
+    assert inbox.find([FINANCE, LEGAL], 10) == (asked.key,)
+    assert inbox.find([digest_of(HasClaim("groups", ("hr",)))], 10) == ()
+    assert inbox.find([], 10) == ()
+
+
+def test_the_oldest_are_found_first(inbox: Inbox) -> None:
+    entries = [entry(minute) for minute in (3, 1, 2)]
+    for one in entries:
+        inbox.add(one)
+
+    found = inbox.find([FINANCE], 2)
+
+    assert found == (entries[1].key, entries[2].key)
+
+
+def test_what_is_added_and_removed_twice_is_there_once_and_then_gone(inbox: Inbox) -> None:
+    asked, other = entry(1), entry(2)
+    for one in (asked, asked, other):
+        inbox.add(one)
+    assert inbox.find([FINANCE], 10) == (asked.key, other.key)
+
+    for _ in range(2):
+        inbox.remove(asked)
+
+    assert inbox.find([FINANCE], 10) == (other.key,)
+
+
+def test_several_questions_of_a_task_are_several(inbox: Inbox) -> None:
+    first, second = entry(1, number=1), entry(1, number=2)
+
+    inbox.add(first)
+    inbox.add(second)
+    inbox.remove(first)
+
+    assert inbox.find([FINANCE], 10) == (second.key,)
+
+
+def test_a_second_audience_finds_what_the_first_has_found(inbox: Inbox) -> None:
+    asked = entry(1)
+    inbox.add(asked)
+
+    escalated = InboxEntry(asked.key, (FINANCE, LEGAL), asked.asked_at, asked.expires_at)
+    inbox.add(escalated)
+
+    assert inbox.find([LEGAL], 10) == inbox.find([FINANCE], 10) == (asked.key,)
+    inbox.remove(escalated)
+    assert inbox.find([FINANCE, LEGAL], 10) == ()
+
+
+# ------------------------------------------------------------------------------------------------------------ the table
+
+
+def items_of(table: Table) -> list[Item]:
+    return [one.to_json()["Attributes"] for one in table_behind(table.name).all_items()]
+
+
+def marker_of(table: Table) -> Item:
+    (marker,) = [one for one in items_of(table) if one["sk"]["S"] == "open"]
+    return marker
+
+
+def test_every_item_expires_with_the_last_task_whose_question_it_may_lead_to(table: Table) -> None:
+    inbox, late, early = DynamoDbInbox(table), entry(1, days=9), entry(2, days=3)
+
+    inbox.add(late)
+    inbox.add(early)
+
+    until = {one["sk"]["S"]: int(one["expires_at"]["N"]) for one in items_of(table)}
+    assert until.pop("open") == late.expires_at.timestamp()
+    assert sorted(until.values()) == [early.expires_at.timestamp(), late.expires_at.timestamp()]
+
+
+def test_the_marker_counts_what_is_there_and_nothing_twice(table: Table) -> None:
+    inbox, asked = DynamoDbInbox(table), entry(1)
+    for one in (asked, asked, entry(2)):
+        inbox.add(one)
+    assert marker_of(table)["questions"] == {"N": "2"}
+
+    for _ in range(2):
+        inbox.remove(asked)
+
+    assert marker_of(table)["questions"] == {"N": "1"}
+
+
+def test_a_removal_after_the_marker_has_expired_leaves_nothing_for_ever(table: Table) -> None:
+    inbox, asked = DynamoDbInbox(table), entry(1)
+    inbox.add(asked)
+    table.delete({name: marker_of(table)[name] for name in ("pk", "sk")}, "", {})
+
+    inbox.remove(asked)
+
+    assert items_of(table) == []
+
+
+def test_above_some_questions_the_next_ones_go_to_the_shards_of_their_callers(table: Table) -> None:
+    inbox = DynamoDbInbox(table, most_in_one=3)
+    first = [entry(minute, owner=Principal(f"{minute:032x}")) for minute in range(3)]
+    later = [entry(10 + minute, owner=(ALICE, BOB)[minute % 2]) for minute in range(4)]
+
+    for one in (*first, *later):
+        inbox.add(one)
+
+    shards = {one["owner"]["S"]: one["pk"]["S"] for one in items_of(table) if "owner" in one}
+    assert {shards[one.key.task.owner].count("#") for one in first} == {1}
+    assert {shards[owner].count("#") for owner in (ALICE, BOB)} == {2}
+    assert inbox.find([FINANCE], MOST_FOUND) == tuple(one.key for one in (*first, *later))
+    for one in (*first, *later):
+        inbox.remove(one)
+    assert inbox.find([FINANCE], MOST_FOUND) == ()
+
+
+def test_one_who_asks_much_hides_those_of_few_others_and_each_read_is_bounded(table: Table) -> None:
+    inbox, everywhere = DynamoDbInbox(table, most_in_one=3), 1 + SHARDS
+    for minute in range(40):
+        inbox.add(entry(minute, owner=ALICE))
+    asked = entry(50, owner=BOB)
+    inbox.add(asked)
+
+    found = inbox.find([FINANCE], everywhere)
+
+    assert len(found) <= everywhere
+    assert asked.key in found, "Bob's shard is another"
+
+
+def test_a_question_that_was_added_before_and_after_the_shards_came_is_found_once_and_removed_wholly(
+    table: Table,
+) -> None:
+    asked, others = entry(1), [entry(minute, owner=BOB) for minute in (2, 3)]
+    inbox = DynamoDbInbox(table, most_in_one=3)
+    for one in (asked, *others, asked):  # delivered again by the stream
+        inbox.add(one)
+
+    assert inbox.find([FINANCE], 100) == (asked.key, *(one.key for one in others))
+
+    inbox.remove(asked)
+    assert inbox.find([FINANCE], 100) == tuple(one.key for one in others)

@@ -1,0 +1,86 @@
+"""What docs/approvals.md shows is what manifests and questions may have, and what workflows get."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import yaml
+
+from stepwire.background.input_requests import LARGEST_OPEN
+from stepwire.catalog.manifest import Manifest
+from stepwire.engine import approvals as deciding
+from stepwire.tasks.approvals import (
+    MOST_APPROVALS,
+    MOST_DECISIONS,
+    MOST_VALUES,
+    Approval,
+    Decision,
+    Vote,
+    VoteWay,
+    narrowed,
+    waiting_text,
+)
+from stepwire.tasks.audiences import audience_of
+from stepwire.tasks.inputs import MOST_QUESTIONS, Action, InputResponse
+from tests.docs.pages import ROOT, page
+
+PAGE: Final = page(ROOT / "docs" / "approvals.md")
+ANN: Final = Vote(
+    "9a04e3b1c7d2f6508b1de2a4f7c95306",
+    "ann@example.com",
+    is_approval=True,
+    at=datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
+    way=VoteWay.TOOL,
+    content='{"note":"ok"}',
+)
+
+
+def blocks() -> list[dict[str, Any]]:
+    return [yaml.safe_load(block) for block in PAGE.blocks("yaml")]
+
+
+def manifest() -> Manifest:
+    (shown, _) = blocks()
+    properties = {"order_id": {"type": "string"}}
+    return Manifest(
+        name="refund",
+        description="Refunds.",
+        state_machine="Refund",
+        input_schema={"type": "object", "properties": properties},
+        **shown,
+    )
+
+
+def test_the_question_of_the_page_narrows_the_manifest_of_the_page() -> None:
+    policy = manifest().approvers
+    assert policy is not None
+
+    merged = narrowed(policy.policy(), audience_of(blocks()[1]["Payload"]["audience"]))
+
+    assert merged.approvals == 2
+    assert [getattr(one, "claim", None) for one in merged.audience.conditions] == ["groups", "region"]
+    assert merged.escalation is not None
+    assert merged.remind == timedelta(hours=4)
+
+
+def test_a_workflow_gets_what_the_page_shows() -> None:
+    (shown,) = PAGE.blocks("json")
+
+    assert json.loads(InputResponse(Action.ACCEPT, votes=(ANN,)).text()) == json.loads(shown)
+
+
+def test_the_caller_reads_what_the_page_says() -> None:
+    policy = manifest().approvers
+    assert policy is not None
+    asked = Approval(policy.policy(), datetime(2026, 11, 26, tzinfo=UTC))
+    decision = Decision(1, "approval", "finance", is_approval=True, votes=(ANN,))
+
+    assert f"`{waiting_text(asked, datetime(2026, 11, 27, 12, tzinfo=UTC))}`" in PAGE.text
+    assert f"`{decision.text(with_names=False)}`" in PAGE.text
+
+
+def test_the_page_has_the_limits() -> None:
+    named = (MOST_APPROVALS, MOST_VALUES, MOST_DECISIONS, MOST_QUESTIONS, LARGEST_OPEN)
+    limits = (*named, deciding.LARGEST_VOTES, deciding.MOST_LISTED, deciding.MOST_FOUND)
+
+    assert [one for one in limits if f"{one:,}" not in PAGE.text] == []
