@@ -182,6 +182,7 @@ def test_who_may_decide_nothing_now_is_told_so(bob: Decider) -> None:
 # ----------------------------------------------------------------------------------------------------------- the answer
 
 
+# M47, M48, L19
 @pytest.mark.parametrize(("answer", "outcome"), [(ACCEPT, "approved"), (DECLINE, "refused")])
 def test_a_persons_answer_in_the_form_decides(world: World, bob: Decider, answer: Json, outcome: str) -> None:
     started(world)
@@ -230,6 +231,7 @@ def test_a_closed_form_decides_nothing_and_can_be_asked_again(world: World, bob:
     assert again.is_stream or again.result["resultType"] == "input_required"
 
 
+# M46
 def test_a_wrong_form_is_asked_again_with_what_is_wrong(world: World, bob: Decider) -> None:
     started(world)
 
@@ -299,6 +301,7 @@ def test_of_two_who_answer_at_once_the_first_decides(world: World, era: str) -> 
     assert decision_of(world)["action"] == "decline"
 
 
+# M44, M48, L3
 @pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}])
 def test_a_client_that_cannot_ask_is_told_how_else(world: World, era: str, capabilities: Json) -> None:
     bob = Decider.of(world, era, capabilities=capabilities)
@@ -390,6 +393,7 @@ def replace_endpoint(client: LegacyClient, endpoint: SignedIn) -> LegacyClient:
     return LegacyClient(endpoint, client.version, client.owner, client.session)
 
 
+# M45, M46
 @pytest.mark.parametrize("change", ["owner", "approval", "no state"])
 def test_an_answer_counts_only_with_the_state_of_this_very_round(world: World, change: str) -> None:
     bob, carol = Decider.of(world, "modern"), Decider.of(world, "modern", CAROL)
@@ -430,6 +434,7 @@ def test_a_response_that_answers_nothing_is_ignored(world: World, asked: str) ->
 # ------------------------------------------------------------------------------------------------------------- a stream
 
 
+# L8
 def test_a_stream_that_is_not_resumed_loses_nothing(world: World) -> None:
     bob = Decider.of(world, "legacy")
     started(world)
