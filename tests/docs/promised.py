@@ -25,6 +25,7 @@ from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.principal import principal_of
 from stepwire.server.eras import METHODS
+from stepwire.subscriptions import refusals
 from stepwire.subscriptions.events import listed
 from stepwire_cli.app import app
 from stepwire_cli.exits import Exit
@@ -72,9 +73,17 @@ def wire() -> Iterator[tuple[str, Any]]:
     """Yield the methods of each version, and the number of each error."""
     for version, methods in METHODS.items():
         yield from ((f"{version} {method}", "") for method in methods)
-    for name, kind in vars(errors).items():
-        if isinstance(kind, type) and issubclass(kind, errors.ProtocolError) and hasattr(kind, "code"):
+    for name, kind in protocol_errors().items():
+        if hasattr(kind, "code"):
             yield f"error {name}", [kind.code, kind.status]
+
+
+def protocol_errors() -> dict[str, type[errors.ProtocolError]]:
+    """Return the errors that a client may get, by their names."""
+    named = {name: kind for module in (errors, refusals) for name, kind in vars(module).items()}
+    return {
+        name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, errors.ProtocolError)
+    }
 
 
 def members(shape: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from stepwire import errors
 from stepwire.catalog.manifests import main as check_manifests
 from tests.docs.pages import ROOT, page
+from tests.docs.promised import protocol_errors
 
 DECISIONS: Final = ROOT / "docs" / "decisions"
 _STATUS: Final = re.compile(r"accepted|(?:changed|superseded) by \[(\d+)\]\((\d{4}-[\w-]+\.md)\)")
@@ -76,15 +76,11 @@ def test_every_error_of_the_protocol_is_in_the_table_of_troubleshooting() -> Non
         r"^\| (-\d+)(?:, (\d+))? \| `(\w+)` \|", page(ROOT / "docs/troubleshooting.md").text, re.MULTILINE
     )
     abstract = {"ProtocolError", "InvalidRequest", "InvalidParams", "AccessDenied", "UnclearId", "WorkflowError"}
-    raised = {
-        name
-        for name, kind in vars(errors).items()
-        if isinstance(kind, type) and issubclass(kind, errors.ProtocolError) and name not in abstract
-    }
+    kinds = protocol_errors()
 
-    assert {name for _, _, name in rows} == raised
+    assert {name for _, _, name in rows} == kinds.keys() - abstract
     for code, status, name in rows:
-        kind = getattr(errors, name)
+        kind = kinds[name]
         assert kind.code == int(code), name
         assert not status or kind.status == int(status), name
 

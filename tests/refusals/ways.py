@@ -1,6 +1,6 @@
 """Every refusal, and the requests by which a released client gets it in an open session; or why no client can.
 
-The tree of `stepwire.errors` is the list: test_refusals.py compares each of its leaves with these tables.
+The tree below `ProtocolError` is the list: test_refusals.py compares each of its leaves with these tables.
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from typing import Any, Final
 from stepwire import errors
 from stepwire.errors import ProtocolError
 from stepwire.json_text import JsonObject
+from stepwire.subscriptions import refusals
 from tests.refusals.endpoint import AT_THE_LIMIT, POLLED_TOO_OFTEN
 
 LEGACY: Final = "2025-11-25"
@@ -110,13 +111,16 @@ AFTER_GIVING_UP: Final = {
 }
 """Never sent to a caller."""
 
+IN_A_RESULT: Final = frozenset({errors.UnknownApproval})
+"""What Stepwire's own tools make a result of: tests/server/test_approval_tools.py has it."""
+
 OF_EVENTS: Final = frozenset(
     {
-        errors.CallbackEndpointError,
-        errors.EntityNotFound,
-        errors.Forbidden,
-        errors.ResourceExhausted,
-        errors.Unsupported,
+        refusals.CallbackEndpointError,
+        refusals.EntityNotFound,
+        refusals.Forbidden,
+        refusals.ResourceExhausted,
+        refusals.Unsupported,
     }
 )
 """Of methods that the libraries lack: tests/server/test_events.py and test_webhooks.py have them."""

@@ -18,17 +18,16 @@ from typing import Final
 
 import pytest
 
-from stepwire.errors import (
+from stepwire.errors import InvalidParams, ProtocolError
+from stepwire.subscriptions.events import EVENT_NAMES, FINISHED, STATUS_CHANGED
+from stepwire.subscriptions.ports import Answer
+from stepwire.subscriptions.refusals import (
     CallbackEndpointError,
     EntityNotFound,
     Forbidden,
-    InvalidParams,
-    ProtocolError,
     ResourceExhausted,
     Unsupported,
 )
-from stepwire.subscriptions.events import EVENT_NAMES, FINISHED, STATUS_CHANGED
-from stepwire.subscriptions.ports import Answer
 from tests.fake_events import Post, echo
 from tests.kits import ALICE, World
 from tests.server.clients import ModernClient

@@ -30,11 +30,7 @@
     │   │   ├── WorkflowNotStopped
     │   │   └── NotSignedIn                    HTTP 401
     │   ├── ResourceNotFound           -32002  before 2026-07-28: no such resource
-    │   ├── EntityNotFound             -32011  events: no such event type or subscription
-    │   ├── Forbidden                  -32012  events: the server does not know who calls
-    │   ├── ResourceExhausted          -32013  events: a limit of the caller
-    │   ├── Unsupported                -32014  events: not offered, such as a delivery mode
-    │   ├── CallbackEndpointError      -32015  events: the webhook's endpoint was not verified
+    │   ├── those of MCP Events        -32011 to -32015: `stepwire.subscriptions.refusals`
     │   ├── HeaderMismatch             -32020
     │   ├── MissingClientCapability    -32021
     │   ├── UnsupportedProtocolVersion -32022
@@ -324,52 +320,6 @@ class NotSignedIn(InternalError):
     """The stack requires sign-in, but the request has no identity: the route has no authorizer."""
 
     status = 401
-
-
-class EntityNotFound(ProtocolError):
-    """MCP Events: something that the request names does not exist; `kind` is `event` or `subscription`."""
-
-    code = -32011
-
-    def __init__(self, message: str, kind: str) -> None:
-        """Keep what goes on the wire."""
-        super().__init__(message, {"kind": kind})
-
-
-class Forbidden(ProtocolError):
-    """MCP Events: the caller may not do this, whatever its parameters are."""
-
-    code = -32012
-
-
-class ResourceExhausted(ProtocolError):
-    """MCP Events: the caller has reached a limit."""
-
-    code = -32013
-
-    def __init__(self, message: str, limit: str, most: int) -> None:
-        """Keep what goes on the wire."""
-        super().__init__(message, {"limit": limit, "max": most})
-
-
-class Unsupported(ProtocolError):
-    """MCP Events: the request asks for something that is not offered."""
-
-    code = -32014
-
-    def __init__(self, message: str, feature: str, value: str) -> None:
-        """Keep what goes on the wire."""
-        super().__init__(message, {"feature": feature, "value": value[:100]})
-
-
-class CallbackEndpointError(ProtocolError):
-    """MCP Events: a webhook's endpoint was not reached, or did not prove that it wants deliveries."""
-
-    code = -32015
-
-    def __init__(self, message: str, reason: str) -> None:
-        """Keep a category, and nothing of what the endpoint answered: it must not become an oracle."""
-        super().__init__(message, {"reason": reason})
 
 
 class HeaderMismatch(ProtocolError):

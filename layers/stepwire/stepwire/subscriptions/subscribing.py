@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from stepwire.engine.ports import Randomness
 from stepwire.engine.waiting import WaitLimiter
-from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams, LimitReached, ResourceExhausted
+from stepwire.errors import InvalidParams, LimitReached
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
@@ -23,6 +23,7 @@ from stepwire.subscriptions.ports import (
     Subscribers,
     SubscriptionStore,
 )
+from stepwire.subscriptions.refusals import CallbackEndpointError, EntityNotFound, ResourceExhausted
 from stepwire.subscriptions.subscription import (
     MOST_SUBSCRIPTIONS,
     VERIFIED,

@@ -5,7 +5,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams, Unsupported
+from stepwire.errors import InvalidCursor, InvalidParams
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import object_in, optional_milliseconds_in, text_in
 from stepwire.protocol.tokens import cursor_of
@@ -23,6 +23,7 @@ from stepwire.subscriptions.events import (
     position_of,
 )
 from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
+from stepwire.subscriptions.refusals import EntityNotFound, Forbidden, Unsupported
 from stepwire.subscriptions.subscribing import Asked, Events
 from stepwire.subscriptions.subscription import check_secret, endpoint_of, granted
 from stepwire.times import MILLISECOND
