@@ -40,9 +40,12 @@ SAMPLES: Final = {
     "execution_succeeded_output_left_out": Sample("ExecutionEventsFunction", fails="WorkflowsUnavailable"),
     "execution_timed_out": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "http_get": Sample("McpFunction", {"statusCode": 405}),
+    # Nobody made the link of these events, so there is no such question.
+    "http_get_approval": Sample("ApprovalsFunction", {"statusCode": 404}),
     "http_get_metadata": Sample("MetadataFunction", {"statusCode": 200}, parameters=SIGN_IN),
     # The stack of these events has an issuer that is no user pool, so there is no mirror.
     "http_get_server_metadata": Sample("MetadataFunction", {"statusCode": 404}, parameters=SIGN_IN),
+    "http_post_approval": Sample("ApprovalsFunction", {"statusCode": 404}),
     "http_post_base64": Sample("McpFunction", {"statusCode": 200}),
     "http_post_headers_null": Sample("McpFunction", {"statusCode": 415}),
     "http_post_iam": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),

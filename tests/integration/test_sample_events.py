@@ -19,7 +19,7 @@ MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndE
 @pytest.fixture(scope="module")
 def stacks() -> Iterator[dict[bool, Deployed]]:
     """The whole root template, with and without sign-in."""
-    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default"}
+    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ApprovalLinks": "link"}
     with (
         deployed(template, never, Events="on", **parameters) as anybody,
         deployed(template, never, Events="on", **parameters, **SIGN_IN) as guarded,

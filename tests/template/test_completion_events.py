@@ -221,8 +221,11 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
 
     assert allowed["Resource"] == arn
     assert properties["Environment"]["Variables"] == {
+        "APPROVAL_LINKS": "off",
         "EVENT_BUS": bus,
         "EVENTS": "on",
+        "RESOURCE": "Api.ApiEndpoint/mcp",
+        "SECRET_ARN": "RequestStateSecret",
         "TABLE_NAME": "TasksTable",
         "WEBHOOK_QUEUE": "WebhookQueue",
     }

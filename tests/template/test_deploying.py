@@ -291,7 +291,7 @@ def _key_of_bucket(bucket: dict[str, Any]) -> str:
 
 
 def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
-    made = stack("none", KmsKeyArn=KEY, EventBus="default")
+    made = stack("none", KmsKeyArn=KEY, EventBus="default", ApprovalLinks="link")
     needing = {
         f"{part.logical_id}Role"
         for part in resources(FUNCTION)

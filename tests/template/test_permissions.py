@@ -39,6 +39,7 @@ WILDCARDS: Final = {
     "ExecutionEventsFunction.StartTheNextAttempt": "the tag says which",
     "ExecutionEventsFunction.RedriveOrStopTheNextAttempt": "the prefix says which",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
+    "ApprovalsFunction.AnswerWaitingStates": "the same",
     "CatalogFunction.ReadWhatIsRegistered": "owners register below the path; which tools there are is theirs to decide",
     "CatalogFunction.ListConsents": "the action knows no resources",
     "CatalogFunction.FindOwnersOfManifests": "the same",

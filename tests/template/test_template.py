@@ -89,7 +89,11 @@ LARGEST_ENVIRONMENT: Final = 4_096
 @pytest.mark.parametrize("function", [one.logical_id for one in resources(FUNCTION)])
 def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_there_are(function: str) -> None:
     made = stack(
-        "jwt", EventBus="default", StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"])
+        "jwt",
+        EventBus="default",
+        ApprovalLinks="sign-in",
+        ApprovalClientId="the-page",
+        StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"]),
     )
     properties = made.properties(function)
 
