@@ -1,0 +1,73 @@
+// What a person sees and does on the page for approvers, in a browser without JavaScript.
+//
+//     node approvals.mjs < plan.json
+//
+// The plan: `chromium`, `theme`, `width`, `script` (whether the page may run scripts: axe is one), and `steps`: a list of
+// [name, ...arguments] of STEPS below. It prints what each step saw, and the page's errors.
+import { readFileSync } from "node:fs";
+import axe from "axe-core";
+import { withBrowser } from "./page.mjs";
+
+const plan = JSON.parse(readFileSync(0, "utf8"));
+const PATIENCE = 60_000; // milliseconds: the machine may be busy
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+const STEPS = {
+  open: async (page, url) => (await page.goto(url)).status(),
+  text: (page) => page.locator("body").innerText(),
+  // Follows a link or presses a button by its name.
+  press: async (page, role, name) => {
+    await page.getByRole(role, { name, exact: true }).click();
+    await page.locator("h1").waitFor();
+    return page.locator("h1").innerText();
+  },
+  fill: (page, label, value) => page.getByLabel(label).fill(value),
+  // Presses keys, and says what has the focus after each.
+  keys: async (page, ...keys) => {
+    const seen = [];
+    for (const key of keys) {
+      if (key.startsWith("text:")) await page.keyboard.type(key.slice(5));
+      else await page.keyboard.press(key);
+      await page.waitForLoadState();
+      const focused = page.locator(":focus");
+      seen.push(await focused.count() ? await focused.evaluate((one) => one.textContent.trim() || one.name || one.tagName) : "");
+    }
+    return seen;
+  },
+  // Whether the page is wider than its window.
+  overflows: (page) => page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+  axe: async (page) => {
+    await page.evaluate(axe.source);
+    return page.evaluate(async (tags) => {
+      const { violations } = await window.axe.run(document, { runOnly: tags });
+      return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 150)}`));
+    }, TAGS);
+  },
+  // Shows another page's frame with a URL in it; returns what the frame has.
+  framed: async (page, url) => {
+    const refused = page.waitForEvent("console", (message) => message.text().includes("frame"));
+    await page.setContent(`<iframe src="${url}"></iframe>`);
+    return (await refused).text();
+  },
+  picture: (page, path) => page.screenshot({ path, fullPage: true }).then(() => null),
+};
+
+const seen = await withBrowser(plan.chromium, async (browser) => {
+  const context = await browser.newContext({
+    javaScriptEnabled: plan.script ?? false,
+    colorScheme: plan.theme ?? "light",
+    viewport: { width: plan.width ?? 800, height: 900 },
+  });
+  const page = await context.newPage(), errors = [], results = [];
+  page.setDefaultTimeout(PATIENCE);
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  for (const [name, ...given] of plan.steps) {
+    try {
+      results.push(await STEPS[name](page, ...given));
+    } catch (error) {
+      throw new Error(`${name} ${JSON.stringify(given)}: ${error.message}\n${errors.join("\n")}\n${await page.locator("body").innerText()}`);
+    }
+  }
+  return { results, errors, cookies: await context.cookies() };
+});
+process.stdout.write(JSON.stringify(seen));
