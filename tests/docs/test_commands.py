@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, page
-from tests.template.document import template
+from tests.template.document import read, template
 
 # A page whose commands a test runs unchanged.
 RUN_BY: Final = {"docs/calling_by_hand.md": "tests/docs/test_readme.py"}
@@ -38,6 +38,7 @@ UNTESTABLE: Final = {
         "docs/agentcore.md",
         "stepwire",
     ): "asks a server by its name; packages/command/tests/test_publishing.py runs it on the loopback",
+    ("docs/approvals.md", "aws"): "needs an AWS account; tests/examples/test_approval_notices.py tries the rules",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",
     (
         "docs/issuers/README.md",
@@ -130,7 +131,8 @@ def test_the_parameters_that_commands_set_are_those_of_the_template() -> None:
     named = {word for text in texts for word in re.findall(r"(?<![\w-])([A-Z][A-Za-z]+)=", text.replace("CONFIG=", ""))}
 
     assert named
-    assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys()
+    notices = read(ROOT / "examples/approval_notices.yaml")["Parameters"]
+    assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys() | notices.keys()
 
 
 @pytest.mark.parametrize(

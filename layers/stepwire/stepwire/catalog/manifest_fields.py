@@ -374,7 +374,7 @@ class ApproversFields(AudienceFields):
     include_caller: bool = False
     """Whether the caller may be one of them."""
     show: list[MemberName] | None = Field(default=None, max_length=20)
-    """The arguments that approvers see. With it, events also have these and the text of the question."""
+    """The arguments that approvers see. With it, events have the text of the question."""
     show_decision: bool = False
     """Whether the caller sees who has decided."""
     remind: timedelta | None = Field(default=None, ge=SHORTEST_REMINDER, le=LONGEST_WAIT)
