@@ -1,79 +1,107 @@
-"""The snippets of docs/approvals.md are a manifest's, a question's and an answer's; its tables name what there is."""
+"""What docs/approvals.md shows is what manifests and questions may have, and what workflows get."""
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-import pytest
 import yaml
 
-from stepwire.catalog.manifest_fields import ApproversFields, AudienceFields
-from stepwire.rendering import status_message
+from stepwire.background.input_requests import LARGEST_OPEN
+from stepwire.catalog.manifest import Manifest
+from stepwire.catalog.manifest_fields import ApproversFields
+from stepwire.engine import approvals as deciding
 from stepwire.subscriptions.approvals import Happened
-from stepwire.tasks.approvals import HasClaim, HasScope, VoteWay, narrowed
+from stepwire.tasks.approvals import (
+    MOST_APPROVALS,
+    MOST_DECISIONS,
+    MOST_VALUES,
+    Approval,
+    Decision,
+    Vote,
+    VoteWay,
+    narrowed,
+    waiting_text,
+)
 from stepwire.tasks.audiences import audience_of
-from stepwire.tasks.inputs import InputResponse
+from stepwire.tasks.inputs import MOST_QUESTIONS, Action, InputResponse
 from tests.docs.pages import ROOT, page
 from tests.questions_to_others import asked_change, decided_change
 
-PAGE: Final = page(ROOT / "docs/approvals.md")
-Json = dict[str, Any]
+PAGE: Final = page(ROOT / "docs" / "approvals.md")
+ANN: Final = Vote(
+    "9a04e3b1c7d2f6508b1de2a4f7c95306",
+    "ann@example.com",
+    is_approval=True,
+    at=datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
+    way=VoteWay.TOOL,
+    content='{"note":"ok"}',
+)
 
 
-def rows_under(heading: str) -> list[str]:
-    """Return the first cells of the first table under a heading."""
-    table = PAGE.text.partition(f"## {heading}\n")[2].partition("|---")[2]
-    return re.findall(r"^\| (.*?) \|", table.partition("\n\n")[0], re.MULTILINE)
+def blocks() -> list[dict[str, Any]]:
+    return [yaml.safe_load(block) for block in PAGE.blocks("yaml")]
 
 
-@pytest.fixture
-def policy() -> ApproversFields:
-    return ApproversFields.model_validate(yaml.safe_load(PAGE.blocks("yaml")[0])["approvers"])
+def manifest() -> Manifest:
+    (shown, _) = blocks()
+    properties = {"order_id": {"type": "string"}}
+    return Manifest(
+        name="refund",
+        description="Refunds.",
+        state_machine="Refund",
+        input_schema={"type": "object", "properties": properties},
+        **shown,
+    )
 
 
-def test_the_manifest_says_who_decides(policy: ApproversFields) -> None:
-    found = policy.policy()
+def test_the_question_of_the_page_narrows_the_manifest_of_the_page() -> None:
+    policy = manifest().approvers
+    assert policy is not None
 
-    assert found.audience.conditions == (HasClaim("cognito:groups", ("finance",)),)
-    assert (found.is_for("finance"), found.is_for("approval")) == (True, False)
+    merged = narrowed(policy.policy(), audience_of(blocks()[1]["Payload"]["audience"]))
 
-
-def test_the_question_narrows_it(policy: ApproversFields) -> None:
-    question: Json = yaml.safe_load(PAGE.blocks("yaml")[1])
-
-    both = narrowed(policy.policy(), audience_of(question["audience"]))
-
-    assert both.is_for(question["key"])
-    assert both.audience.conditions == (HasClaim("cognito:groups", ("finance",)), HasScope("refunds.large"))
-    assert (both.approvals, both.includes_caller, both.audience.name) == (2, False, "two of finance")
-    assert both.escalation is not None
-    assert HasClaim("cognito:groups", ("finance",)) in both.escalation.audience.conditions
+    assert merged.approvals == 2
+    assert [getattr(one, "claim", None) for one in merged.audience.conditions] == ["groups", "region"]
+    assert merged.escalation is not None
+    assert merged.remind == timedelta(hours=4)
 
 
-def test_the_table_of_fields_has_each_once() -> None:
-    told = [name for cell in rows_under("One field") for name in re.findall(r"`(\w+)`", cell)]
+def test_a_workflow_gets_what_the_page_shows() -> None:
+    shown, _ = PAGE.blocks("json")
 
-    names = {*ApproversFields.model_fields, *AudienceFields.model_fields} - {"questions"}
-    assert sorted(told) == sorted(names)
-
-
-def test_the_answer_is_what_a_workflow_gets() -> None:
-    (delivered,) = decided_change().task.inputs.undelivered
-
-    assert isinstance(delivered.answer, InputResponse)
-    assert json.loads(PAGE.blocks("json")[0]) == json.loads(delivered.answer.text())
-    assert all(f"`{way.value}`" in PAGE.text for way in VoteWay)
+    assert json.loads(InputResponse(Action.ACCEPT, votes=(ANN,)).text()) == json.loads(shown)
 
 
-def test_the_caller_is_told_for_whom_the_task_waits_in_these_words() -> None:
-    message = status_message(asked_change().task) or ""
+def test_the_caller_reads_what_the_page_says() -> None:
+    policy = manifest().approvers
+    assert policy is not None
+    asked = Approval(policy.policy(), datetime(2026, 11, 26, tzinfo=UTC))
+    decision = Decision(1, "approval", "finance", is_approval=True, votes=(ANN,))
 
-    assert message.startswith("Waits for one of finance to decide, until ")
-    assert re.search(r"`Waits for one of finance to decide, until \w+day \d{4}-\d\d-\d\d \d\d:\d\d UTC\.`", PAGE.text)
+    assert f"`{waiting_text(asked, datetime(2026, 11, 27, 12, tzinfo=UTC))}`" in PAGE.text
+    assert f"`{decision.text(with_names=False)}`" in PAGE.text
+
+
+def test_the_page_has_the_limits() -> None:
+    named = (MOST_APPROVALS, MOST_VALUES, MOST_DECISIONS, MOST_QUESTIONS, LARGEST_OPEN)
+    limits = (*named, deciding.LARGEST_VOTES, deciding.MOST_LISTED, deciding.MOST_FOUND)
+
+    assert [one for one in limits if f"{one:,}" not in PAGE.text] == []
+
+
+def named_in_the_table_of(heading: str) -> set[str]:
+    """Return what the first column of the first table under a heading names."""
+    table = PAGE.text.partition(f"## {heading}\n")[2].partition("|---")[2].partition("\n\n")[0]
+    return {name for cell in re.findall(r"^\| (.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)}
+
+
+def test_the_table_of_the_fields_has_each() -> None:
+    assert named_in_the_table_of("One field") == ApproversFields.model_fields.keys()
 
 
 def test_the_table_of_the_event_has_all_its_members() -> None:
-    told = {name for cell in rows_under("How approvers hear of it") for name in re.findall(r"`(\w+)`", cell)}
+    published = asked_change().detail() | decided_change().detail()
 
-    assert told - {"links"} == set(asked_change().detail()) | set(decided_change().detail())
-    assert all(f"`{one.value}`" in PAGE.text for one in Happened)
+    assert named_in_the_table_of("How approvers hear of it") - {"links"} == published.keys() - {"links"}
+    assert all(f"`{one.value}`" in PAGE.text for one in (*Happened, *VoteWay))
