@@ -19,7 +19,7 @@ from stepwire_cli.findings import findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
 from stepwire_cli.wrap.hints import Hint, questions_of
 from stepwire_cli.wrap.machines import analysed
-from stepwire_cli.wrap.questions import bad_questions
+from stepwire_cli.wrap.questions import bad_questions, computed_audiences
 from stepwire_cli.wrap.retrying import unretried
 from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.timings import spoken, timeout_of
@@ -114,6 +114,13 @@ def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
         yield _error(f"the question of state {one.state}: {one.fault}", "a run that asks it fails: correct the state")
     for place, what, fix in unretried(machine.definition):
         yield _warning(f"{machine.name}: state {place.name} {what}", fix)
+    if manifest.approvers is not None and not manifest.approvers.audience.conditions:
+        for place in computed_audiences(machine.definition):
+            yield _warning(
+                f"{machine.name}: state {place.name} computes who decides its question, and approvers has no condition: "
+                "made of an argument, the caller chooses who decides",
+                "give approvers in the manifest a scope, a claim or a role, which the question then narrows",
+            )
 
 
 def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterator[Finding]:

@@ -27,6 +27,8 @@ _STAND_INS: Final[dict[str, Json]] = {
     "requestedSchema": _FORM,
     "properties": {},
 }
+_WHO: Final = frozenset({"scope", "claim", "has", "role", "escalate"})
+"""What of an audience says who is of it."""
 _LEFT_OUT: Final = frozenset({"default"})
 
 
@@ -54,6 +56,23 @@ def asking_states(definition: JsonObject) -> list[str]:
 def places_of_questions(definition: JsonObject) -> list[Place]:
     """Return the states that ask through Stepwire."""
     return [one for one in states_in(definition) if _payload(one.state) is not None]
+
+
+def computed_audiences(definition: JsonObject) -> list[Place]:
+    """Return the states that compute who decides their question, perhaps of what a caller has given."""
+    return [one for one in places_of_questions(definition) if _computes_who(_payload(one.state) or {})]
+
+
+def _computes_who(payload: JsonObject) -> bool:
+    audience = payload.get("audience")
+    second = as_object(as_object(audience).get("escalate"))
+    members = [*as_object(audience).items(), *second.items()]
+    whole = "audience.$" in payload or _is_computed(audience)
+    return whole or any(_is_computed(one) or name.endswith(".$") for name, one in members if _says_who(name))
+
+
+def _says_who(name: str) -> bool:
+    return name.removesuffix(".$") in _WHO
 
 
 def _payload(state: JsonObject) -> JsonObject | None:

@@ -241,6 +241,26 @@ def test_a_question_that_may_be_lost_is_one_line() -> None:
     ]
 
 
+BY_ARGUMENT: JsonObject = {"claim": "groups", "has": "{% $states.input.team %}"}
+FORM: JsonObject = {"message": "May I?", "requestedSchema": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize(
+    ("audience", "approvers", "is_told"),
+    [
+        (BY_ARGUMENT, {"approvals": 1}, True),
+        ("{% $states.input.audience %}", {"approvals": 1}, True),
+        ({"scope": "refunds", "escalate": {"after": "PT1H", **BY_ARGUMENT}}, {"approvals": 1}, True),
+        ({**BY_ARGUMENT, "has": "finance", "name": "{% $states.input.team %}"}, {"approvals": 1}, False),
+        (BY_ARGUMENT, {"scope": "refunds.approve"}, False),
+    ],
+)
+def test_an_audience_that_a_caller_may_choose_is_one_line(audience: Any, approvers: JsonObject, is_told: bool) -> None:
+    found = found_in(account_of(asking(FORM, audience=audience), approvers=approvers))
+
+    assert any("Orders: state Ask computes who decides its question" in one for one in found) is is_told
+
+
 def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:
     account = account_of()
     account.refused = [{"tool": "orders", "source": WHERE, "reason": "scopes: unknown", "serves_previous": True}]
