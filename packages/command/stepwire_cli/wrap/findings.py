@@ -117,7 +117,7 @@ def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
     if manifest.approvers is not None and not manifest.approvers.audience.conditions:
         for place in computed_audiences(machine.definition):
             yield _warning(
-                f"{machine.name}: state {place.name} computes who decides its question, and approvers has no condition: "
+                f"{machine.name}: state {place.name} computes who decides its question, and approvers bounds nobody: "
                 "made of an argument, the caller chooses who decides",
                 "give approvers in the manifest a scope, a claim or a role, which the question then narrows",
             )
