@@ -49,17 +49,22 @@ class Site:
 
     def sign_in(self, scope: str) -> dict[str, Any]:
         """Return the tokens, with a refresh token, of a sign-in with a scope of the caller's choice."""
-        challenge = urlsafe_b64encode(sha256(_VERIFIER.encode()).digest()).rstrip(b"=").decode()
+        verifier, challenge = proof()
         client = {"client_id": GIVEN_ID, "redirect_uri": CALLBACK}
         asked = {"response_type": "code", "code_challenge_method": "S256", "code_challenge": challenge}
         code = self.issuer.grants.code({**client, **asked, "scope": scope, "resource": self.url}, self.issuer.user)
-        form = {**client, "grant_type": "authorization_code", "code": code, "code_verifier": _VERIFIER}
+        form = {**client, "grant_type": "authorization_code", "code": code, "code_verifier": verifier}
         return dict(self.issuer.grants.tokens(form, GIVEN_ID, self.issuer.clients[GIVEN_ID]))
 
     def token(self, **claims: Any) -> str:
         """Return a token with these claims, signed by the issuer; None leaves one out."""
         usual = {"iss": self.issuer.url, "sub": "alice", "aud": self.url, "scope": SCOPE, "exp": 4_000_000_000}
         return self.issuer.sign({name: value for name, value in (usual | claims).items() if value is not None})
+
+
+def proof() -> tuple[str, str]:
+    """Return a verifier of PKCE, and its challenge."""
+    return _VERIFIER, urlsafe_b64encode(sha256(_VERIFIER.encode()).digest()).rstrip(b"=").decode()
 
 
 def free_port() -> int:
