@@ -210,7 +210,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
         policy = self.policy
         reminders = max(self.reminders, (at - self.asked_at) // policy.remind) if policy.remind else 0
         second = policy.escalation
-        is_escalated = second is not None and at >= self.asked_at + second.after
+        is_escalated = self.is_escalated or (second is not None and at >= self.asked_at + second.after)
         return replace(self, reminders=reminders, is_escalated=is_escalated)
 
     @property

@@ -105,7 +105,7 @@ def conditions_of(scope: str | None, claim: str | None, has: Iterable[str], role
     values = tuple(dict.fromkeys(has))
     if (claim is None) is not (not values):
         raise InvalidQuestion("at audience: claim names a claim of the token, and has its values: both, or neither")
-    if len(values) > MOST_VALUES or not all(re.match(VALUE_PATTERN, one) for one in values):
+    if len(values) > MOST_VALUES or not all(re.fullmatch(VALUE_PATTERN, one) for one in values):
         raise InvalidQuestion(f"at audience: has must be 1 to {MOST_VALUES} values without spaces and brackets")
     found: list[Condition] = [] if role is None else [role_quality(role)]
     found += [] if scope is None else [HasScope(scope)]
@@ -139,7 +139,7 @@ def approver_of(caller: Caller, scope_prefix: str = "") -> Approver:
         if claim not in _NOT_QUALITIES:
             qualities += [HasClaim(claim, (value,)) for value in _values_of(text)]
     session = _SESSION.match(caller.claims.get("userArn", ""))
-    if session is not None:
+    if session is not None and "iss" not in caller.claims:  # a token is no signature, whatever it claims
         partition, account, role = session.groups()
         qualities.append(HasRole(f"arn:{partition}:iam::{account}:role/{role}"))
     return Approver(caller.person or caller.principal, caller.name, frozenset(qualities[:MOST_QUALITIES]))
