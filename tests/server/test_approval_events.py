@@ -151,6 +151,17 @@ def test_most_polls_write_nothing(world: World, bob: Decider) -> None:
     assert world.subscribers.writes == 2
 
 
+def test_a_refreshed_subscription_hears_until_it_ends(world: World, bob: Decider) -> None:
+    bob.client.ask("events/subscribe", wish(REQUESTED, ttlMs=7_200_000))
+    world.clock.time += timedelta(minutes=10)
+    bob.client.ask("events/subscribe", wish(REQUESTED, ttlMs=7_200_000))
+    world.clock.time += timedelta(minutes=119)
+
+    started(world)
+
+    assert len(world.queue.take()) == 1
+
+
 def test_the_event_can_be_narrowed_to_a_tool(bob: Decider, world: World) -> None:
     cursor = listening(bob)
     started(world)

@@ -12,6 +12,7 @@ from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
+from stepwire.protocol.tokens import wrap
 from stepwire.rendering import approval_in
 from stepwire.server.extensions.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasScope
@@ -506,3 +507,37 @@ def test_a_stream_that_has_ended_is_not_resumed(world: World) -> None:
     end = bob.legacy.resume(opened.last_event_id, opened_by=opened.request)
 
     assert bob.legacy.resume(end.last_event_id, opened_by=opened.request).status == 405
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        pytest.param(["asks", 1, "task_cancel", {"task_id": "{task}"}, 9, 9, None, 0, 0, False], id="another tool"),
+        pytest.param(
+            ["asks", 1, APPROVAL_ANSWER, {"task_id": "{task}"}, 9, 9, None, 0, 0, False], id="no argument of it"
+        ),
+        pytest.param(["asks", 1, APPROVAL_ANSWER], id="a part"),
+        pytest.param(["asks"], id="nothing"),
+    ],
+)
+def test_an_event_id_that_the_server_did_not_issue_runs_nothing(world: World, position: list[Any]) -> None:
+    bob = Decider.of(world, "legacy")
+    task_id = bob.legacy.start("refund")
+    event_id = wrap(json.loads(json.dumps(position).replace("{task}", task_id)))
+
+    answer = bob.legacy.resume(event_id, opened_by={})
+
+    assert (answer.status, answer.body["error"]["message"]) == (400, "The Last-Event-ID was not issued by this server.")
+    assert world.stored(next(iter(world.store.tasks.values()))).has_ended is False
+
+
+def test_a_long_argument_is_cut_and_says_so(world: World, bob: Decider) -> None:
+    client = ModernClient(signed_in(world, "alice"))
+    ask(world, client.call("refund", {"text": "x" * 3_000}).id_in())
+
+    (waiting,) = bob.listed()
+    bob.decide(waiting["approvalId"], DECLINE)
+
+    assert waiting["arguments"]["text"] == f'"{"x" * 199}... (cut: it has 3002 characters)'
+    assert "x" * 999 in bob.asked[0]["message"]
+    assert "(cut: it has 3002 characters)" in bob.asked[0]["message"]

@@ -86,11 +86,10 @@ def resume_asking(services: Services, call: Call, event_id: str) -> Stream:
 
 def _run(services: Services, opened: Call) -> ToolResult | Ask:
     """Run the tool again. What it is called with comes from the client, as in a call."""
-    tool = own_tool(services, opened)
+    tool, outcome = own_tool(services, opened), None
     if tool is None:
         return _GONE
-    outcome = None
-    if not violations_of(tool.input_schema_text, opened.arguments):
+    if tool.asks and not violations_of(tool.input_schema_text, opened.arguments):
         outcome = tool.run(services, opened, opened.arguments)
     if not isinstance(outcome, ToolResult | Ask):
         raise InvalidRequest("The Last-Event-ID was not issued by this server.")

@@ -63,6 +63,8 @@ class OwnTool(Struct, frozen=True, dict=True):
     run: Callable[[Services, Call, JsonObject], ToolResult | Wait | Ask]
     meta: JsonObject | None = None
     task_support: TaskSupport = TaskSupport.FORBIDDEN
+    asks: bool = False
+    """Whether a run only asks or reports, so that each body of a stream may run it again."""
 
     @cached_property
     def input_schema(self) -> JsonObject:

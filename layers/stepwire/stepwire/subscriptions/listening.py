@@ -26,24 +26,24 @@ def listen(
     owner: Principal,
     approver: Approver,
     audiences: Iterable[Audience],
-    at: datetime,
+    needed: datetime,
     until: datetime,
 ) -> None:
-    """Let a caller hear of the questions that they may decide. Most polls write nothing.
+    """Let a caller hear of the questions that they may decide; write nothing while they do so for long enough.
 
     Args:
         subscribers: who hears of them.
         owner: the caller.
         approver: the same, with what the sign-in shows.
         audiences: those that the catalog names.
-        at: the present.
-        until: how long, at least.
+        needed: how long at least.
+        until: how long, where something is written.
     """
     named = {digest for audience in audiences for digest in audience.digests}
     digests = sorted(map(digest_of, approver.qualities), key=lambda one: (one not in named, one))[:MOST_DIGESTS]
     known = subscribers.known(owner)
     is_same = known is not None and (known.person, known.digests) == (approver.person, frozenset(digests))
-    if known is not None and is_same and known.until >= at + (until - at) / 2:
+    if known is not None and is_same and known.until >= needed:
         return
     longest = max(until, known.until) if known is not None and is_same else until
     subscribers.keep(Subscriber(owner, approver.person, frozenset(digests), longest))

@@ -43,6 +43,7 @@ _PREFIX: Final = "approvals#"
 _OPEN: Final = "open"
 _APPROVER: Final = "events#approver"
 _SUBSCRIBERS: Final = "subscribers#"
+_MOST_READ: Final = 5 * MOST_FOUND
 _AT_ONCE: Final = 8  # writes; the client has ten connections
 _ASKING: Final = "asking#"
 _IS_LATER_ATTEMPT: Final = "attribute_not_exists(pk) OR attempt < :attempt"
@@ -152,19 +153,20 @@ class DynamoDbSubscribers(Struct, frozen=True):
         )
 
     def find(self, digests: Iterable[str], at: datetime) -> Sequence[Subscriber]:
-        owners = dict.fromkeys(owner for digest in digests for owner in self._owners(digest))
+        owners = dict.fromkeys(owner for digest in digests for owner in self._owners(digest, at))
         items = self.table.get_all([_subscriber_key(owner) for owner in owners], is_consistent=False)
         known = {one.owner: one for one in map(_subscriber_of, items)}
         return [known[owner] for owner in owners if owner in known and known[owner].until > at]
 
-    def _owners(self, digest: str) -> Iterable[Principal]:
+    def _owners(self, digest: str, at: datetime) -> Iterable[Principal]:
         items = self.table.client.query(
             TableName=self.table.name,
             KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": _SUBSCRIBERS + digest}},
-            Limit=MOST_FOUND,
+            FilterExpression="expires_at > :at",  # an item may be there for days after that
+            ExpressionAttributeValues={":pk": {"S": _SUBSCRIBERS + digest}, ":at": in_seconds(at)},
+            Limit=_MOST_READ,
         )["Items"]
-        return [Principal(item["sk"]["S"]) for item in cast(list[Item], items)]
+        return [Principal(item["sk"]["S"]) for item in cast(list[Item], items)][:MOST_FOUND]
 
 
 def _subscriber_key(owner: Principal) -> Item:

@@ -34,7 +34,8 @@ from stepwire.visible_text import visible
 
 SHOWN: Final = 20
 MOST_ATTEMPTS: Final = 5
-_LONGEST_VALUE: Final = 1_000  # characters of JSON, of one argument
+_LONGEST_IN_A_LIST: Final = 200  # characters of JSON, of one argument
+_LONGEST_IN_A_FORM: Final = 1_000
 _LONGEST_ID: Final = 160  # characters
 _KEEP_FOR: Final = timedelta(hours=2)
 """How long the stream of a call may ask what its client has answered; longer than the call may last."""
@@ -99,7 +100,7 @@ def _approvals(services: Services) -> Approvals:
 def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
     services.polls.check(call.caller.principal, APPROVALS_LIST)
     found = _approvals(services).open_for(_approver(services, call))
-    shown = [_shown(services, one) for one in found[:SHOWN]]
+    shown = [_shown(services, one, _LONGEST_IN_A_LIST) for one in found[:SHOWN]]
     if not shown:
         return text_result("Nothing waits for your user to decide.", {"approvals": []})
     more = [f"These are the {SHOWN} that have waited longest; there are more."] if len(found) > SHOWN else []
@@ -107,9 +108,10 @@ def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
     return text_result(words, {"approvals": shown, "more": bool(more), "instructions": _LIST_STEP})
 
 
-def _shown(services: Services, question: OpenQuestion) -> JsonObject:
-    """Write a question as approvers see it: nothing else of its task."""
-    arguments, person = _arguments_of(services, question), question.task.origin.person
+def _shown(services: Services, question: OpenQuestion, longest: int) -> JsonObject:
+    """Write a question as approvers see it, with arguments of so many characters: nothing else of its task."""
+    given, person = _approvals(services).shown_arguments(question), question.task.origin.person
+    arguments = {name: _cut(value, longest) for name, value in given.items()}
     return {
         "approvalId": approval_id_of(question.key.task, question.key.number),
         "tool": question.task.work.tool,
@@ -130,16 +132,9 @@ def _line(shown: JsonObject) -> str:
     return f"{shown['approvalId']}  {asks}  since {shown['askedAt']}, until {shown['expiresAt']}, {count}"
 
 
-def _arguments_of(services: Services, question: OpenQuestion) -> JsonObject:
-    """Return the arguments that the manifest shows, each as short as a person reads it."""
-    return {name: _cut(value) for name, value in _approvals(services).shown_arguments(question).items()}
-
-
-def _cut(value: Json) -> Json:
+def _cut(value: Json, longest: int) -> Json:
     text = write(value)
-    if len(text) <= _LONGEST_VALUE:
-        return value
-    return f"{text[:_LONGEST_VALUE]}... (cut: it has {len(text)} characters)"
+    return value if len(text) <= longest else f"{text[:longest]}... (cut: it has {len(text)} characters)"
 
 
 # ----------------------------------------------------------------------------------------------------------- the answer
@@ -200,7 +195,7 @@ def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int
 
 def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str | None) -> InputRequest:
     """Return the question with all that a person needs to decide it, none of which can pass for another part."""
-    shown, params = _shown(services, question), request_params(question.request)
+    shown, params = _shown(services, question, _LONGEST_IN_A_FORM), request_params(question.request)
     arguments = [f"  {name}: {visible(write(value))}" for name, value in shown.get("arguments", {}).items()]
     parts = [
         f"{shown['askedBy'] or 'Somebody'} asks for your decision on {shown['title']} ({shown['tool']}):",
@@ -259,6 +254,7 @@ _BY_NAME: Final = (
         ("approval_id",),
         {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
         _answer,
+        asks=True,
     ),
     OwnTool(
         APPROVALS_LIST,

@@ -30,7 +30,7 @@ from stepwire.times import MILLISECOND
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LISTENS_FOR: Final = timedelta(hours=1)
-"""How long after a poll the changes of questions to others are recorded for who polls them."""
+"""How long after a poll the changes of questions to others are recorded for whoever polls them."""
 _LONGEST_AGE: Final = timedelta(days=365)
 
 
@@ -52,7 +52,7 @@ def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
         _check_known(services, call, wanted)
-    _listen(services, events, call, wanted, _LISTENS_FOR)
+    _listen(services, events, call, wanted, _LISTENS_FOR / 2, _LISTENS_FOR)
     return poll(events.record, asked, services.now())
 
 
@@ -78,7 +78,7 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     )
     _check_known(services, call, wanted)
     shown = events.subscribing.subscribe(asked, services.now())
-    _listen(services, events, call, wanted, ttl)
+    _listen(services, events, call, wanted, ttl, ttl)
     return shown
 
 
@@ -117,15 +117,18 @@ def _check_known(services: Services, call: Call, wanted: Filter) -> None:
         services.operations.recorder.require(call.caller.principal, wanted.task_id)
 
 
-def _listen(services: Services, events: Events, call: Call, wanted: Filter, ttl: timedelta) -> None:
-    """Let a caller hear of the questions that they may decide, if they want to."""
+def _listen(
+    services: Services, events: Events, call: Call, wanted: Filter, needed: timedelta, longest: timedelta
+) -> None:
+    """Let a caller hear of the questions that they may decide, if they want to: most polls write nothing."""
     approver = approver_in(services, call) if wanted.name == REQUESTED else None
     if approver is None:
         return
     from stepwire.subscriptions.listening import listen  # noqa: PLC0415 - few callers are approvers
 
     at = services.now()
-    listen(events.subscribers, call.caller.principal, approver, services.catalog.audiences, at, at + ttl)
+    audiences = services.catalog.audiences
+    listen(events.subscribers, call.caller.principal, approver, audiences, at + needed, at + longest)
 
 
 def _duration(call: Call, name: str) -> timedelta | None:
