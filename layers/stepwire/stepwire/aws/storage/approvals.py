@@ -9,9 +9,8 @@
         attempt, reason          `Asking`; without a reason where the user has closed the form
         expires_at               the TTL attribute
     pk  a subscriber's principal sk  "events#approver"
-        person, digests, until   `Subscriber`           expires_at  the TTL attribute
     pk  "subscribers#" + the quality's digest           sk  a subscriber's principal
-        expires_at               the TTL attribute
+        person, digests, until   `Subscriber`           expires_at  the TTL attribute
 
 The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
 by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
@@ -24,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime
+from functools import partial
 from math import ceil
 from typing import Final, cast
 
@@ -126,47 +126,46 @@ class DynamoDbAskings(Struct, frozen=True):
 
 
 class DynamoDbSubscribers(Struct, frozen=True):
-    """`Subscribers` in a DynamoDB table: what a sign-in has shown, and an item under each quality to find it."""
+    """`Subscribers` in a DynamoDB table: what a sign-in has shown, also under each quality."""
 
     table: Table
 
     def known(self, owner: Principal) -> Subscriber | None:
         item = self.table.get(_subscriber_key(owner))
-        return None if item is None else _subscriber_of(item)
+        return None if item is None else _subscriber_of(owner, item)
 
     def keep(self, subscriber: Subscriber) -> None:
-        expires: Item = {"expires_at": in_seconds(subscriber.until)}
+        known, owner = self.known(subscriber.owner), subscriber.owner
+        lost = known.digests - subscriber.digests if known is not None else frozenset[str]()
+        shown: Item = {
+            "person": {"S": subscriber.person},
+            "digests": {"S": " ".join(sorted(subscriber.digests))},
+            "until": in_milliseconds(subscriber.until),
+            "expires_at": in_seconds(subscriber.until),
+        }
+        writes = [partial(self.table.put, {**_found_key(digest, owner), **shown}) for digest in subscriber.digests]
+        writes += [partial(self.table.delete, _found_key(digest, owner), "", {}) for digest in lost]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found_by = ({**_found_key(digest, subscriber.owner), **expires} for digest in subscriber.digests)
-            written = [pool.submit(copy_context().run, self.table.put, item) for item in found_by]
-        for one in written:
+            done = [pool.submit(copy_context().run, write) for write in writes]
+        for one in done:
             one.result()
-        # Last: a fault before it has them written again.
-        self.table.put(
-            {
-                **_subscriber_key(subscriber.owner),
-                "person": {"S": subscriber.person},
-                "digests": {"S": " ".join(sorted(subscriber.digests))},
-                "until": in_milliseconds(subscriber.until),
-                **expires,
-            }
-        )
+        # Last: a fault before it has the others written again.
+        self.table.put({**_subscriber_key(owner), **shown})
 
     def find(self, digests: Iterable[str], at: datetime) -> Sequence[Subscriber]:
-        owners = dict.fromkeys(owner for digest in digests for owner in self._owners(digest, at))
-        items = self.table.get_all([_subscriber_key(owner) for owner in owners], is_consistent=False)
-        known = {one.owner: one for one in map(_subscriber_of, items)}
-        return [known[owner] for owner in owners if owner in known and known[owner].until > at]
+        found = (one for digest in digests for one in self._under(digest, at))
+        return list({one.owner: one for one in found}.values())
 
-    def _owners(self, digest: str, at: datetime) -> Iterable[Principal]:
+    def _under(self, digest: str, at: datetime) -> Iterable[Subscriber]:
         items = self.table.client.query(
             TableName=self.table.name,
             KeyConditionExpression="pk = :pk",
-            FilterExpression="expires_at > :at",  # an item may be there for days after that
-            ExpressionAttributeValues={":pk": {"S": _SUBSCRIBERS + digest}, ":at": in_seconds(at)},
+            FilterExpression="#until > :at",  # an item may be there for days after that
+            ExpressionAttributeNames={"#until": "until"},
+            ExpressionAttributeValues={":pk": {"S": _SUBSCRIBERS + digest}, ":at": in_milliseconds(at)},
             Limit=_MOST_READ,
         )["Items"]
-        return [Principal(item["sk"]["S"]) for item in cast(list[Item], items)][:MOST_FOUND]
+        return [_subscriber_of(Principal(item["sk"]["S"]), item) for item in cast(list[Item], items)][:MOST_FOUND]
 
 
 def _subscriber_key(owner: Principal) -> Item:
@@ -177,9 +176,9 @@ def _found_key(digest: str, owner: Principal) -> Item:
     return {"pk": {"S": _SUBSCRIBERS + digest}, "sk": {"S": owner}}
 
 
-def _subscriber_of(item: Item) -> Subscriber:
+def _subscriber_of(owner: Principal, item: Item) -> Subscriber:
     digests = frozenset(item["digests"]["S"].split())
-    return Subscriber(Principal(item["pk"]["S"]), item["person"]["S"], digests, moment_of(int(item["until"]["N"])))
+    return Subscriber(owner, item["person"]["S"], digests, moment_of(int(item["until"]["N"])))
 
 
 def _asking_key(approver: Principal, call: str) -> Item:
