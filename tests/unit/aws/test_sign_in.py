@@ -131,6 +131,48 @@ class TestATokensOwner:
         assert refused.value.status == 401
 
 
+ENTRA = "https://login.microsoftonline.com/0b6f1e5c-7d5e-4f0e-9d43-3a4a1a0f5a11/v2.0"
+
+
+class TestAPerson:
+    """Who decides a question of somebody else's task."""
+
+    def test_is_the_same_at_each_client(self) -> None:
+        by_client = SignIn(SALT, claims=("iss", "sub", "client_id"))
+
+        one, other = (caller(with_token(iss=ISSUER, sub="ann", client_id=name), by_client) for name in ("an app", "b"))
+
+        assert one.principal != other.principal
+        assert one.person == other.person == caller(with_token(iss=ISSUER, sub="ann")).principal
+
+    def test_is_the_principal_by_default(self) -> None:
+        assert caller(with_token(iss=ISSUER, sub="ann", client_id="an app")).person == ""
+
+    @pytest.mark.parametrize("issuer", [ENTRA, "https://sts.windows.net/0b6f1e5c-7d5e-4f0e-9d43-3a4a1a0f5a11/"])
+    def test_of_microsoft_entra_has_another_subject_at_each_client_and_one_object_id(self, issuer: str) -> None:
+        one, other = (caller(with_token(iss=issuer, sub=sub, oid="ann")) for sub in ("1", "2"))
+
+        assert one.principal != other.principal
+        assert one.person == other.person != ""
+
+    @pytest.mark.parametrize("issuer", [ISSUER, "https://evil.example/https://login.microsoftonline.com/"])
+    def test_of_another_issuer_is_not_named_by_an_object_id(self, issuer: str) -> None:
+        one, other = (caller(with_token(iss=issuer, sub=sub, oid="ann")) for sub in ("1", "2"))
+
+        assert (one.person or one.principal) != (other.person or other.principal)
+
+    def test_of_one_tenant_differs_from_another_although_they_share_their_tasks(self) -> None:
+        by_tenant = SignIn(SALT, claims=("iss", "org_id"))
+
+        ann, ben = (caller(with_token(iss=ISSUER, sub=sub, org_id="a"), by_tenant) for sub in ("ann", "ben"))
+
+        assert ann.principal == ben.principal
+        assert ann.person != ben.person
+
+    def test_without_a_subject_is_the_principal(self) -> None:
+        assert caller(recorded("http_post_jwt_without_subject"), WITH_MACHINES).person == ""
+
+
 class TestScopes:
     @pytest.mark.parametrize(
         "claims",

@@ -348,7 +348,7 @@ def test_a_second_audience_finds_a_question_once_it_is_time() -> None:
 def test_very_many_questions_of_one_caller_are_a_bounded_read_and_hide_nobodys(count: int) -> None:
     world, task = asking()
     for number in range(count):  # older ones, and closed in the meantime
-        key = QuestionKey(replace(task.key, task_id=TaskId(f"{task.task_id[:-5]}{number:05d}")), 1)
+        key = QuestionKey(replace(task.key, task_id=TaskId(f"{task.task_id[:-6]}9{number:05d}")), 1)
         world.inbox.add(InboxEntry(key, (digest_of(FINANCE),), task.created_at - HOUR, task.expires_at))
     others = called(world, Principal("b" * 32))
     world.ask(others.task_id)

@@ -199,7 +199,7 @@ def test_a_question_is_announced_again_when_it_is_time(
     is_escalated: bool,
     due: timedelta | None,
 ) -> None:
-    second = after and Escalation(after, Audience((ROLE,)))
+    second = None if after is None else Escalation(after, Audience((ROLE,)))
     asked = Approval(Approvers(remind=remind, escalation=second), AT, (), reminders, is_escalated=is_escalated)
 
     assert asked.next_reminder() == (None if due is None else AT + due)

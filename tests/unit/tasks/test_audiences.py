@@ -121,7 +121,7 @@ def test_scopes_are_without_the_prefix_of_the_issuer() -> None:
 
 @pytest.mark.parametrize("claim", ["scope", "scp", "exp", "iat", "jti"])
 def test_what_says_nothing_of_a_person_is_no_quality(claim: str) -> None:
-    assert of(**{claim: "refunds.approve"}).qualities == frozenset()
+    assert approver_of(Caller(PRINCIPAL, Claims({claim: "refunds.approve"}))).qualities == frozenset()
 
 
 @pytest.mark.parametrize(

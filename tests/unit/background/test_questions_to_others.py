@@ -1,0 +1,136 @@
+"""Questions of workflows to others than the caller: which there are, whose they are, and which are refused."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+from msgspec.structs import replace
+
+from stepwire.json_text import Json
+from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasClaim, HasScope
+from stepwire.tasks.task import Task, Working
+from tests.kits import FORM, OPTIONAL, SAMPLING, URL, World, catalog_of
+
+INVALID: Final = "Stepwire.InvalidInputRequest"
+FINANCE: Final = HasClaim("groups", ("finance",))
+POLICY: Final = Approvers(Audience((FINANCE,), "finance"), questions=("approval",))
+ANYBODY: Final = Approvers()
+"""Each question must say who decides it."""
+
+
+def called(policy: Approvers | None) -> tuple[World, Task]:
+    tool = replace(OPTIONAL, approvers=policy)
+    world = World(catalog=catalog_of(tool))
+    return world, world.call(tool, modes=frozenset())
+
+
+def fault_of(world: World) -> tuple[str | None, str]:
+    (resumption,) = world.workflows.resumptions
+    return resumption.error, resumption.cause or ""
+
+
+def test_a_question_to_others_needs_nothing_of_the_callers_client() -> None:
+    world, task = called(POLICY)
+
+    world.ask(task.task_id)
+
+    (asked,) = world.stored(task).questions
+    assert asked.approval is not None
+    assert (asked.approval.policy, asked.approval.asked_at) == (POLICY, world.clock.time)
+    assert world.stored(task).status == Working(None, (asked,))
+    assert world.stored(task).input_requests == ()
+
+
+def test_a_question_with_another_key_is_the_callers() -> None:
+    world, task = called(POLICY)
+
+    world.ask(task.task_id, "amount")
+
+    assert fault_of(world)[0] == "Stepwire.InputNotSupported", "whose client cannot ask"
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "cause"),
+    [
+        (None, {"audience": {"scope": "a"}}, "the manifest of optional has no approvers for the key 'approval'"),
+        (POLICY, {"key": "amount", "audience": {"scope": "a"}}, "has no approvers for the key 'amount'"),
+        (POLICY, {"audience": {"scope": "a b"}}, "at audience"),
+        (POLICY, {"audience": "finance"}, "at audience"),
+        (POLICY, {"elicitation": URL}, "with a form only"),
+        (POLICY, {"other": {"sampling": SAMPLING}}, "with a form only"),
+        (POLICY, {"other": {"roots": {}}}, "with a form only"),
+        (POLICY, {"audience": {"recipients": ["eve@example.com"]}}, "recipients must be among those of the manifest"),
+        (
+            replace(POLICY, recipients=("ann", "ben")),
+            {"audience": {"approvals": 3}},
+            "recipients must not be fewer than approvals",
+        ),
+        (ANYBODY, {}, "who decides it?"),
+        (ANYBODY, {"audience": {"approvals": 2}}, "who decides it?"),
+    ],
+)
+def test_a_question_that_nobody_may_be_asked_fails_its_state(
+    policy: Approvers | None, asked: dict[str, Any], cause: str
+) -> None:
+    world, task = called(policy)
+
+    world.ask(task.task_id, **asked)
+
+    error, words = fault_of(world)
+    assert error == INVALID
+    assert cause in words
+    assert world.stored(task) == task
+
+
+def test_a_questions_own_audience_narrows_the_manifests() -> None:
+    world, task = called(POLICY)
+    audience: Json = {"scope": "emea", "approvals": 2, "escalate": {"after": "PT1H", "scope": "chief"}}
+
+    world.ask(task.task_id, audience=audience)
+
+    (asked,) = world.stored(task).questions
+    assert asked.approval is not None
+    policy = asked.approval.policy
+    assert policy.audience == Audience((FINANCE, HasScope("emea")), "finance")
+    assert policy.approvals == 2
+    assert policy.escalation == Escalation(timedelta(hours=1), Audience((FINANCE, HasScope("chief")), "finance"))
+
+
+def test_an_audience_counts_among_the_bytes_of_open_questions() -> None:
+    large = Audience((HasClaim("groups", tuple(f"{one}{'x' * 199}" for one in range(10))),))
+    world, task = called(replace(POLICY, audience=large))
+
+    for number in range(30):
+        world.ask(task.task_id, token=str(number))
+
+    assert len(world.stored(task).questions) == 20
+    assert fault_of_last(world)[0] == INVALID
+
+
+def fault_of_last(world: World) -> tuple[str | None, str]:
+    resumption = world.workflows.resumptions[-1]
+    return resumption.error, resumption.cause or ""
+
+
+def test_a_tool_without_approvers_stores_and_calls_what_it_did() -> None:
+    world = World()
+    task = world.call()
+    world.store.calls.clear()
+
+    world.ask(task.task_id, elicitation=FORM)
+
+    assert world.store.calls == ["load", "save"]
+    (asked,) = world.stored(task).questions
+    assert asked.approval is None
+    assert world.wake_ups.scheduled == []
+
+
+def test_a_question_that_came_while_its_task_ended_stops_nothing() -> None:
+    world, task = called(replace(POLICY, remind=timedelta(hours=1)))
+    world.store.before_save = lambda: world.operations.cancel(task.owner, task.task_id)
+    stops = len(world.workflows.stops)
+
+    world.ask(task.task_id)
+
+    assert world.stored(task).has_ended
+    assert len(world.workflows.stops) == stops + 1, "of the cancellation"
