@@ -239,9 +239,8 @@ class World:
             self.engine.limiter_of(waiting.PROOFS, self.waits.of_proofs()),
         )
         self.approvals = self.engine.approvals(self.inbox)
-        store: object = self.store
-        if isinstance(store, InMemoryTaskStore):  # a table in its place has a stream
-            store.written = self._tell_of
+        if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream
+            self.store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
         self.services = Services(

@@ -164,13 +164,15 @@ def test_an_expired_question_is_closed_by_the_next_write(
     assert ("undecided", "expired") in trail(capsys)
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        lambda one: one.world.succeed(one.task.task_id, {}),
-        lambda one: one.world.operations.cancel(one.task.owner, one.task.task_id),
-    ],
-)
+def succeeds(one: Outbox) -> None:
+    one.world.succeed(one.task.task_id, {})
+
+
+def is_cancelled(one: Outbox) -> None:
+    one.world.operations.cancel(one.task.owner, one.task.task_id)
+
+
+@pytest.mark.parametrize("end", [succeeds, is_cancelled])
 def test_a_question_whose_task_ends_is_withdrawn(
     outbox: Callable[..., Outbox], capsys: pytest.CaptureFixture[str], end: Callable[[Outbox], object]
 ) -> None:
