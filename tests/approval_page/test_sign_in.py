@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -25,7 +25,11 @@ def changing_tokens(by_sign_in: Desk) -> Iterator[dict[str, Any]]:
     assert issuer is not None
     grants: Any = issuer.grants
     sign = grants._sign
-    grants._sign = lambda claims, kind: sign({**claims, **more}, kind)
+
+    def sign_more(claims: Mapping[str, Any], kind: str) -> str:
+        return sign({**claims, **more}, kind)
+
+    grants._sign = sign_more
     yield more
     grants._sign = sign
 
@@ -145,7 +149,11 @@ def _of_another_purpose(desk: Desk, token: str) -> str:
     return seal(found, Purpose.APPROVAL_SIGN_IN, desk.secret())
 
 
-@pytest.mark.parametrize("made", [_of_another_link, _expired, _forged, _of_another_purpose, lambda _desk, _token: ""])
+def _missing(_desk: Desk, _token: str) -> str:
+    return ""
+
+
+@pytest.mark.parametrize("made", [_of_another_link, _expired, _forged, _of_another_purpose, _missing])
 def test_a_form_that_is_not_of_this_sign_in(by_sign_in: Desk, made: Callable[[Desk, str], str]) -> None:
     question, browser = by_sign_in.ask(), Browser()
     page = by_sign_in.signed_in(question, "frida", browser)

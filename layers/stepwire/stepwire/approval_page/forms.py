@@ -19,6 +19,7 @@ from stepwire.schemas.validation import violations_of
 
 Given: TypeAlias = Mapping[str, Sequence[str]]
 """What a form sends: the values of each control."""
+Attributes: TypeAlias = Mapping[str, str | bool | None]
 _LONG: Final = 200  # characters, from which on a text has several lines
 _ON: Final = "on"
 _MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
@@ -78,7 +79,7 @@ class Filled(Struct, frozen=True):
 class _Kind(Struct, frozen=True):
     """How one kind of field is drawn, begun and read."""
 
-    draw: Callable[[Field, Sequence[str], Mapping[str, str | None]], Node]
+    draw: Callable[[Field, Sequence[str], Attributes], Node]
     """Its controls, with these values and attributes."""
     begin: Callable[[Field, Any], Sequence[str]]
     """The values for a default."""
@@ -137,7 +138,7 @@ def _field(field: Field, values: Sequence[str], fault: str | None, *, has_focus:
     attributes = {
         "aria_describedby": " ".join(filter(None, notes)) or None,
         "aria_invalid": "true" if fault else None,
-        "autofocus": "autofocus" if has_focus else None,
+        "autofocus": has_focus,
     }
     title: list[Node] = [field.title, None if field.is_required else h("span", " (optional)", class_="quiet")]
     is_tick = kind is _BOOLEAN
@@ -165,7 +166,7 @@ def _kind_of(field: Field) -> _Kind:
 _INPUTS: Final = MappingProxyType({"email": "email", "uri": "url", "date": "date"})
 
 
-def _draw_text(field: Field, values: Sequence[str], attributes: Mapping[str, str | None]) -> Node:
+def _draw_text(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
     schema, value = field.schema, "".join(values[-1:])
     longest = schema.get("maxLength")
     more = {"id": field.control, "name": field.control, "required": field.is_required, **attributes}
@@ -181,7 +182,7 @@ def _read_text(_field: Field, values: Sequence[str]) -> Json:
     return "".join(values[-1:]).replace("\r\n", "\n") or None
 
 
-def _draw_moment(field: Field, values: Sequence[str], attributes: Mapping[str, str | None]) -> Node:
+def _draw_moment(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
     more = {"id": field.control, "name": field.control, "required": field.is_required, **attributes}
     value = "".join(values[-1:])
     return [h("small", "In UTC."), h("input", type="datetime-local", step="1", value=value, **more)]
@@ -201,7 +202,7 @@ def _read_moment(_field: Field, values: Sequence[str]) -> Json:
     return value if found is None else f"{value}Z" if found[1] else f"{value}:00Z"
 
 
-def _draw_number(field: Field, values: Sequence[str], attributes: Mapping[str, str | None]) -> Node:
+def _draw_number(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
     schema, is_whole = field.schema, field.schema["type"] == "integer"
     bounds = {name: write(schema[f"{name}imum"]) for name in ("min", "max") if f"{name}imum" in schema}
     more = {"id": field.control, "name": field.control, "required": field.is_required, **attributes, **bounds}
@@ -225,7 +226,7 @@ def _as_json(text: str) -> str:
     return re.sub(r"^(-?)0+(?=\d)", r"\1", re.sub(r"^(-?)\.", r"\g<1>0.", text))
 
 
-def _draw_boolean(field: Field, values: Sequence[str], attributes: Mapping[str, str | None]) -> Node:
+def _draw_boolean(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
     box = h(
         "input", type="checkbox", id=field.control, name=field.control, value=_ON, checked=bool(values), **attributes
     )
@@ -236,7 +237,7 @@ def _read_boolean(_field: Field, values: Sequence[str]) -> Json:
     return bool(values)
 
 
-def _draw_choice(field: Field, values: Sequence[str], attributes: Mapping[str, str | None]) -> Node:
+def _draw_choice(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
     more = {"id": field.control, "name": field.control, "required": field.is_required, **attributes}
     none = h("option", "Choose ...", value="")
     chosen = "".join(values[-1:])
@@ -252,7 +253,7 @@ def _read_choice(field: Field, values: Sequence[str]) -> Json:
     return _chosen(field, value) if value else None
 
 
-def _draw_choices(field: Field, values: Sequence[str], attributes: Mapping[str, str | None]) -> Node:
+def _draw_choices(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
     boxes = [
         h(
             "label",
@@ -262,7 +263,7 @@ def _draw_choices(field: Field, values: Sequence[str], attributes: Mapping[str, 
                 name=field.control,
                 value=str(place),
                 checked=str(place) in values,
-                **(attributes if place == 0 else {**attributes, "autofocus": None}),
+                **(attributes if place == 0 else {**attributes, "autofocus": False}),
             ),
             h("span", one.title),
             class_="choice",

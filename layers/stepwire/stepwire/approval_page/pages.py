@@ -22,6 +22,7 @@ FORM_TOKEN: Final = "signed-in"  # noqa: S105 - the name of a field
 DECISION: Final = "decision"
 APPROVE: Final = "approve"
 REFUSE: Final = "refuse"
+_CALLED_WITH: Final = "What the call was made with"
 
 
 class Shown(Struct, frozen=True):
@@ -51,7 +52,7 @@ def question_page(shown: Shown, sent: Sent, brand: str) -> str:
     question, is_wrong = shown.question, bool(sent.faults or sent.fault)
     audience = question.approval.shown
     body: list[Node] = [
-        _head(f"A decision of {audience}", "Waits for a decision", "waits"),
+        _head(f"A decision for {audience}", "Waits for a decision", "waits"),
         h("p", "Please look at what is marked below.", class_="note fault", role="alert") if sent.faults else None,
         h("p", f"Please change this: {sent.fault}.", class_="note fault", role="alert") if sent.fault else None,
         h("p", _asked(question).message, class_="says"),
@@ -59,7 +60,7 @@ def question_page(shown: Shown, sent: Sent, brand: str) -> str:
         _arguments(shown.arguments),
         _form(shown, sent),
     ]
-    return _page(("Error: " if is_wrong else "") + f"A decision of {audience}", body, brand)
+    return _page(("Error: " if is_wrong else "") + f"A decision for {audience}", body, brand)
 
 
 def decision_page(decision: Decision, person: str, brand: str) -> str:
@@ -69,8 +70,9 @@ def decision_page(decision: Decision, person: str, brand: str) -> str:
     at = decision.votes[-1].at
     body: list[Node] = [
         _head(f"{word} by {decision.audience}", word, style),
-        h("p", "The question was decided ", _moment(at), "."),
-        _own(own) if own else h("p", "Somebody else has decided it: you need do nothing."),
+        _own(own) if own else None,
+        h("p", "It was decided ", _moment(at), ".") if own is None or own.at != at else None,
+        None if own else h("p", "You need do nothing."),
     ]
     return _page(f"{word} by {decision.audience}", body, brand)
 
@@ -141,8 +143,8 @@ def _arguments(arguments: JsonObject) -> Node:
         return None
     rows = [[h("dt", name), h("dd", _value(value))] for name, value in arguments.items()]
     # A region that scrolls must be reached with the keyboard.
-    shown = h("dl", rows, class_="shown", tabindex="0", role="group", aria_label="What the call was made with")
-    return h("section", h("h2", "What the call was made with"), shown)
+    shown = h("div", h("dl", rows), class_="shown", tabindex="0", role="group", aria_label=_CALLED_WITH)
+    return h("section", h("h2", _CALLED_WITH), shown)
 
 
 def _form(shown: Shown, sent: Sent) -> Markup:
