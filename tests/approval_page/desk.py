@@ -121,10 +121,10 @@ class Desk:
         task_id = self.client(caller).call(tool, given).id_in()
         return Question(task_id, self.event_of(task_id, "asked"))
 
-    def client(self, caller: str = CALLER) -> ModernClient:
-        """Return the client of a caller."""
+    def client(self, caller: str = CALLER, capabilities: Json = TASKS_CAPABILITY) -> ModernClient:
+        """Return the client of a person."""
         token = self.token(caller) if self.issuer else ""
-        return ModernClient(Caller(self.stack.url, token), capabilities=dict(TASKS_CAPABILITY))
+        return ModernClient(Caller(self.stack.url, token), capabilities=capabilities)
 
     def token(self, subject: str, **claims: Any) -> str:
         """Return an access token of a person for the endpoint."""

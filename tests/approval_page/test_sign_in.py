@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -12,8 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.approval_page.links import Link, link_of, opened, sealed
-from stepwire.protocol.tokens import Purpose, seal
-from tests.approval_page.desk import CLIENT_ID, COOKIE, PEOPLE, Browser, Desk, form_of, query_of, text_of
+from stepwire.protocol.tokens import Purpose, seal, unwrap
+from tests.approval_page.desk import CLIENT_ID, COOKIE, PEOPLE, Browser, Desk, Question, form_of, query_of, text_of
+from tests.server.approving import Decider
+from tests.server.clients import ASKING_CAPABILITY
 
 SAME: Final = {"sec-fetch-site": "same-origin", "origin": "null"}
 
@@ -90,22 +93,17 @@ def test_neither_the_caller_nor_somebody_else_decides(by_sign_in: Desk, person: 
     assert "<form" not in page.text
 
 
-def test_the_same_person_by_page_and_by_another_client_is_one(by_sign_in: Desk) -> None:
-    question, browser = by_sign_in.ask(audience={"approvals": 2}), Browser()
+def test_a_person_in_two_browsers_is_one(by_sign_in: Desk) -> None:
+    question, browser, other = by_sign_in.ask(audience={"approvals": 2}), Browser(), Browser()
     browser.submit(by_sign_in.signed_in(question, "frida", browser), "approve")
 
     again = by_sign_in.signed_in(question, "frida")
-    (vote_digest,) = {one["person"] for one in _votes(by_sign_in, question)}
+    decided = other.submit(by_sign_in.signed_in(question, "felix", other), "approve")
 
     assert "1 of 2 have approved" in text_of(again.text)
     assert "<form" not in again.text
-    assert vote_digest
-
-
-def _votes(desk: Desk, question: Any) -> list[dict[str, Any]]:
-    browser = Browser()
-    browser.submit(desk.signed_in(question, "felix", browser), "approve")
-    return [one for one in desk.answer_of(question)["answers"] if one["by"] == "frida"]
+    assert "Approved by finance" in text_of(decided.text)
+    assert [one["by"] for one in by_sign_in.answer_of(question)["answers"]] == ["frida", "felix"]
 
 
 def test_a_group_that_is_taken_away_between_link_and_sign_in(by_sign_in: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,3 +266,40 @@ def test_a_prefetch_of_a_link_begins_no_sign_in(by_sign_in: Desk) -> None:
 
     assert [one.status_code for one in answers] == [httpx.codes.OK] * 2
     assert not any("set-cookie" in one.headers or "Pay 700?" in one.text for one in answers)
+
+
+def ids_of(person: Decider, question: Question) -> list[str]:
+    """Return the ids by which a person's client names a question, if it is shown to them."""
+    listed = [one["approvalId"] for one in person.listed()]
+    return [one for one in listed if question.task_id in str(unwrap(one))]
+
+
+def test_two_people_at_once_by_page_and_by_tool(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+    page = by_sign_in.signed_in(question, "frida", browser)
+    felix = Decider(by_sign_in.client("felix", ASKING_CAPABILITY))
+    (approval_id,) = ids_of(felix, question)
+
+    with ThreadPoolExecutor(2) as at_once:
+        by_page = at_once.submit(browser.submit, page, "approve")
+        by_tool = at_once.submit(felix.decide, approval_id, {"action": "decline"})
+        words = text_of(by_page.result().text)
+    refused_by_tool = not by_tool.result().get("isError", False)
+
+    answer = by_sign_in.answer_of(question)
+    assert len(answer["answers"]) == 1
+    assert (answer["action"] == "decline") is refused_by_tool
+    assert ("Refused by finance" in words) is (answer["action"] == "decline")
+    assert ("Approved by finance" in words) is (answer["action"] == "accept")
+    assert ("You have approved it" in words) is (answer["action"] == "accept")
+
+
+def test_the_same_person_by_page_and_by_tool_votes_once(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(audience={"approvals": 2}), Browser()
+    frida, felix = (Decider(by_sign_in.client(one, ASKING_CAPABILITY)) for one in ("frida", "felix"))
+
+    browser.submit(by_sign_in.signed_in(question, "frida", browser), "approve")
+
+    assert ids_of(frida, question) == []
+    assert len(ids_of(felix, question)) == 1
+    assert by_sign_in.status_of(question) == "working"
