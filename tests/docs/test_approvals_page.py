@@ -68,7 +68,7 @@ def test_the_question_of_the_page_narrows_the_manifest_of_the_page() -> None:
 
 
 def test_a_workflow_gets_what_the_page_shows() -> None:
-    shown, _ = PAGE.blocks("json")
+    shown, *_ = PAGE.blocks("json")
 
     assert json.loads(InputResponse(Action.ACCEPT, votes=(ANN,)).text()) == json.loads(shown)
 
