@@ -1,19 +1,24 @@
-"""The contracts of Askings and Subscribers, for those in memory and those on DynamoDB."""
+"""The contracts of Askings and Subscribers, in memory and on DynamoDB; and the tools of approvers over the table."""
 
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
-from stepwire.aws.storage.approvals import DynamoDbAskings, DynamoDbSubscribers
+from stepwire.aws.storage.approvals import DynamoDbAskings, DynamoDbInbox, DynamoDbSubscribers
 from stepwire.aws.storage.table import Table
 from stepwire.engine.ports import Asking, Askings
 from stepwire.principal import Principal
+from stepwire.subscriptions.events import REQUESTED
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber, Subscribers
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.fake_approvals import InMemoryAskings, InMemorySubscribers
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
+from tests.server.answers import Json
+from tests.server.approving import Decider, refunds, started
+from tests.server.messages import ACCEPT, answers_of
 from tests.tables import new_table
 
 UNTIL = START_OF_TIME + timedelta(hours=1)
@@ -82,3 +87,27 @@ def test_of_many_subscribers_a_bounded_number_is_found(subscribers: Subscribers)
         subscribers.keep(subscriber(Principal(f"{number:032x}"), "a"))
 
     assert len(subscribers.find(["a"], START_OF_TIME)) == MOST_FOUND
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_a_question_is_told_of_listed_and_decided_over_the_table(aws: None, era: str) -> None:
+    shared = table()
+    world = refunds(
+        inbox=cast(Any, DynamoDbInbox(shared)),
+        askings=cast(Any, DynamoDbAskings(shared)),
+        subscribers=cast(Any, DynamoDbSubscribers(shared)),
+    )
+    bob = Decider.of(world, era)
+    asked: Json = {"name": REQUESTED, "arguments": {}}
+    cursor = bob.client.ask("events/poll", asked).result["cursor"]
+    started(world)
+
+    (event,) = bob.client.ask("events/poll", {**asked, "cursor": cursor}).result["events"]
+    (waiting,) = bob.listed()
+    bob.decide(waiting["approvalId"], {"action": "accept", "content": {"amount": 101}}, ACCEPT)
+
+    assert event["data"]["approvalId"] == waiting["approvalId"]
+    assert "101 is greater" in bob.asked[1]["message"]
+    assert [one["content"] for one in answers_of(world).values()] == [{"amount": 7}]
+    assert bob.listed() == []
+    assert world.faults == []
