@@ -13,7 +13,16 @@ from typing import Any, Final, cast
 from botocore.loaders import Loader
 
 OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "dynamodb": ("BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+    "dynamodb": (
+        "BatchGetItem",
+        "DeleteItem",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "TransactGetItems",
+        "TransactWriteItems",
+        "UpdateItem",
+    ),
     "events": ("PutEvents",),
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject", "PutObject"),

@@ -94,6 +94,16 @@ from tests.faults.operators import (
 )
 from tests.faults.seen import Act
 from tests.faults.site import Site
+from tests.faults.waiting_in_line import (
+    arrange_cancel_in_line,
+    arrange_create_in_line,
+    arrange_create_limited,
+    arrange_end_of_turn,
+    arrange_expire_in_line,
+    arrange_look_in_line,
+    arrange_sweep_line,
+    line_is_right,
+)
 
 
 class Caller(Enum):
@@ -149,7 +159,7 @@ class Operation:
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
-_QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
+_QUERIES: Final = ("Query lines", "GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _FOUND_TOO_LARGE: Final = (*_FOUND[:2], "PutObject result", *_FOUND[2:])
@@ -157,6 +167,10 @@ _FOUND_IN_S3: Final = (*_FOUND[:2], "GetObject output", *_FOUND[2:])
 # The caller has just called, so the reservation is made at its second try: of one who is in pace.
 _SLOT: Final = ("UpdateItem usage", "UpdateItem usage")
 _FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", *_SLOT, "PutItem task")
+_TURN: Final = ("TransactGetItems line", "TransactWriteItems line")
+_ENDED: Final = ("GetItem task", "PutItem task", "UpdateItem usage")
+_CALLED: Final = ("GetItem task", "PutItem task", "StartExecution", "GetItem task")
+_MENDED: Final = ("GetItem line", "Query turn", "BatchGetItem tasks", "TransactWriteItems line")
 _OPENED: Final = ("GetItem events", "UpdateItem events")
 _RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")
 _DELIVERED: Final = ("Query change", "UpdateItem events")
@@ -416,7 +430,7 @@ OPERATIONS: Final = (
         (*_QUERIES, "GetItem task", "StopExecution", "PutItem task"),
         arrange_sweep_losers,
         arms_are_stopped,
-        first=6,
+        first=7,
     ),
     Operation("restart", Caller.QUEUE, ("GetItem task", "StartExecution", "GetItem task"), arrange_restart),
     Operation("redrive", Caller.QUEUE, ("GetItem task", "RedriveExecution", "GetItem task"), arrange_redrive),
@@ -480,8 +494,8 @@ OPERATIONS: Final = (
         (*_QUERIES, *_FOUND_TOO_LARGE),
         arrange_sweep_end_too_large_for_an_item,
         ends_are_recorded,
-        first=8,
-        last=9,
+        first=9,
+        last=10,
     ),
     Operation(
         "sweep, end unreported, output in S3",
@@ -489,26 +503,92 @@ OPERATIONS: Final = (
         (*_QUERIES, *_FOUND_IN_S3),
         arrange_sweep_end_in_s3,
         ends_are_recorded,
-        first=8,
-        last=8,
+        first=9,
+        last=9,
     ),
-    Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=6),
+    Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=7),
     Operation(
         "sweep, never redriven",
         Caller.SCHEDULE,
         (*_QUERIES, "GetItem task", "DescribeExecution", "PutItem task", "RedriveExecution", "GetItem task"),
         arrange_sweep_redrive,
-        first=6,
+        first=7,
     ),
-    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=6),
+    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=7),
     Operation(
         "sweep, expired",
         Caller.SCHEDULE,
         (*_QUERIES, "GetItem task", "StopExecution", "UpdateItem usage", "DeleteItem task"),
         arrange_sweep_expired,
-        first=6,
+        first=7,
     ),
     Operation("status change published", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
+    Operation(
+        "create, limited",
+        Caller.CLIENT,
+        (*_CREATION[:2], *_TURN, "PutItem task", "StartExecution", "GetItem task"),
+        arrange_create_limited,
+        line_is_right,
+        first=2,
+        repeats=True,
+    ),
+    Operation(
+        "create, in line",
+        Caller.CLIENT,
+        (*_SLOT, "PutItem task", *_TURN, "Query rank", "PutItem task"),
+        arrange_create_in_line,
+        line_is_right,
+        first=3,
+        repeats=True,
+        executions=2,
+    ),
+    Operation(
+        "end, and the next in line begins",
+        Caller.EVENTBRIDGE,
+        (*_ENDED, "TransactGetItems line", "Query rank", "TransactWriteItems line", *_CALLED),
+        arrange_end_of_turn,
+        lambda site: [*ends_are_recorded(site), *line_is_right(site)],
+        first=3,
+        executions=2,
+    ),
+    Operation(
+        "cancel in line",
+        Caller.CLIENT,
+        (*_ENDED, *_TURN),
+        arrange_cancel_in_line,
+        line_is_right,
+        first=3,
+        executions=2,
+    ),
+    Operation(
+        "expiry in line",
+        Caller.STREAM,
+        (*_TURN, "UpdateItem usage"),
+        arrange_expire_in_line,
+        line_is_right,
+        last=1,
+    ),
+    Operation(
+        "get, in line",
+        Caller.CLIENT,
+        ("GetItem task", "TransactGetItems line", *_MENDED, "GetItem line", "Query rank", "PutItem task"),
+        arrange_look_in_line,
+        line_is_right,
+        first=1,
+        executions=2,
+    ),
+    Operation(
+        "sweep, turn not given back",
+        Caller.SCHEDULE,
+        (
+            *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
+            *("GetItem line", "Query rank", "TransactWriteItems line", "GetItem line", *_CALLED, *_QUERIES[1:6]),
+        ),
+        arrange_sweep_line,
+        line_is_right,
+        last=13,
+        executions=2,
+    ),
     Operation("events/poll, first", Caller.CLIENT, _OPENED, deliveries.arrange_poll),
     Operation("events/poll", Caller.CLIENT, ("GetItem events", "Query change"), deliveries.arrange_poll_again),
     Operation(

@@ -34,6 +34,7 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionStatu
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
+from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -41,6 +42,7 @@ from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.subscribing import Events
+from stepwire.tasks.limits import Rules
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Execution, Task
@@ -83,6 +85,8 @@ LEFT: Final = {"text": "é" * 100}
 LEAVING: Final = replace(OPTIONAL, name="leaving", output_shape=write({"object": "left"}))
 """Its workflow leaves its output in S3."""
 WEBHOOK_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/webhooks"
+MOST_AT_ONCE: Final = 1
+LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", Rules(most=MOST_AT_ONCE)))
 RACING: Final = racing(2)
 DELAYED: Final = replace(racing(2, 0, DELAY.total_seconds()), name="delayed")
 """Its second arm starts later."""
@@ -209,7 +213,7 @@ class Site:
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
         leaving = replace(LEAVING, result_bucket=self.account.reports)
-        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, leaving)
+        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, LIMITED, leaving)
         races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
         tools = [*(replace(tool, plan=plan_of(self.machine), ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)
@@ -266,6 +270,15 @@ class Site:
         """Return the only task, or None."""
         (task,) = self.tasks().values()
         return task
+
+    def stored(self, task: Task) -> Task:
+        """Return a task as it is stored."""
+        return next(one for one in self.all_tasks() if one.task_id == task.task_id)
+
+    def in_line(self, prefix: str) -> frozenset[str]:
+        """Return the ids of the tasks in the items of lines whose sort keys begin so: turns, or places."""
+        keys = (item["sk"]["S"] for item in self.items if item["pk"]["S"].startswith("line#"))
+        return frozenset(key.split("#")[2] for key in keys if key.startswith(prefix))
 
     def slots(self, prefix: str = USAGE) -> frozenset[str]:
         """Return the names of the slots that are taken, in the items whose sort key begins so."""

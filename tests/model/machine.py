@@ -138,6 +138,9 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, RuleBasedStateMachine):
         rest.check_work()
         late = [*self.news, *self._end_all()]
         self._let_time_mend()
+        while self.in_turn():  # each end lets the next in line begin
+            late += self._end_all()
+            self._let_time_mend()
         rest.check_ends()
         rest.check_slots(anyone_died=self.anyone_died)
         self._bring(late)

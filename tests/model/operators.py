@@ -9,7 +9,7 @@ from tests.model.moves import few, has_room, move
 from tests.model.reference import Operation
 from tests.model.run import Run
 
-_FOLLOWED = ("optional", "racing")
+_FOLLOWED = ("optional", "racing", "limited")
 """The tools whose ended tasks an operator continues; those of a race are refused."""
 
 

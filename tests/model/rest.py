@@ -14,7 +14,7 @@ from stepwire.tasks.task import Task
 from tests.model.ends import arm_of
 from tests.model.reference import OPEN, Operation, Reference
 from tests.model.seen import modern_details
-from tests.model.stack import Stack, arns_of
+from tests.model.stack import MOST_AT_ONCE, Stack, arns_of
 from tests.races import open_executions
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.simulated.step_functions import RUNNING
@@ -54,6 +54,16 @@ class Rest:
             assert working[0].follows or not is_given_up, "the execution of a cancelled request is still running"
         self._check_handles(tasks)
         self._check_questions(tasks)
+        self._check_line(tasks)
+
+    def _check_line(self, tasks: dict[TaskId, Task]) -> None:
+        """Check that a turn is held by a run that has begun, and that none is free while others wait."""
+        now = self.reference.now
+        held = [task.task_id for task in tasks.values() if task.line and not task.has_ended and task.due_runs(now)]
+        waiting = [task.task_id for task in tasks.values() if not task.has_ended and task.waiting_runs(now)]
+        assert not waiting or len(held) == MOST_AT_ONCE, "a line stands still"
+        counted = self.stack.line()
+        assert not waiting or counted == (len(held), len(waiting)), "a line is counted wrong"
 
     def _check_handles(self, tasks: dict[TaskId, Task]) -> None:
         there = {task.task_id for task in tasks.values()}

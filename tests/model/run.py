@@ -15,7 +15,7 @@ from stepwire.tasks.task import Status
 from tests.model.ends import End, arm_of, first_run_of
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
-from tests.model.stack import RETRY, TTL, WITH_RETRY, Account, Stack, label_of
+from tests.model.stack import IN_LINE, MOST_AT_ONCE, RETRY, TTL, WITH_RETRY, Account, Stack, label_of
 from tests.server.answers import Json
 
 LARGE = "x" * 100_001
@@ -116,6 +116,7 @@ class Run:
             self._begun += 1
             key = key_of(arn)
             self.reference.begins(key.task_id, key.owner, label_of(self.world.executions[arn].input), arn)
+        assert len(self.in_turn()) <= MOST_AT_ONCE, "more executions run than the limit allows"
         while self.world.ended:
             self._tell_end(self.world.ended.pop(0))
         while self.stack.messages.sent:
@@ -126,6 +127,10 @@ class Run:
         for fault in faults:
             if not isinstance(fault, StepwireError):
                 raise fault
+
+    def in_turn(self) -> list[str]:
+        """Return the ARNs of the running executions of tools with a limit."""
+        return [arn for arn in self.world.running() if is_limited(label_of(self.world.executions[arn].input))]
 
     def _check_ends(self) -> None:
         before, self._ends = self._ends, self.stack.ends()
@@ -196,6 +201,11 @@ class Run:
 def is_retried(label: str) -> bool:
     """Tell whether the call with this label is of a tool with a retry policy."""
     return label.split(" ", maxsplit=1)[0] in WITH_RETRY
+
+
+def is_limited(label: str) -> bool:
+    """Tell whether the call with this label is of a tool with a limit."""
+    return label.split(" ", maxsplit=1)[0] in IN_LINE
 
 
 def key_of(arn: str) -> TaskKey:

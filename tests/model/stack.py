@@ -20,6 +20,7 @@ from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
+from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -27,6 +28,7 @@ from stepwire.principal import Principal
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire.tasks.usage import Limits
@@ -49,12 +51,21 @@ RETRY: Final = Retry(3, ("Some.Error", "States.Timeout"), delay=DELAY, backoff=1
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
+MOST_AT_ONCE: Final = 1
+_LINE: Final = Concurrency("pool:model", Rules(most=MOST_AT_ONCE))
+LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=_LINE)
+LIMITED_RETRIED: Final = replace(RESTARTED, name="limited_retried", concurrency=_LINE)
+IN_LINE: Final = (LIMITED.name, LIMITED_RETRIED.name)
+"""The tools that share a limit."""
 RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
 QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY, has_slot_each=True), name="quorum")
 RACED: Final = tuple(RULES)
-WITH_RETRY: Final = (*RETRIED, QUORUM.name)
+WITH_RETRY: Final = (*RETRIED, LIMITED_RETRIED.name, QUORUM.name)
 CATALOG: Final = catalog_of(
-    *(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM))
+    *(
+        replace(tool, ttl=TTL)
+        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, LIMITED, LIMITED_RETRIED)
+    )
 )
 MOST_ACTIVE: Final = 8
 
@@ -195,6 +206,11 @@ class Stack:
         """Return the names of the slots that are taken, by owner."""
         counted = (item for item in self.items if item["sk"]["S"] == "usage#0")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
+
+    def line(self) -> tuple[int, int]:
+        """Return how many turns of the only line are held, and how many runs wait, as it counts them."""
+        line = self.operations.recorder.store.lines.line(line_key(_LINE.pool))
+        return (0, 0) if line is None else (line.held, line.waiting)
 
     def reclaimed_at(self, owner: Principal) -> datetime | None:
         """Tell when slots of a caller were last reclaimed."""

@@ -4,19 +4,20 @@ A short scripted run shows that the reference notices the defect. Another test s
 runs by itself; it takes minutes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.aws.storage import task_store
+from stepwire.aws.storage import lines, task_store
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
+from stepwire.engine.turns import Turns
 from stepwire.tasks import lifecycle
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.runs import Attempt
@@ -34,7 +35,7 @@ def _never_claimed(*_args: object) -> None:
     return None
 
 
-def _not_released(*_args: object) -> None:
+def _not_released(*_args: object, **_more: object) -> None:
     return None
 
 
@@ -127,6 +128,65 @@ def _die_before_the_loser_is_stopped(machine: Machine) -> None:
 
 def _always_another(follow_ups: FollowUps, *_args: object, **_more: object) -> TaskId:
     return new_task_id(follow_ups.recorder.clock.now(), follow_ups.randomness(RANDOM_BYTES))
+
+
+def _call_at_once(machine: Machine) -> None:
+    """Two calls ask for the only turn of a line at the same moment."""
+    machine.call("modern", "limited", None, 0)
+    machine.finish(0)
+    machine.end(0, "well")
+    machine.deliver(0, comes_again=False)
+    machine.finish(0)
+    for which in (0, 1):
+        machine.call("modern", "limited", None, which)
+        while machine.under_way[which].before != "TransactWriteItems line":
+            machine.under_way[which].go_on()
+    machine.finish_all()
+
+
+def _die_before_the_turn_is_given_back(machine: Machine) -> None:
+    for _ in range(2):
+        machine.call("modern", "limited", None, 0)
+        machine.finish(0)
+    machine.end(0, "well")
+    machine.deliver(0, comes_again=False)
+    while machine.under_way and machine.under_way[0].before != "TransactGetItems line":
+        machine.under_way[0].go_on()
+    machine.die(0)
+
+
+def _die_before_the_called_run_begins(machine: Machine) -> None:
+    for _ in range(2):
+        machine.call("modern", "limited", None, 0)
+        machine.finish(0)
+    machine.end(0, "well")
+    machine.deliver(0, comes_again=False)
+    while machine.under_way and machine.under_way[0].before != "TransactWriteItems line":
+        machine.under_way[0].go_on()
+    machine.go_on(0, lags=False)
+    machine.die(0)
+
+
+def _call_two_limited(machine: Machine) -> None:
+    for _ in range(2):
+        machine.call("modern", "limited", None, 0)
+        machine.finish(0)
+
+
+def _cancel_in_line(machine: Machine) -> None:
+    for _ in range(3):
+        machine.call("modern", "limited", None, 0)
+        machine.finish(0)
+    machine.cancel("modern", 0)
+    machine.finish(0)
+
+
+def _never_mended(*_args: object) -> tuple[()]:
+    return ()
+
+
+def _always_in_turn(_runs: Runs, task: Task, runs: Sequence[int], **_how: object) -> tuple[Task, Sequence[int]]:
+    return task, runs
 
 
 def _restart_twice(machine: Machine) -> None:
@@ -247,6 +307,24 @@ DEFECTS = {
         _restart_twice,
         is_too_rare=True,
     ),
+    "the turn that a run needs": Defect(
+        "more executions run than the limit allows", [(Runs, "_in_turn", _always_in_turn)], _call_two_limited
+    ),
+    "the condition that a line is as it was read": Defect(
+        "more executions run than the limit allows|a line is counted wrong|a line stands still",
+        [(lines, "_IS_AS_READ", "attribute_exists(version) OR version = :version")],
+        _call_at_once,
+    ),
+    "the repair of a line": Defect(
+        "a line stands still|a line is counted wrong",
+        [(Turns, "mend", _never_mended)],
+        _die_before_the_turn_is_given_back,
+    ),
+    "the place that a cancelled run leaves": Defect(
+        "a line is counted wrong|a line stands still",
+        [(Runs, "give_back", _not_released), (Turns, "mend", _never_mended)],
+        _cancel_in_line,
+    ),
     "whose a task is": Defect(
         "a caller sees a task of another",
         [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "_visible", _unchecked)],
@@ -278,7 +356,11 @@ def test_a_run_with_a_planted_defect_fails(defect: Defect) -> None:
         run(defect.shown_by)
 
 
-@pytest.mark.parametrize("moves", [one.shown_by for one in DEFECTS.values()], ids=lambda moves: moves.__name__)
+@pytest.mark.parametrize(
+    "moves",
+    [*(one.shown_by for one in DEFECTS.values()), _die_before_the_called_run_begins],
+    ids=lambda moves: moves.__name__,
+)
 def test_the_same_run_passes_without_the_defect(moves: Callable[[Machine], None]) -> None:
     run(moves)
 

@@ -36,9 +36,13 @@ def subject_of(request: AWSPreparedRequest) -> str:
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
     if "RequestItems" in body:
         return "tasks"
+    if "TransactItems" in body:
+        return "line"
     if "KeyConditionExpression" in body:
         values = body["ExpressionAttributeValues"]
         kind = {**values.get(":prefix", {}), **values.get(":first", {})}.get("S", "").partition("#")[0]
+        if "line" in str(values.get(":pk", values.get(":line", ""))):
+            return kind or "lines"
         return kind if kind in {"events", "change", USAGE} else body.get("IndexName", "tasks")
     sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
     return sort_key.partition("#")[0]

@@ -58,6 +58,7 @@
     ├── RedriveRefused                 port: Step Functions does not redrive the execution
     ├── WakeUpsUnavailable             port: a wake-up could not be scheduled
     ├── ObjectUnreadable               an object in S3 cannot be an output
+    ├── NoRoomInLine                   a call may not wait for its turn, with the reason and when to call again
     ├── NotFollowedUp                  an operator's redrive or restart makes no task, with the reason
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── NotRecorded                    a question could not be recorded now; its state may be retried
@@ -453,6 +454,15 @@ class NotAdmitted(StepwireError):
 
     def __init__(self, refusal: Any) -> None:
         """Keep the store's decision, a `stepwire.tasks.usage.Refusal`."""
+        super().__init__(type(refusal).__name__)
+        self.refusal = refusal
+
+
+class NoRoomInLine(StepwireError):
+    """A call may not wait for its turn; `refusal` says why, and when to call again."""
+
+    def __init__(self, refusal: Any) -> None:
+        """Keep the decision, a `stepwire.tasks.lines.LineFull`."""
         super().__init__(type(refusal).__name__)
         self.refusal = refusal
 

@@ -101,6 +101,7 @@ def blocks() -> dict[str, str]:
             "redrive help": run(["redrive", "--help"]),
             "restart help": run(["restart", "--help"]),
             "redrive": _redriven(),
+            "queue help": run(["queue", "--help"]),
         }
         return {name: f"$ stepwire {' '.join(session.words)}\n{session.shown}\n" for name, session in shown.items()}
 

@@ -35,6 +35,7 @@ NESTED: Final[dict[str, JsonObject]] = {
     "idempotency": {"arguments": ["a"]},
     "race": {"arms": [{"name": "a"}, {"name": "b"}]},
     "retry": {"attempts": 2},
+    "concurrency": {"most": 1},
 }
 """The least that a field with fields of its own has."""
 WRONG: Final[list[Any]] = [
@@ -97,6 +98,17 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
         ("retry: {}", "retry.attempts: is missing"),
         ("retry: {attempts: 1}", "retry.attempts: must be at least 2"),
         ("retry: {attempts: 11}", "retry.attempts: must be at most 10"),
+        ("concurrency: {}", "concurrency: limits nothing: give most, start, or the pool of another tool that does"),
+        ("concurrency: {most: 0}", "concurrency.most: must be at least 1"),
+        ("concurrency: {most: 1, pool: Ware House}", "concurrency.pool: must be 1 to 40 lower-case letters"),
+        ("concurrency: {most: 1, start: {most: 5}}", "concurrency.start.every: is missing"),
+        ("concurrency: {most: 1, start: {most: 301, every: PT1M}}", "concurrency.start.most: must be at most 300"),
+        ("concurrency: {most: 1, queue: {longest: P31D}}", "concurrency.queue.longest: must be at most 30 days"),
+        ("concurrency: {most: 1, priority: {urgent: 101}}", "concurrency.priority.urgent: must be at most 100"),
+        ("concurrency: {most: 1, per: nobody}", "at concurrency.per: 'nobody' is no property of input_schema"),
+        ("concurrency: {most: 1, per: note}", "at concurrency.per: 'note' is not required by input_schema"),
+        ("concurrency: {most: 1, per: part}", "at concurrency.per: 'part' may be nested: a line is made of"),
+        ("concurrency: {most: 1, quene: {most: 5}}", "concurrency.quene: unknown field; did you mean queue?"),
         ("retry: {attempts: two}", "retry.attempts: must be a whole number"),
         ("retry: {attempts: 2, backoff: fast}", "retry.backoff: must be a number"),
         ("retry: {attempts: 2, mode: redriven}", "retry.mode: must be one of restart, redrive; did you mean redrive?"),

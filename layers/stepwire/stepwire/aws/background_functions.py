@@ -29,6 +29,7 @@ from stepwire.aws.workflow_events import (
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
+from stepwire.background.line_commands import LineCommand, LineCommands
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.follow_ups import Means
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 _TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
 _MALFORMED: Final = "The command names no task: update the command `stepwire`, or this stack."
+_MALFORMED_LINE: Final = "The command names no line and no task: update the command `stepwire`, or this stack."
 UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
 
@@ -111,7 +113,12 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
 
     {"means": "redrive" | "restart", "owner": hex, "task_id": id, "operator"?: ARN}
     {"task_id": id, "status": status, "is_new": bool, "has_begun": bool} or {"refused": reason}
+
+    {"queue": "list" | "show" | "pause" | "resume" | "drain", "line"?: key or name} and
+    {"queue": "front", "owner": hex, "task_id": id} are answered with what `LineCommands` returns.
     """
+    if "queue" in command:
+        return _obeyed_in_line(command, LineCommands(engine))
     task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
     if task_id is None or not isinstance(owner, str) or command.get("means") not in {one.value for one in Means}:
         return {"refused": _MALFORMED}
@@ -129,6 +136,28 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
         "is_new": made.is_new,
         "has_begun": made.has_begun,
     }
+
+
+def _obeyed_in_line(command: dict[str, Any], lines: LineCommands) -> dict[str, Any]:
+    """Show a line to an operator, or do what they command."""
+    task_id, owner, name = task_id_of(command.get("task_id")), command.get("owner"), command.get("line")
+    try:
+        match command["queue"]:
+            case "list":
+                return lines.listed()
+            case "show" if isinstance(name, str):
+                return lines.shown(name)
+            case "front" if task_id is not None and isinstance(owner, str):
+                return lines.move_to_front(TaskKey(Principal(owner), task_id))
+            case ("pause" | "resume" | "drain") as means if isinstance(name, str):
+                new_logger().info(
+                    "an operator has changed a line", line=name, change=means, operator=command.get("operator")
+                )
+                return lines.change(LineCommand(means), name)
+            case _:
+                return {"refused": _MALFORMED_LINE}
+    except NotFollowedUp as refusal:
+        return {"refused": refusal.reason}
 
 
 class InputRequestsHandler:

@@ -68,7 +68,16 @@ class Sweep(Struct, frozen=True):
         began = self.engine.recorder.clock.now()
         latest = began + self.interval
         run = _Run(self, began - self.interval, latest if deadline is None else min(deadline, latest))
+        self._mend_lines()
         return run.run_from(self.engine.recorder.store.bookmark())
+
+    def _mend_lines(self) -> None:
+        """Mend the lines in which somebody waits: each is one look, however many wait."""
+        try:
+            for line in self.engine.recorder.store.lines.in_use():
+                self.engine.runs.mend_line(line)
+        except Exception as fault:  # noqa: BLE001 - the tasks must be swept all the same
+            self.engine.ports.report(fault)
 
 
 class _Run(Struct, dict=True):
@@ -127,7 +136,7 @@ class _Run(Struct, dict=True):
             return False
         if now - task.checked_at < self.sweep.interval:
             return True  # the index knows the time of the last check in steps
-        if not all(map(self._running.contains, map(task.execution_of, task.due_runs(now)))):
+        if task.waiting_runs(now) or not all(map(self._running.contains, map(task.execution_of, task.due_runs(now)))):
             return False
         self.skipped += 1
         self.engine.upkeep.after_delivery(task)  # it runs, and may have answers that were not delivered
@@ -149,7 +158,10 @@ class _Run(Struct, dict=True):
         elif now - task.checked_at < self.sweep.interval:
             return  # the index knows the time of the last check in steps
         else:
-            self._await_check()
+            if task.due_runs(now):
+                self._await_check()
+            else:
+                self.checked += 1  # it waits in line: Step Functions is not asked
             self.engine.upkeep.after_upkeep(as_of(task, now))
 
     def _await_check(self) -> None:

@@ -45,5 +45,9 @@ class Access(Struct, frozen=True):
         needed = self._needed(tool.scopes)
         return not needed or (held is not None and held.issuperset(needed))
 
+    def has(self, held: Scopes, scope: str) -> bool:
+        """Tell whether a caller has a scope that is named in a manifest."""
+        return held is not None and self.prefix + scope in held
+
     def _needed(self, scopes: Iterable[str]) -> list[str]:
         return [self.prefix + scope for scope in (*self.required, *scopes)]

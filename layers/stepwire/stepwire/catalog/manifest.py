@@ -19,6 +19,7 @@ from stepwire.catalog.manifest_fields import (
     SHAPES_WITHIN,
     Annotations,
     ApproversFields,
+    ConcurrencyFields,
     Confirm,
     ContextFields,
     Fields,
@@ -36,6 +37,7 @@ from stepwire.catalog.tools import (
     ARGUMENT_PATTERN,
     NAME_PATTERN,
     OWN_TOOLS,
+    PER_CALLER,
     Additions,
     Context,
     Machine,
@@ -170,6 +172,9 @@ class Manifest(Fields):
     race: RaceFields | None = None
     """Several state machines work on one call, and the first success decides it: [Races](tools.md#races). Without it,
     there is one."""
+    concurrency: ConcurrencyFields | None = None
+    """Not more than so many executions at once, and who waits for the others: [Limits per
+    tool](tools.md#limits-per-tool). Without it, every call starts at once."""
     retry: RetryFields | None = None
     """Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt."""
     approvers: ApproversFields | None = None
@@ -206,6 +211,7 @@ class Manifest(Fields):
             self._confirm_faults,
             self._key_faults,
             self._approver_faults,
+            self._line_faults,
         )
         for fault in chain.from_iterable(check() for check in checks):
             raise ValueError(fault)
@@ -322,6 +328,19 @@ class Manifest(Fields):
         if 0 < len(self.approvers.recipients) < self.approvers.approvals:
             yield "at approvers.recipients: fewer people than approvals"
 
+    def _line_faults(self) -> Iterator[str]:
+        """A limit's value must be there in every call, and mean one thing."""
+        per = None if self.concurrency is None else self.concurrency.per
+        if per is None:
+            return
+        if per == PER_CALLER:
+            if per in self.input_schema.get("properties", {}):
+                yield "at concurrency.per: 'caller' is who calls, and also a property of input_schema: rename that"
+            return
+        problem = _key_problem(self.input_schema, per, "line")
+        if problem is not None:
+            yield f"at concurrency.per: {per!r} {problem}"
+
     @property
     def _confirm_keys(self) -> tuple[str, ...]:
         key = self.confirm.input_key if self.confirm else None
@@ -354,6 +373,7 @@ class Manifest(Fields):
             idempotency=self.idempotency and self.idempotency.for_tasks_of(self.ttl),
             additions=self._additions(),
             output_shape=None if self.output is None else write(self.output.compiled()),
+            concurrency=self.concurrency and self.concurrency.compiled(self.name),
             retry=self.retry and self.retry.policy(),
             approvers=self.approvers and self.approvers.policy(),
             card=self.card,
@@ -394,8 +414,8 @@ def model_of(field: FieldInfo) -> type[BaseModel] | None:
     return next((kind for kind in waiting if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
-def _key_problem(input_schema: JsonObject, name: str) -> str | None:
-    """Return why an argument cannot be a part of an idempotency key; None if it can."""
+def _key_problem(input_schema: JsonObject, name: str, made: str = "key") -> str | None:
+    """Return why an argument cannot be a part of an idempotency key, or choose a line; None if it can."""
     properties = as_object(input_schema.get("properties"))
     if name not in properties:
         return "is no property of input_schema"
@@ -408,7 +428,7 @@ def _key_problem(input_schema: JsonObject, name: str) -> str | None:
     types = set(cast(list[str], listed if isinstance(listed, list) else [listed]))
     values = [*schema.get("enum", []), *([schema["const"]] if "const" in schema else [])]
     if not types <= _PLAIN_TYPES or any(isinstance(value, dict | list) for value in values):
-        return f"may be nested: a key is made of {', '.join(sorted(_PLAIN_TYPES))} only"
+        return f"may be nested: a {made} is made of {', '.join(sorted(_PLAIN_TYPES))} only"
     return None
 
 

@@ -28,6 +28,7 @@ from stepwire.tasks.audiences import (
 )
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
+from stepwire.tasks.limits import MOST_PRIORITY, MOST_STARTS, MOST_WAITING, Rules, Starts
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved, template_of
@@ -43,11 +44,15 @@ LONGEST_PAUSE: Final = timedelta(days=1)
 """Of a retry's delay, and of the head start of an arm's rivals."""
 _KEY: Final = f"^{KEY_PATTERN.pattern}$"
 _ARM: Final = r"^[A-Za-z0-9_-]{1,32}$"
+_POOL: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$"
+MOST_AT_ONCE: Final = 10_000
+LONGEST_LINE: Final = 100_000
 _SIZE: Final = r"^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|any)$"
 LARGEST_ICON: Final = 10_000  # characters
 MOST_ICONS: Final = 4
 SHAPES_WITHIN: Final = {
     _ARM: "1 to 32 letters, digits, '_' and '-'",
+    _POOL: "1 to 40 lower-case letters, digits, '_' and '-', not beginning with '_' or '-'",
     _KEY: "1 to 64 letters, digits, '_', '-' and '.'",
     _SIZE: "a width and a height in pixels, such as 48x48, or any",
     tools.ICON_PATTERN: (
@@ -68,6 +73,7 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 MemberName = Annotated[str, Field(min_length=1, max_length=64)]
+Priority = Annotated[int, Field(ge=1, le=MOST_PRIORITY, strict=True)]
 Role = Annotated[str, Field(pattern=ROLE_PATTERN, max_length=2048)]
 Title = Annotated[str, AfterValidator(visible)]
 Text = Annotated[str, AfterValidator(partial(visible, keep="\n\r\t"))]
@@ -407,6 +413,59 @@ class ApproversFields(AudienceFields):
             self.escalate and Escalation(self.escalate.after, self.escalate.audience),
             tuple(self.recipients),
         )
+
+
+class QueueFields(Fields):
+    """Who may wait for a turn."""
+
+    most: int = Field(default=MOST_WAITING, ge=0, le=LONGEST_LINE, strict=True)
+    """The most calls that wait in one line; others are refused, with the time to call again."""
+    longest: timedelta | None = Field(default=None, ge=timedelta(seconds=1), le=LONGEST_TTL)
+    """A call that would wait longer is refused, as far as the wait can be estimated. Without it: any time."""
+
+
+class StartFields(Fields):
+    """A rate of starts."""
+
+    most: int = Field(ge=1, le=MOST_STARTS, strict=True)
+    """The most starts in any span of that length."""
+    every: timedelta = Field(ge=timedelta(seconds=1), le=timedelta(days=1))
+    """The length of the span."""
+
+
+class ConcurrencyFields(Fields):
+    """How many executions run at once. Other calls wait in line."""
+
+    most: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE, strict=True)
+    """The most executions at once; each arm of a race is one."""
+    per: MemberName | None = None
+    """What the limit is counted for: `caller`, or the name of an argument, for each of its values. Without it, there is
+    one limit for all calls."""
+    pool: str | None = Field(default=None, pattern=_POOL)
+    """The name of a limit that tools share. The strictest of their numbers counts; at least one must have some."""
+    queue: QueueFields = Field(default_factory=QueueFields)
+    """Who may wait."""
+    start: StartFields | None = None
+    """A rate of starts, beside `most` or alone."""
+    priority: dict[Annotated[str, Field(min_length=1, max_length=200)], Priority] = Field(
+        default_factory=dict[str, Any], max_length=10
+    )
+    """By the scope of a caller's token: how many rounds, 1 to 100, its calls may overtake others. In a round, each
+    caller has one turn."""
+
+    @model_validator(mode="after")
+    def check_together(self) -> Self:
+        """Check that something is limited."""
+        if self.pool is None and self.most is None and self.start is None:
+            raise ValueError("limits nothing: give most, start, or the pool of another tool that does")
+        return self
+
+    def compiled(self, tool: str) -> tools.Concurrency:
+        """Return what the tool limits."""
+        starts = None if self.start is None else Starts(self.start.most, self.start.every)
+        rules = Rules(self.most, starts, self.queue.most, self.queue.longest)
+        pool = tool if self.pool is None else f"{tools.POOL}{self.pool}"
+        return tools.Concurrency(pool, rules, self.per or "", dict(self.priority))
 
 
 class RetryFields(Fields):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
@@ -27,6 +27,7 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.approvals import Approvers, Audience
 from stepwire.tasks.inputs import FormElicitation, Mode
+from stepwire.tasks.limits import LineTerms, Rules, line_key, strictest
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
 from stepwire.tasks.task import Causes
@@ -57,6 +58,9 @@ APPROVAL_TOOLS: Final = frozenset({APPROVALS_LIST, APPROVAL_ANSWER})
 OWN_TOOLS: Final = TASK_TOOLS | CARD_TOOLS | APPROVAL_TOOLS | {FIND_TOOL, CALL_TOOL}
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
+PER_CALLER: Final = "caller"
+POOL: Final = "pool:"
+"""What the name of a limit begins with that several tools share."""
 REREAD_AFTER: Final = timedelta(seconds=30)
 ICON_PATTERN: Final = (
     r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*)?"
@@ -147,6 +151,28 @@ class Idempotency(Struct, frozen=True):
     """How long after a call began an equal one is its repetition."""
 
 
+class Concurrency(Struct, frozen=True, omit_defaults=True):
+    """How many executions of a tool run at once, and who waits for the others."""
+
+    pool: str
+    """The name of the limit: of a shared one, after `pool:`; else the tool's."""
+    rules: Rules = Rules()
+    """They limit nothing where another tool of the pool has the numbers."""
+    per: str = ""
+    """What it is counted for: an argument, `caller`, or nothing, if there is one limit for all."""
+    priorities: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Rounds by which callers with a scope may overtake others."""
+
+    def terms(self, rules: Rules, arguments: JsonObject, caller: Caller, has_scope: Callable[[str], bool]) -> LineTerms:
+        """Return the line of a call."""
+        priority = max((rounds for scope, rounds in self.priorities.items() if has_scope(scope)), default=0)
+        if self.per == PER_CALLER:
+            return LineTerms(line_key(self.pool, PER_CALLER, caller.principal), self.pool, rules, priority)
+        if self.per:
+            return LineTerms(line_key(self.pool, "argument", arguments.get(self.per)), self.pool, rules, priority)
+        return LineTerms(line_key(self.pool), self.pool, rules, priority)
+
+
 class Machine(Struct, frozen=True):
     """A state machine that a tool starts."""
 
@@ -200,6 +226,8 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """JSON text of how its output becomes the result; None: as it is."""
     is_express: bool = False
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
+    concurrency: Concurrency | None = None
+    """How many of its executions run at once; None: any number."""
     retry: Retry | None = None
     """Which failures of its runs are retried; None: none."""
     approvers: Approvers | None = None
@@ -285,6 +313,11 @@ class Catalog:
             policies = [tool.approvers for tool in tools.values() if tool.approvers is not None]
             self._audiences = tools, tuple(dict.fromkeys(one for policy in policies for one in policy.audiences))
         return self._audiences[1]
+
+    def rules_of(self, concurrency: Concurrency) -> Rules:
+        """Return the rules of a limit: of one that tools share, the strictest of what they say."""
+        shared = [one.concurrency for one in self.in_order if one.concurrency is not None]
+        return reduce(strictest, [one.rules for one in shared if one.pool == concurrency.pool], concurrency.rules)
 
     def has_changed_since(self, _at: datetime) -> bool:
         """Tell whether tools have come, changed or gone since then, as far as this process knows."""

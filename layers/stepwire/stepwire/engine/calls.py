@@ -33,6 +33,7 @@ from stepwire.errors import (
     IdempotencyKeyReused,
     InternalError,
     LimitReached,
+    NoRoomInLine,
     StartRefused,
     TaskExists,
     UnknownTask,
@@ -44,7 +45,8 @@ from stepwire.schemas.defaults import TooManyDefaults, without_nulls
 from stepwire.schemas.validation import Violation, violations_of
 from stepwire.tasks.ids import ID_LENGTH, RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
-from stepwire.tasks.runs import ONCE, begun
+from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.runs import ONCE, Pending, Run, begun
 from stepwire.tasks.task import (
     LARGEST_INPUT,
     LONGEST_TTL,
@@ -85,6 +87,8 @@ class ToolCall(Struct, frozen=True):
     """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
     claims: Mapping[str, str] = field(default_factory=Claims)
     """What the sign-in verified of the owner."""
+    line: LineTerms | None = None
+    """The line in which its runs wait for their turns; None: the tool has no limit."""
     has_card: bool = False
     """Whether a card shows the task, so that the names of the states it passes are recorded."""
 
@@ -163,12 +167,10 @@ class Calls(Struct, frozen=True):
         began = self.recorder.clock.now()
         try:
             task = self.upkeep.runs.begin(task, terms.input, began)
-        except StartRefused as refusal:
+        except (StartRefused, NoRoomInLine) as refusal:
             if self.recorder.store.delete(task):  # unless it was saved meanwhile
                 self.admission.give_back(task)
-                raise WorkflowNotStarted(
-                    f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
-                ) from None
+                raise _not_begun(call.tool, refusal) from None
             self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
         self.recorder.note(AuditAction.CREATED, task)
         # Only if it took time, because it costs a read.
@@ -311,7 +313,8 @@ class Calls(Struct, frozen=True):
             poll_interval=tool.poll_interval,
             longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
-            runs=begun(plan.runs, now),
+            runs=begun(_needing_turns(plan.runs) if call.line else plan.runs, now),
+            line=call.line,
             quorum=plan.quorum,
             retry=tool.retry or ONCE,
             slots=plan.slots,
@@ -319,6 +322,18 @@ class Calls(Struct, frozen=True):
             keep_result=tool.keep_result,
             states=() if call.has_card and tool.shows_state else None,
         )
+
+
+def _needing_turns(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    return tuple(replace(run, pending=Pending.TURN) for run in runs)
+
+
+def _not_begun(tool: Tool, refusal: StartRefused | NoRoomInLine) -> WorkflowNotStarted | LimitReached:
+    """Return the error for a call of which nothing is left."""
+    if isinstance(refusal, StartRefused):
+        return WorkflowNotStarted(f"The workflow of {tool.name} could not be started: {refusal.reason}")
+    full = refusal.refusal
+    return LimitReached(full.message, "waiting calls", full.retry_after.total_seconds())
 
 
 def _granted_ttl(tool: Tool, asked_ms: int | None, longest: timedelta) -> timedelta:

@@ -99,12 +99,15 @@ class FollowUps(Struct, frozen=True):
         Returns:
             None if that task has expired, or the arguments of the one that has ended are gone: there is nobody to tell.
         """
-        existing = self._existing(task, Means.REDRIVE)
-        if existing is not None:
-            return existing.task
-        with suppress(NotFollowedUp):
-            return self._made(task, Means.REDRIVE, redrives, EndSource.EVENT).task
-        return None
+        made = self._existing(task, Means.REDRIVE)
+        if made is None:
+            with suppress(NotFollowedUp):
+                made = self._made(task, Means.REDRIVE, redrives, EndSource.EVENT)
+        if made is None:
+            return None
+        if not made.task.has_ended:
+            self.runs.hold(made.task, 0)  # it runs already, whoever else does
+        return made.task
 
     def _ended(self, key: TaskKey) -> Task:
         task = self.recorder.load(key)
@@ -149,7 +152,7 @@ class FollowUps(Struct, frozen=True):
         except PartMissing:
             raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
         known = self._chosen_id(task, means, is_command=source is None)
-        new = _continuation_of(task, terms, known, redrives)
+        new = _continuation_of(task, terms, known, redrives, runs_already=source is not None)
         if new.expires_at <= self.recorder.clock.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
@@ -193,8 +196,9 @@ class FollowUps(Struct, frozen=True):
     def _begun(self, follow_up: FollowUp) -> FollowUp:
         if follow_up.task.has_ended:
             return follow_up
-        begun = self.runs.start(follow_up.task, follow_up.task.due_runs(self.recorder.clock.now()))
-        return FollowUp(begun, follow_up.is_new, has_begun=not begun.runs_pending(Pending.START))
+        begun = self.runs.start(follow_up.task, follow_up.task.ready_runs(self.recorder.clock.now()))
+        is_left = begun.runs_pending(Pending.START) or begun.runs_pending(Pending.TURN)
+        return FollowUp(begun, follow_up.is_new, has_begun=not is_left)
 
 
 def was_redriven(task: Task, state: ExecutionState) -> bool:
@@ -249,7 +253,7 @@ def follow_up_of(task: Task, means: Means) -> TaskId | None:
     return task.follow_ups.redrive if means is Means.REDRIVE else task.follow_ups.restart
 
 
-def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None) -> Task:
+def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None, *, runs_already: bool) -> Task:
     """Return the task that continues an ended task.
 
     Args:
@@ -258,7 +262,9 @@ def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int 
         follow_up: the id of the new task.
         redrives: how often its execution has been redriven then, this time included; None: the work begins anew, in an
             execution of the new task and with all attempts that its tool allows.
+        runs_already: whether its execution runs, so that it needs no turn first.
     """
+    pending = None if task.line is None or runs_already else Pending.TURN
     attempt, execution_of = Attempt(), None
     if redrives is not None:
         attempt = replace(task.runs[0].attempt, redrives=redrives, begins_at=None, after="")
@@ -276,8 +282,9 @@ def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int 
         poll_interval=task.poll_interval,
         longest_poll_interval=task.longest_poll_interval,
         checked_at=begun,
-        runs=(replace(task.runs[0], attempt=attempt, state=RunState.OPEN, place=0, error="", pending=None),),
+        runs=(replace(task.runs[0], attempt=attempt, state=RunState.OPEN, place=0, error="", pending=pending),),
         retry=task.retry,
+        line=task.line,
         # The client may be asked as before; nobody waits for the response of a request.
         origin=Origin(task.origin.modes, trace=task.origin.trace, person=task.origin.person),
         keep_result=task.keep_result,

@@ -180,11 +180,13 @@ class Operations(Struct, frozen=True):
         except StopRefused as refusal:
             self.report(refusal)
             raise WorkflowNotStopped(f"The task goes on: {refusal.reason}.") from None
-        cancelled = self.recorder.record(task, replace(stopped, stopped=there))
-        if cancelled is None:
+        after = self.recorder.advanced(task, replace(stopped, stopped=there))
+        if after is None:
             raise UnknownTask
+        cancelled = after.task
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
+        self.upkeep.runs.give_back(cancelled, after.given_back)
         cancelled = self._stop_what_began_meanwhile(cancelled, frozenset(one.name for one in running))
         self.recorder.note(AuditAction.CANCELLED, cancelled)
         return cancelled

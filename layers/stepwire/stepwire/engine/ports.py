@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -15,6 +15,9 @@ from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolResult
 from stepwire.tasks.usage import Limits
+
+if TYPE_CHECKING:
+    from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Ticket
 
 
 class TaskPage(Struct, frozen=True):
@@ -236,6 +239,46 @@ class UncheckedTasks(Protocol):
         ...
 
 
+class Lines(Protocol):
+    """The lines in which runs wait for their turns (`stepwire.tasks.lines`)."""
+
+    def see(self, key: str, ticket: "Ticket") -> "Seen":
+        """Return a line and what a run has in it, all of one moment.
+
+        Raises:
+            StoreBusy: others change it now; retry.
+        """
+        ...
+
+    def line(self, key: str) -> "Line | None":
+        """Return a line; None if nobody has asked for a turn of it."""
+        ...
+
+    def first(self, key: str, count: int = 1) -> "Sequence[Place]":
+        """Return the first places of a line, in their order."""
+        ...
+
+    def before(self, key: str, place: "Place", most: int) -> int:
+        """Count the places before a place, up to so many. Eventually consistent."""
+        ...
+
+    def turns(self, key: str) -> "Sequence[Held]":
+        """Return the turns of a line that are held."""
+        ...
+
+    def change(self, key: str, before: "Line | None", change: "Change", at: datetime) -> bool:
+        """Write a change of a line, all of it or nothing; return whether the line was as it was read.
+
+        Raises:
+            StoreBusy: it may or may not have been written.
+        """
+        ...
+
+    def in_use(self) -> "Sequence[str]":
+        """Return the keys of the lines in which somebody waits, also some in which nobody waits any more."""
+        ...
+
+
 class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
     """Durable tasks and what belongs to them. Reads are strongly consistent, unless a method says otherwise."""
 
@@ -247,6 +290,11 @@ class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
     @property
     def slots(self) -> ActiveSlots:
         """What callers use of their limits."""
+        ...
+
+    @property
+    def lines(self) -> Lines:
+        """The lines in which runs wait for their turns."""
         ...
 
 

@@ -6,10 +6,11 @@ token, so an attempt begins once. The end of a task is saved before its other ru
 may run on (`Pending.STOP`) until they are known to be stopped.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
     InternalError,
+    NoRoomInLine,
     RedriveRefused,
     SaveConflict,
     StartRefused,
@@ -30,6 +32,8 @@ from stepwire.errors import (
 from stepwire.tasks.events import (
     Advanced,
     Begin,
+    GiveBack,
+    LineChecked,
     Remind,
     Reminded,
     RunEnded,
@@ -43,6 +47,9 @@ from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running, end_without_execution, redrives_of, run_ended
 from stepwire.tasks.runs import Pending, RunState, may_have_started
 from stepwire.tasks.task import Task, TaskError
+
+if TYPE_CHECKING:
+    from stepwire.engine.turns import Called, Turns
 
 _SECOND_TRY: Final = timedelta(seconds=10)
 """When a run is begun again that could not begin now."""
@@ -82,6 +89,9 @@ class Runs(Struct, frozen=True):
     def begin(self, task: Task, common_input: str, at: datetime) -> Task:
         """Start the runs of a new task that are due, schedule the others, and return the task. Idempotent.
 
+        Runs of a tool with a limit get their turns first, or their places in line. Their task has been saved by then:
+        a refused start fails it.
+
         Args:
             task: the task.
             common_input: the input that all runs have in common, as JSON text.
@@ -89,15 +99,18 @@ class Runs(Struct, frozen=True):
 
         Raises:
             StartRefused: Step Functions refused to start any of the runs; none runs.
+            NoRoomInLine: no run may wait for its turn; none has a place.
         """
-        due = task.due_runs(at)
+        due, waiting = task.due_runs(at), task.waiting_runs(at)
         starts = self._start(task, due, common_input)
         refused = {**starts.refusals, **{i: one for i, one in starts.faults.items() if isinstance(one, StartRefused)}}
         if due and len(refused) == len(due):
             raise min(refused.values(), key=lambda one: not isinstance(one, StartRefusedForNow))
         for index, run in enumerate(task.runs):
-            if run.is_open and index not in due:
+            if run.is_open and run.attempt.time_left(at):
                 self.schedule(task, run.attempt.time_left(at), index)
+        if waiting:
+            return self._first_in_turn(task, waiting)
         try:
             return self._after_starts(task, starts)
         except Exception as fault:  # noqa: BLE001 - runs have begun; readers and the sweep do the rest
@@ -108,8 +121,15 @@ class Runs(Struct, frozen=True):
         """Start or redrive runs of a stored task, and return it. Idempotent.
 
         A refused start ends the run. One that may begin later is marked and scheduled. If the task has ended meanwhile,
-        what has begun is stopped.
+        what has begun is stopped. A run that needs a turn starts if it has one.
         """
+        waiting = frozenset(runs).intersection(task.runs_pending(Pending.TURN))
+        if waiting:
+            task, taken = self._in_turn(task, sorted(waiting))
+            runs = frozenset(runs) - waiting | frozenset(taken)
+        return self._begun(task, runs) if runs else task
+
+    def _begun(self, task: Task, runs: Collection[int]) -> Task:
         starts = self._start(task, runs)
         is_marked = any(task.runs[index].pending is Pending.START for index in runs)
         after = self._after_starts(task, starts)
@@ -127,6 +147,7 @@ class Runs(Struct, frozen=True):
             return self.stop_pending(current)
         for index in begun:
             self.workflows.stop(task.execution_of(index), "The task had ended before its execution began.")
+        self.give_back(task, begun)
         return current or task
 
     def record_end(self, task: Task, run: int, end: ExecutionEnd, source: EndSource) -> Task:
@@ -141,6 +162,7 @@ class Runs(Struct, frozen=True):
             StopRefused, Exception: a run could not be stopped; the others are.
         """
         task, starts = after.task, list[int]()
+        self.give_back(task, after.given_back)
         if task.has_ended:
             return self.stop_pending(task)
         for effect in after.effects:
@@ -151,12 +173,119 @@ class Runs(Struct, frozen=True):
                     self.schedule(task, at - self.recorder.clock.now(), run)
                 case Begin(run):
                     starts.append(run)
+                case GiveBack():
+                    pass  # done above, all together
         return self.start(task, starts) if starts else task
 
     def finish(self, task: Task, run: int) -> None:
         """Finish what a process that died after it had recorded the end of a run has left to be done."""
+        self.give_back(task, [run])
         if not task.runs[run].is_open:
             self.stop_pending(task)
+
+    def give_back(self, task: Task, runs: Collection[int], *, later: bool = False) -> None:
+        """Give back the turns and the places of runs that need them no more, and begin who gets the turns. Idempotent.
+
+        A fault is reported: what is left is found by the next look at the line.
+
+        Args:
+            task: the task.
+            runs: the indices of the runs.
+            later: whether who gets a turn is woken, and begins in another process.
+        """
+        if task.line is None:
+            return
+        from stepwire.engine.turns import tickets_of  # noqa: PLC0415 - few tools have a limit
+
+        for ticket in tickets_of(task.key, sorted(runs)):
+            try:
+                self.call(self.turns.give_back(task.line.line, ticket), later=later)
+            except Exception as fault:  # noqa: BLE001 - the end of the task is recorded
+                self.report(fault)
+
+    def hold(self, task: Task, run: int) -> None:
+        """Count a run that runs already among those with a turn."""
+        if task.line is not None:
+            self.turns.hold(task, run)
+
+    def mend_line(self, line: str) -> None:
+        """Do what processes that died have left undone in a line."""
+        self.call(self.turns.mend(line))
+
+    def call(self, called: "Collection[Called]", *, later: bool = False) -> None:
+        """Begin runs that have got their turns. One that cannot begin now is woken."""
+        waiting = deque(called)
+        while waiting:
+            one = waiting.popleft()
+            try:
+                if later:
+                    self.wake_ups.schedule(one.ticket.key, timedelta(), one.ticket.run)
+                else:
+                    waiting += self._begin_called(one)
+            except Exception as fault:  # noqa: BLE001 - the others have nothing to do with it
+                self.report(fault)
+                self.turns.wake(one.ticket, _SECOND_TRY)
+
+    def _begin_called(self, one: "Called") -> "Collection[Called]":
+        """Begin a run that has got its turn; return who gets the turn if its task needs it no more."""
+        task, run = self.recorder.load(one.ticket.key), one.ticket.run
+        if task is not None and run in task.waiting_runs(self.recorder.clock.now()):
+            after = self.recorder.advanced(task, LineChecked(frozenset({run})))
+            if after is not None and after.task.runs[run].is_open and not after.task.has_ended:
+                self._begun(after.task, [run])
+                return ()
+            task = None if after is None else after.task
+        if task is None or task.has_ended or not task.runs[run].is_open:
+            return () if self._may_run_on(task, run) else self.turns.give_back(one.line, one.ticket)
+        return ()
+
+    def _may_run_on(self, task: Task | None, run: int) -> bool:
+        return task is not None and task.runs[run].pending is Pending.STOP
+
+    @property
+    def turns(self) -> "Turns":
+        """What gives turns to runs."""
+        from stepwire.engine.turns import Turns  # noqa: PLC0415 - few tools have a limit
+
+        return Turns(self.recorder, self.workflows, self.wake_ups, self.report)
+
+    def _first_in_turn(self, task: Task, runs: Sequence[int]) -> Task:
+        """Let the runs of a new task ask for their turns, and begin those that have theirs.
+
+        A fault postpones that: the task is written already.
+        """
+        try:
+            task, taken = self._in_turn(task, runs, is_new=True)
+            return self._begun(task, taken) if taken else task
+        except NoRoomInLine:
+            raise
+        except Exception as fault:  # noqa: BLE001 - they are woken; readers and the sweep ask for them too
+            self.report(fault)
+            for index in runs:
+                self.schedule(task, run=index)
+            return task
+
+    def _in_turn(self, task: Task, runs: Sequence[int], *, is_new: bool = False) -> tuple[Task, tuple[int, ...]]:
+        """Let runs ask for their turns; return the task, and the runs that have theirs and may begin.
+
+        Raises:
+            NoRoomInLine: of a new task: no run may wait for its turn.
+        """
+        taken, words, others = list[int](), list[str](), list[Any]()
+        for index in runs:
+            standing = self.turns.ask(task, index, together=len(runs) if is_new and index == runs[0] else 0)
+            others += standing.called
+            if standing.words is None:
+                taken.append(index)
+            else:
+                words.append(standing.words)
+        after = self.recorder.advanced(task, LineChecked(frozenset(taken), words[0] if words else None))
+        current = task if after is None else after.task
+        if after is None or current.has_ended:
+            self.give_back(task, [index for index in runs if not self._may_run_on(current, index)])
+            taken.clear()
+        self.call(others)
+        return current, tuple(index for index in taken if current.runs[index].is_open)
 
     def wake(self, key: TaskKey, run: int = 0, reminder: datetime | None = None) -> None:
         """Begin a run that is due or, if it is time for a reminder, announce again the questions to others.
@@ -180,7 +309,11 @@ class Runs(Struct, frozen=True):
         left = one.attempt.time_left(self.recorder.clock.now())
         if left:
             self.wake_ups.schedule(key, left, run)
-        elif one.pending is Pending.START or not one.attempt.is_first or one.attempt.begins_at is not None:
+        elif (
+            one.pending in {Pending.START, Pending.TURN}
+            or not one.attempt.is_first
+            or one.attempt.begins_at is not None
+        ):
             self.start(task, [run])
 
     def reminded(self, task: Task) -> Task:
@@ -238,6 +371,7 @@ class Runs(Struct, frozen=True):
                 faults.append(fault)
         if faults:
             raise faults[0]
+        self.give_back(task, [index for index in left if is_late or task.is_stopped(index, stopped)])
         if not (is_late or all(task.is_stopped(index, stopped) for index in left)):
             return task
         with suppress(SaveConflict):
@@ -293,7 +427,11 @@ class Runs(Struct, frozen=True):
         error = WorkFailed(TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}"))
         end = RunEnded(end_without_execution(task, index, RunState.REFUSED, error), error)
         after = self.recorder.advanced_if_unchanged(task, end)
-        return self.recorder.load(task.key) or task if after is None else self._followed(task, after)
+        if after is None:
+            return self.recorder.load(task.key) or task
+        # The next in line may be refused too, and the one after it: each in a process of its own.
+        self.give_back(after.task, after.given_back, later=True)
+        return self._followed(task, replace(after, effects=after.begins))
 
     def _after_refused_redrive(self, task: Task, index: int) -> Task:
         """Find out why an execution is not redriven: because it runs again already, or because it cannot be."""
@@ -313,7 +451,7 @@ class Runs(Struct, frozen=True):
         """Do what follows the end of a run, and return the task; as it was, if it no longer exists."""
         if after is None:
             return task
-        for effect in (one for one in after.effects if isinstance(one, Begin)):
+        for effect in after.begins:
             outcome = f"attempt {after.task.runs[effect.run].attempt.number} of {after.task.retry.attempts}"
             with suppress(Exception):
                 self.recorder.note(AuditAction.RETRIED, after.task, outcome)

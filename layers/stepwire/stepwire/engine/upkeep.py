@@ -18,7 +18,7 @@ from stepwire.audit import EndSource
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
-from stepwire.errors import KeyDenied, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.errors import KeyDenied, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.events import AnswersDelivered, StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
@@ -202,6 +202,7 @@ class Upkeep(Struct, frozen=True):
         # Progress that the workflow reports itself says more than the name of a state; of several runs, the state of
         # one would say nothing of the others.
         shows_state = task.work.shows_state and self.intervals.state > timedelta() and len(task.runs) == 1
+        shows_state = shows_state and bool(task.due_runs(now))
         if shows_state and not reports_progress(task):
             if unchecked < self.intervals.of(task, now, shows_state=True):
                 return None
@@ -209,6 +210,8 @@ class Upkeep(Struct, frozen=True):
                 return _Look.STATE
         if unchecked < self.intervals.of(task, now, shows_state=False):
             return None
+        if not task.due_runs(now):  # all wait in line: there is no execution to describe
+            return _Look.EXECUTION
         return _Look.EXECUTION if self.describe_calls is None or self.describe_calls.take(now) else None
 
     def _checked(self, task: Task, state: StateEntered | None = None) -> Task:
@@ -232,7 +235,28 @@ class Upkeep(Struct, frozen=True):
 
     def _repair(self, task: Task) -> Task:
         """Return the task after its executions were described: an end is recorded, what was never begun is begun."""
-        now, missing = self.recorder.clock.now(), list[int]()
+        now = self.recorder.clock.now()
+        task, missing = self._examined(task, now)
+        if task.has_ended:
+            return task
+        if missing:
+            return self._begun(task, missing)
+        waiting = task.waiting_runs(now)
+        if waiting:
+            return self._in_line(task, waiting)
+        return task if task.checked_at >= now else self._checked(task)
+
+    def _in_line(self, task: Task, waiting: Sequence[int]) -> Task:
+        """Return the task after a look at its line: who has a turn by now begins."""
+        try:
+            return self.runs.start(task, waiting)
+        except StoreBusy as fault:
+            self.report(fault)
+            return task
+
+    def _examined(self, task: Task, now: datetime) -> tuple[Task, list[int]]:
+        """Describe the executions that must be there; return the task after their ends, and the runs without any."""
+        missing = list[int]()
         for number, run in enumerate(task.due_runs(now)):
             if number and self.describe_calls is not None:
                 self.describe_calls.take(now)  # one was taken before; each further run is a call
@@ -246,10 +270,8 @@ class Upkeep(Struct, frozen=True):
                 case _:  # it has failed, and is to be redriven
                     missing.append(run)
             if task.has_ended:
-                return task
-        if missing:
-            return self._begun(task, missing)
-        return task if task.checked_at >= now else self._checked(task)
+                break
+        return task, missing
 
     def _described(self, execution: Execution) -> ExecutionState:
         state = self.workflows.describe(execution)
@@ -281,7 +303,11 @@ class Upkeep(Struct, frozen=True):
             if run not in unstarted and self.workflows.stop(execution, "The request was cancelled."):
                 stopped.add(execution.name)
         event = WorkStopped("The request was cancelled before its work began.", frozenset(stopped))
-        return self.recorder.record(task, event) or task
+        after = self.recorder.advanced(task, event)
+        if after is None:
+            return task
+        self.runs.give_back(after.task, after.given_back)
+        return after.task
 
     def _after_stops(self, task: Task, now: datetime) -> Task:
         """Return an ended task after stopping what may run on, an interval after its end."""

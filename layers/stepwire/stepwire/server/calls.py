@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
-from stepwire.errors import InvalidParams, UnknownTask
+from stepwire.errors import InvalidParams, UnknownTask, WorkflowNotStarted
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of
 from stepwire.schemas.defaults import without_nulls
@@ -33,6 +33,7 @@ from stepwire.server.results import (
 )
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import ELICITATION_MODES, Mode
+from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.task import Origin, Person, Task, ToolResult, tool_error
 
 _UNKNOWN: Final = tool_error(
@@ -106,7 +107,23 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
         # The key identifies the call as its caller made it, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
+        _line_of(services, call, tool, complete),
         shows_card,
+    )
+
+
+def _line_of(services: Services, call: Call, tool: Tool, complete: JsonObject) -> LineTerms | None:
+    """Return the line in which a call waits; None: its tool has no limit."""
+    if tool.concurrency is None:
+        return None
+    rules = services.catalog.rules_of(tool.concurrency)
+    if not rules.limits_anything:
+        raise WorkflowNotStarted(
+            f"The workflow of {tool.name} cannot run here: no tool says how much {tool.concurrency.pool} allows "
+            "(concurrency.most). Its operator can change that."
+        )
+    return tool.concurrency.terms(
+        rules, complete, call.caller, lambda scope: services.access.has(call.caller.scopes, scope)
     )
 
 

@@ -1,8 +1,8 @@
 """Task events, and the effect that follows some of them.
 
 An event is a fact about a task that is already true; `lifecycle.advance` decides what it changes, and returns which
-runs begin as effects: data that `engine.runs` performs, and nothing else does. Which runs must be stopped is in the
-task itself (`Pending.STOP`), because that must happen even if the process dies.
+runs begin, and which give their turns back, as effects: data that `engine.runs` performs, and nothing else does. Which
+runs must be stopped is in the task itself (`Pending.STOP`), because that must happen even if the process dies.
 
 These events are not to be confused with those of `background.execution_events` (what Step Functions reports),
 `subscriptions.events` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
@@ -126,6 +126,15 @@ class WorkBegun(Struct, frozen=True):
     runs: frozenset[int]
 
 
+class LineChecked(Struct, frozen=True):
+    """Runs asked for their turns: some have them, and the others wait."""
+
+    taken: frozenset[int]
+    """The runs that have their turns."""
+    message: str | None = None
+    """Where the first of the others is in line."""
+
+
 class ClientTaskNoted(Struct, frozen=True):
     """A client has made a task of a question, or its task has ended."""
 
@@ -222,6 +231,7 @@ TaskEvent: TypeAlias = (
     | AnswersDelivered
     | StartPostponed
     | WorkBegun
+    | LineChecked
     | ClientTaskNoted
     | ClientTaskClosed
     | WorkConfirmed
@@ -245,8 +255,24 @@ class Remind(Struct, frozen=True):
     at: datetime
 
 
+class GiveBack(Struct, frozen=True):
+    """The effect of an event: a run needs its turn, or its place in line, no more."""
+
+    run: int
+
+
 class Advanced(Struct, frozen=True):
     """A task after an event, and what follows."""
 
     task: Task
-    effects: tuple[Begin | Remind, ...] = ()
+    effects: tuple[Begin | Remind | GiveBack, ...] = ()
+
+    @property
+    def begins(self) -> tuple[Begin, ...]:
+        """The runs that begin."""
+        return tuple(one for one in self.effects if isinstance(one, Begin))
+
+    @property
+    def given_back(self) -> tuple[int, ...]:
+        """The indices of the runs that need their turns no more."""
+        return tuple(one.run for one in self.effects if isinstance(one, GiveBack))

@@ -28,9 +28,11 @@ from stepwire.tasks.events import (
     Begin,
     ClientTaskClosed,
     ClientTaskNoted,
+    GiveBack,
     InputAnswered,
     InputRefused,
     InputRequested,
+    LineChecked,
     ProgressReported,
     Remind,
     Reminded,
@@ -287,13 +289,20 @@ def _decline(task: Task, event: WorkDeclined, _at: datetime) -> Task:
     return replace(task, status=Completed(event.result), inputs=Inputs())
 
 
-def _end(task: Task, event: WorkEnded, at: datetime) -> Task:
+def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
     """End the task. The runs that may run on are to be stopped, although the process may die before that."""
     stopped = event.stopped if isinstance(event, WorkStopped) else frozenset[str]()
     begun = () if task.awaits_confirmation else left_running(task.runs, at)
     left = [index for index in begun if not task.is_stopped(index, stopped)]
     runs = tuple(replace(run, pending=Pending.STOP if index in left else None) for index, run in enumerate(task.runs))
-    return replace(task, status=event.status, inputs=Inputs(decisions=task.inputs.decisions), runs=runs)
+    ended = Inputs(decisions=task.inputs.decisions)
+    # What may run on keeps its turn until it is stopped.
+    over = (index for index, run in enumerate(task.runs) if run.is_open and index not in left)
+    return Advanced(replace(task, status=event.status, inputs=ended, runs=runs), _given_back(task, over))
+
+
+def _given_back(task: Task, runs: Iterable[int]) -> tuple[GiveBack, ...]:
+    return () if task.line is None or task.awaits_confirmation else tuple(map(GiveBack, runs))
 
 
 def _end_run(task: Task, event: RunEnded, at: datetime) -> Task | Advanced:
@@ -318,14 +327,14 @@ def _after_run(task: Task, event: RunEnded | RunNotRedriven, at: datetime) -> Ta
         ended = replace(run, state=end.state, error=end.text[:LONGEST_ERROR], pending=None)
     runs = with_run(task.runs, end.run, ended)
     if won >= task.quorum or won + sum(one.is_open for one in runs) < task.quorum:  # decided, or too few are left
-        after = replace(task, runs=runs)
-        return _end(after, _deciding_end(after, event.then), at)
+        after = _end(replace(task, runs=runs), _deciding_end(replace(task, runs=runs), event.then), at)
+        return Advanced(after.task, (*_given_back(task, [end.run]), *after.effects))
     starts = [] if end.state is RunState.SUCCEEDED else needed_now(runs, task.quorum, at)
     for other in starts:
         runs = with_run(runs, other, runs[other].beginning_at(at))
     after = _without_questions_of(replace(task, runs=runs), end.run)
     told = _with_message(after, end_text(runs, task.quorum, task.retry, end))
-    return Advanced(told, tuple(_beginning(told, starts, at)))
+    return Advanced(told, (*_given_back(task, [end.run]), *_beginning(told, starts, at)))
 
 
 def _deciding_end(task: Task, last: WorkEnded) -> WorkEnded:
@@ -349,15 +358,18 @@ def _begin_anew(task: Task, event: RunNotRedriven, at: datetime) -> Task | Advan
 
 
 def _with_attempt(task: Task, end: RunEnd, attempt: Attempt, at: datetime) -> Advanced:
-    """Return the task with the next attempt of a run. No state of the attempt before waits for an answer any more."""
-    run = replace(task.runs[end.run], attempt=attempt, pending=None)
+    """Return the task with the next attempt of a run. No state of the attempt before waits for an answer any more.
+
+    It gives its turn up and asks for another one: until it begins, nothing runs that the limit is for.
+    """
+    run = replace(task.runs[end.run], attempt=attempt, pending=None if task.line is None else Pending.TURN)
     begun = _without_questions_of(replace(task, runs=with_run(task.runs, end.run, run)), end.run)
     is_sole = len(task.runs) == 1
     message = retry_text(attempt, task.retry, at) if is_sole else end_text(begun.runs, task.quorum, task.retry, end)
     begun = _with_message(begun, message)
-    if begun.due_runs(at) in {(), (end.run,)}:  # skip checks until it may be there
+    if begun.ready_runs(at) in {(), (end.run,)}:  # skip checks until it may be there
         begun = replace(begun, checked_at=max(at, attempt.begins_at or at, task.checked_at))
-    return Advanced(begun, tuple(_beginning(begun, [end.run], at)))
+    return Advanced(begun, (*_given_back(task, [end.run]), *_beginning(begun, [end.run], at)))
 
 
 def _beginning(task: Task, runs: Iterable[int], at: datetime) -> Iterator[Begin]:
@@ -402,6 +414,19 @@ def _mark_starts(task: Task, event: StartPostponed | WorkBegun, _at: datetime) -
         if runs[index].is_open:
             runs = with_run(runs, index, replace(runs[index], pending=pending))
     return task if runs == task.runs else replace(task, runs=runs)
+
+
+def _note_line(task: Task, event: LineChecked, at: datetime) -> Task:
+    runs = task.runs
+    for index in event.taken:
+        if runs[index].pending is Pending.TURN:
+            runs = with_run(runs, index, replace(runs[index], pending=None))
+    checked = replace(task, runs=runs, checked_at=max(at, task.checked_at))
+    if task.due_runs(at):
+        return checked  # what runs has more to say than what waits
+    begun = retry_text(runs[0].attempt, task.retry, at) if len(runs) == 1 and runs[0].attempt.number > 1 else None
+    shown = _with_message(checked, event.message or begun if checked.waiting_runs(at) else begun)
+    return checked if shown is checked else _updated(shown, at)
 
 
 def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:
@@ -474,6 +499,7 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     AnswersDelivered: _row(_drop_delivered, [_W],      [_I],            [_U]),
     StartPostponed: _row(_mark_starts,    [_W],        [_I],            []),
     WorkBegun: _row(_mark_starts,         [_W],        [_I],            []),
+    LineChecked: _row(_note_line,         [_W],        [_I],            []),
     ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U]),
     ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U]),
 }  # fmt: skip
@@ -484,6 +510,7 @@ _WITHOUT_UPDATE: Final = frozenset(
         AnswersDelivered,
         StartPostponed,
         WorkBegun,
+        LineChecked,
         InputRefused,
         ClientTaskNoted,
         ClientTaskClosed,

@@ -116,6 +116,8 @@ class Pending(Enum):
     """Its execution may not have begun, because its start was throttled or got no answer."""
     STOP = "stop"
     """Its execution may run although the task has ended: another request may have started it, or start it now."""
+    TURN = "turn"
+    """It begins when it has a turn of its line: it waits for one, or has yet to ask."""
 
 
 class Run(Struct, frozen=True, omit_defaults=True):
@@ -146,6 +148,10 @@ class Run(Struct, frozen=True, omit_defaults=True):
 
     def is_due(self, at: datetime) -> bool:
         """Tell whether its execution must be there."""
+        return self.is_ready(at) and self.pending is not Pending.TURN
+
+    def is_ready(self, at: datetime) -> bool:
+        """Tell whether its execution must be there, or begins with its next turn."""
         return self.is_open and not self.attempt.time_left(at)
 
     def beginning_at(self, at: datetime) -> "Run":

@@ -17,6 +17,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.approvals import Approvers, Decision
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 from stepwire.tracing import Trace
 
@@ -312,6 +313,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
     """The tasks that continue this one; a terminal status stays as it is."""
     usage_shard: int = 0
     """Which part of its owner's usage counts it as active (see `usage`)."""
+    line: LineTerms | None = None
+    """The line in which its runs wait for their turns; None: its tool has no limit."""
     states: tuple[str, ...] | None = None
     """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
     version: int = 0
@@ -348,6 +351,14 @@ class Task(Struct, frozen=True, omit_defaults=True):
     def due_runs(self, at: datetime) -> tuple[int, ...]:
         """Return the indices of the runs whose executions must be there by this time."""
         return tuple(index for index, run in enumerate(self.runs) if run.is_due(at))
+
+    def ready_runs(self, at: datetime) -> tuple[int, ...]:
+        """Return the indices of the runs whose executions must be there by now, or begin with their next turns."""
+        return tuple(index for index, run in enumerate(self.runs) if run.is_ready(at))
+
+    def waiting_runs(self, at: datetime) -> tuple[int, ...]:
+        """Return the indices of the runs that begin with their next turns."""
+        return tuple(index for index in self.runs_pending(Pending.TURN) if self.runs[index].is_ready(at))
 
     def run_of(self, execution: Execution) -> int | None:
         """Return the index of the run with this execution, which may have ended; None if there is none."""

@@ -41,7 +41,7 @@ def follow_up(calls: Calls, function: str, means: Means, key: TaskKey) -> Follow
     Raises:
         AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
     """
-    command = {"means": means.value, "owner": key.owner, "task_id": key.task_id, **_operator(calls)}
+    command = {"means": means.value, "owner": key.owner, "task_id": key.task_id, **operator_of(calls)}
     payload = json.dumps({"stepwire_command": command}).encode()
     answer = calls.call("lambda", "Invoke", FunctionName=function, Payload=payload)
     said: Any = json.loads(answer["Payload"].read() or b"null")
@@ -56,7 +56,7 @@ def follow_up(calls: Calls, function: str, means: Means, key: TaskKey) -> Follow
             raise AccountError("this stack is of a version without this command: deploy the version of the command")
 
 
-def _operator(calls: Calls) -> dict[str, str]:
+def operator_of(calls: Calls) -> dict[str, str]:
     """Return who gives the command, for the audit trail; nothing if AWS does not say."""
     try:
         return {"operator": calls.call("sts", "GetCallerIdentity")["Arn"]}

@@ -1,0 +1,127 @@
+"""What operators see of the lines of tools with a limit, and what they do to them: pause, resume, drain, move.
+
+The answers have the names of limits, counts, principals and the ids of tasks; nothing of a call.
+"""
+
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stepwire.engine.assembly import Engine
+from stepwire.errors import NotFollowedUp, StoreBusy
+from stepwire.json_text import JsonObject
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.limits import Rules, line_key
+from stepwire.tasks.lines import Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
+from stepwire.tasks.runs import Pending
+from stepwire.times import MILLISECOND
+
+MOST_LISTED: Final = 100
+"""Lines of one answer, and callers of one line."""
+MOST_READ: Final = 5_000
+"""Places that are counted by caller."""
+_LINE: Final = "line#"
+_MOST_TRIES: Final = 20
+
+
+class LineCommand(Enum):
+    """What an operator does to a line."""
+
+    PAUSE = "pause"
+    """Nobody begins; calls still join."""
+    RESUME = "resume"
+    """Undoes pause and drain."""
+    DRAIN = "drain"
+    """Nobody joins; who waits begins in turn."""
+
+
+class LineCommands(Struct, frozen=True):
+    """Shows lines to operators, and does what they command."""
+
+    engine: Engine
+
+    def listed(self) -> JsonObject:
+        """Return the lines in which somebody waits."""
+        lines = self.engine.recorder.store.lines
+        keys = list(lines.in_use())[:MOST_LISTED]
+        return {"lines": [self._described(key, line) for key in keys if (line := lines.line(key)) is not None]}
+
+    def shown(self, name: str) -> JsonObject:
+        """Return a line, with how many runs of each caller wait.
+
+        Args:
+            name: a key that `listed` returns, or the name of a limit with one line.
+
+        Raises:
+            NotFollowedUp: there is no such line.
+        """
+        key, lines = _key_of(name), self.engine.recorder.store.lines
+        line = lines.line(key)
+        if line is None:
+            raise NotFollowedUp(f"There is no line {name}, or nobody has called its tool yet.")
+        waiting = waiting_by_caller(lines.first(key, MOST_READ))
+        callers = [{"principal": owner, "waiting": count} for owner, count in waiting.items()]
+        return {**self._described(key, line), "callers": callers[:MOST_LISTED]}
+
+    def change(self, command: LineCommand, name: str) -> JsonObject:
+        """Pause, resume or drain a line, and return it. Idempotent."""
+        key, lines = _key_of(name), self.engine.recorder.store.lines
+        for _ in range(_MOST_TRIES):
+            before = lines.line(key)
+            if before is None and name.startswith(_LINE):
+                raise NotFollowedUp(f"There is no line {name}.")
+            line = before or Line(name, Rules())
+            match command:
+                case LineCommand.PAUSE:
+                    after = replace(line, is_paused=True)
+                case LineCommand.DRAIN:
+                    after = replace(line, is_drained=True)
+                case LineCommand.RESUME:
+                    after = replace(line, is_paused=False, is_drained=False)
+            if lines.change(key, before, Change(after), self.engine.recorder.clock.now()):
+                self.engine.runs.call(self.engine.runs.turns.fill(key))
+                return self._described(key, lines.line(key) or after)
+        raise StoreBusy
+
+    def move_to_front(self, key: TaskKey) -> JsonObject:
+        """Let the runs of a task that wait be the next in their line. Idempotent.
+
+        Raises:
+            NotFollowedUp: the task does not wait in a line.
+        """
+        task = self.engine.recorder.load(key)
+        waiting = () if task is None or task.has_ended else task.runs_pending(Pending.TURN)
+        if task is None or task.line is None or not waiting:
+            raise NotFollowedUp("The task does not wait in a line.")
+        lines = self.engine.recorder.store.lines
+        for run in waiting:
+            for _ in range(_MOST_TRIES):
+                seen = lines.see(task.line.line, Ticket(key.owner, key.task_id, run))
+                if seen.line is None or seen.place is None:
+                    break
+                change, now = moved_to_front(seen.line, seen.place), self.engine.recorder.clock.now()
+                if lines.change(task.line.line, seen.line, change, now):
+                    break
+        return self._described(task.line.line, lines.line(task.line.line) or Line(task.line.pool, task.line.rules))
+
+    def _described(self, key: str, line: Line) -> JsonObject:
+        places: list[Place] = list(self.engine.recorder.store.lines.first(key)) if line.waiting else []
+        now = self.engine.recorder.clock.now()
+        first = [(now - one.joined_at) // MILLISECOND for one in places]
+        return {
+            "line": key,
+            "pool": line.pool,
+            "running": line.held,
+            "most": line.rules.most,
+            "waiting": line.waiting,
+            "firstWaitsMs": first[0] if first else None,
+            "tookMs": None if line.took is None else line.took // MILLISECOND,
+            "paused": line.is_paused,
+            "drained": line.is_drained,
+        }
+
+
+def _key_of(name: str) -> str:
+    return name if name.startswith(_LINE) else line_key(name)

@@ -1,0 +1,329 @@
+"""The turns of runs: ask for one, give it back, and hand it to the next in line. Only tools with a limit need this.
+
+Every change of a line is decided by `stepwire.tasks.lines` and written under the condition that the line is as it was
+read. The line says who holds a turn; the head of a task says that a run needs one (`Pending.TURN`). A run that has got
+a turn begins after its head has been saved, so whoever ends the task before that finds a run that never begins, and
+whoever ends it afterwards stops it.
+
+What a process that dies leaves undone, a look at the line does: a run that was handed a turn and has not begun, a turn
+whose run is over, and turns that are free while others wait (`mend`). Readers of a task that waits look, at most once
+in `MEND_PAUSE` for all of a line, and so does the sweep.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from secrets import SystemRandom
+from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stepwire.engine.ports import Lines, WakeUps, Workflows
+from stepwire.engine.recorder import Recorder
+from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.lines import (
+    MOST_COUNTED,
+    Asking,
+    Change,
+    Held,
+    Line,
+    Place,
+    Seen,
+    Ticket,
+    called,
+    counted,
+    freed,
+    is_mendable,
+    joined,
+    joined_again,
+    left,
+    position_of,
+    refusal_of,
+    taken,
+    words_of,
+)
+from stepwire.tasks.outcomes import Running
+from stepwire.tasks.runs import Pending
+from stepwire.tasks.task import Task
+
+_MOST_TRIES: Final = 20
+_LONGEST_PAUSE: Final = 0.1  # seconds, after the second lost race
+_MOST_CALLED: Final = 10
+"""Runs that one process calls at once, because a limit was raised or a line had stood still; it wakes the next one."""
+_MOST_FREED: Final = 50  # turns that one repair takes back: a transaction has at most 100 parts
+_LONGEST_DELAY: Final = timedelta(minutes=15)  # of a message
+_Result = TypeVar("_Result")
+
+
+class Called(Struct, frozen=True):
+    """A run that has been handed a turn, and is to begin."""
+
+    line: str
+    ticket: Ticket
+
+
+class Standing(Struct, frozen=True):
+    """What a run has in its line after it has asked for a turn."""
+
+    words: str | None = None
+    """Where it is in line; None: it has its turn."""
+    called: tuple[Called, ...] = ()
+    """Others that are to begin."""
+
+
+class Turns(Struct, frozen=True):
+    """Gives turns to runs."""
+
+    recorder: Recorder
+    workflows: Workflows
+    wake_ups: WakeUps
+    report: Callable[[Exception], None]
+    """Receives faults that delay what follows."""
+
+    @property
+    def lines(self) -> Lines:
+        """Where the lines are."""
+        return self.recorder.store.lines
+
+    def ask(self, task: Task, run: int, *, together: int = 0) -> Standing:
+        """Give a run its turn, or a place in line. Idempotent: a run that has either keeps it.
+
+        Args:
+            task: the task; without a line, a run has its turn at once.
+            run: the index of the run.
+            together: how many runs of a new call ask, which may be refused; 0: the call was accepted before.
+
+        Raises:
+            NoRoomInLine: the line takes no more calls.
+            StoreBusy: others change the line all the time; ask again.
+        """
+        line, ticket = task.line, Ticket(task.owner, task.task_id, run)
+        if line is None:
+            return Standing()
+
+        def attempt(now: datetime) -> Standing | None:
+            seen = self.lines.see(line.line, ticket)
+            if seen.turn is not None:
+                return Standing()
+            if seen.line is not None and seen.place is not None:
+                return self._stand(line.line, seen.line, seen.place, now)
+            change = _asked(task, line, seen, _asking(task, line, ticket), together, now)
+            if not self._changes(line.line, seen.line, change, now, ticket):
+                return None
+            return self._stand(line.line, change.line, change.joins[0], now) if change.joins else Standing()
+
+        return self._until_written(attempt)
+
+    def hold(self, task: Task, run: int) -> None:
+        """Count a run that runs already, whatever the limit is: an operator has redriven its execution."""
+        terms, ticket = task.line, Ticket(task.owner, task.task_id, run)
+        if terms is None:
+            return
+
+        def attempt(now: datetime) -> bool | None:
+            seen = self.lines.see(terms.line, ticket)
+            if seen.turn is not None:
+                return True
+            line = seen.line or Line(terms.pool, terms.rules)
+            change = taken(line, _asking(task, terms, ticket), now)
+            return self._changes(terms.line, seen.line, change, now, ticket) or None
+
+        self._until_written(attempt)
+
+    def give_back(self, key: str, ticket: Ticket) -> tuple[Called, ...]:
+        """Take back the turn or the place of a run, and hand the turn to the next in line. Idempotent.
+
+        Returns:
+            The runs that are to begin.
+        """
+
+        def attempt(now: datetime) -> tuple[Called, ...] | None:
+            seen = self.lines.see(key, ticket)
+            if seen.line is None or (seen.turn is None and seen.place is None):
+                return ()
+            change, handed = self._without(key, seen.line, seen, now)
+            if not self._changes(key, seen.line, change, now):
+                return None
+            after = change.line
+            more = self._filled(key) if after.waiting and after.may_begin(now) else ()
+            return (*(Called(key, one.ticket) for one in handed), *more)
+
+        return self._until_written(attempt)
+
+    def fill(self, key: str) -> tuple[Called, ...]:
+        """Hand free turns to those who wait, and return the runs that are to begin."""
+        found = list[Called]()
+        for _ in range(_MOST_TRIES + _MOST_CALLED):
+            now, line = self.recorder.clock.now(), self.lines.line(key)
+            if line is None or not line.waiting or not (line.may_begin(now) or _is_timed(line, now)):
+                break
+            first = next(iter(self.lines.first(key)), None)
+            if first is not None and len(found) >= _MOST_CALLED:
+                self.wake(first.ticket, timedelta())
+                break
+            change = _next_change(line, first, now)
+            if change is None:
+                break
+            if self._changes(key, line, change, now):
+                found += [Called(key, one.ticket) for one in change.holds]
+            else:
+                self._pause()
+        return tuple(found)
+
+    def mend(self, key: str) -> tuple[Called, ...]:
+        """Do what processes that died have left undone in a line, and return the runs that are to begin.
+
+        At most once in `MEND_PAUSE` for each line.
+        """
+        now, line = self.recorder.clock.now(), self.lines.line(key)
+        if line is None or not is_mendable(line, now):
+            return ()
+        held = self.lines.turns(key)
+        over, unbegun = self._examined(held, now)
+        change = Change(counted(line, len(held) - len(over), now), frees=tuple(over))
+        if not self._changes(key, line, change, now):
+            return ()  # whoever changed it has begun or ended something; the next look mends the rest
+        return (*(Called(key, one) for one in unbegun), *self.fill(key))
+
+    def wake(self, ticket: Ticket, delay: timedelta) -> None:
+        """Let a run be woken after a delay; a fault is reported, because readers and the sweep look at the line."""
+        try:
+            self.wake_ups.schedule(ticket.key, min(delay, _LONGEST_DELAY), ticket.run)
+        except WakeUpsUnavailable as fault:
+            self.report(fault)
+
+    def _stand(self, key: str, line: Line, place: Place, now: datetime) -> Standing:
+        """Return what a run that waits has in line, after handing out the turns that are free."""
+        more = self.mend(key) if is_mendable(line, now) else ()
+        if not more and (line.may_begin(now) or _is_timed(line, now)):
+            more = self.fill(key)
+        if any(one.ticket == place.ticket for one in more):
+            return Standing(called=tuple(one for one in more if one.ticket != place.ticket))
+        before = self.lines.before(key, place, MOST_COUNTED)
+        return Standing(words_of(line, position_of(line, place, before), now), more)
+
+    def _filled(self, key: str) -> tuple[Called, ...]:
+        """Hand out free turns, after a change that has handed one already: a fault must not hide that."""
+        try:
+            return self.fill(key)
+        except Exception as fault:  # noqa: BLE001 - the next look at the line does it
+            self.report(fault)
+            return ()
+
+    def _without(self, key: str, line: Line, seen: Seen, now: datetime) -> tuple[Change, tuple[Held, ...]]:
+        """Return the change that takes a run out of a line, and the turns that it hands to others."""
+        if seen.turn is None:
+            return (left(line, seen.place) if seen.place else Change(line)), ()
+        change = freed(line, seen.turn, now)
+        if change.line.waiting and change.line.may_begin(now):
+            first = next(iter(self.lines.first(key)), None)
+            if first is not None and first.expires_at > now:
+                change = change.then(called(change.line, first, now))
+        return change, change.holds
+
+    def _changes(
+        self, key: str, before: Line | None, change: Change, now: datetime, asking: Ticket | None = None
+    ) -> bool:
+        """Write a change; if only the rate keeps the next run from beginning, let somebody be woken then."""
+        after = change.line
+        if not _is_timed(after, now):
+            return self.lines.change(key, before, change, now)
+        delay = min(after.begins_at(now) - now, _LONGEST_DELAY)
+        if not self.lines.change(key, before, replace(change, line=replace(after, wakes_at=now + delay)), now):
+            return False
+        first = asking or next((one.ticket for one in self.lines.first(key)), None)
+        if first is not None:
+            self.wake(first, delay)
+        return True
+
+    def _examined(self, held: Sequence[Held], now: datetime) -> tuple[list[Ticket], list[Ticket]]:
+        """Return which turns are of runs that are over, and which of runs that have not begun."""
+        over, unbegun = list[Ticket](), list[Ticket]()
+        known = self.recorder.store.load_all([one.ticket.key for one in held])
+        for turn in held:
+            ticket = turn.ticket
+            task = known.get(ticket.key)
+            if task is not None and _holds(task, ticket.run, now):
+                continue
+            task = self.recorder.store.load(ticket.key)  # consistently: what was read may be older than the turn
+            if task is not None and _holds(task, ticket.run, now):
+                continue
+            if task is None:
+                # Whoever cleans up after it stops its execution, and gives the turn back.
+                over += [] if isinstance(self.workflows.describe(turn.execution), Running) else [ticket]
+            elif _needs_turn(task, ticket.run, now):
+                unbegun.append(ticket)
+            else:
+                over.append(ticket)
+        return over[:_MOST_FREED], unbegun[:_MOST_CALLED]
+
+    def _until_written(self, attempt: Callable[[datetime], _Result | None]) -> _Result:
+        for number in range(_MOST_TRIES):
+            if number > 1:  # no pause after the first lost race: two writers rarely meet again
+                self._pause()
+            result = attempt(self.recorder.clock.now())
+            if result is not None:
+                return result
+        raise StoreBusy
+
+    def _pause(self) -> None:
+        self.recorder.clock.sleep(SystemRandom().uniform(0, _LONGEST_PAUSE))
+
+
+def _asking(task: Task, terms: LineTerms, ticket: Ticket) -> Asking:
+    return Asking(ticket, task.execution_of(ticket.run), task.expires_at, terms.priority)
+
+
+def _asked(task: Task, terms: LineTerms, seen: Seen, asking: Asking, together: int, now: datetime) -> Change:
+    """Return the change that gives a run a turn, or a place: at the end, or at the front if it has had a turn before.
+
+    Raises:
+        NoRoomInLine: the line takes no more calls.
+    """
+    line = seen.line or Line(terms.pool, terms.rules)
+    if together:  # a new call knows the rules as they are now
+        line = replace(line, rules=terms.rules)
+    if line.may_begin(now) and not line.waiting and not (together and line.is_drained):
+        return taken(line, asking, now)
+    refusal = refusal_of(line, together, now) if together else None
+    if refusal is not None:
+        raise NoRoomInLine(refusal)
+    if task.runs[asking.ticket.run].attempt.number > 1:
+        return joined_again(line, asking, seen.share, now)
+    return joined(line, asking, seen.share, now)
+
+
+def _next_change(line: Line, first: Place | None, now: datetime) -> Change | None:
+    """Return the change that hands the next free turn to the first in line, or makes the line right; None: neither."""
+    if first is None:
+        return Change(replace(line, waiting=0))
+    if line.may_begin(now):
+        return left(line, first) if first.expires_at <= now else called(line, first, now)
+    return Change(line) if _is_timed(line, now) else None
+
+
+def _is_timed(line: Line, now: datetime) -> bool:
+    """Tell whether somebody must be woken when the rate lets the next run begin."""
+    if not line.waiting or line.is_paused or line.is_full or line.begins_at(now) <= now:
+        return False
+    return line.wakes_at is None or line.wakes_at <= now
+
+
+def _holds(task: Task, run: int, now: datetime) -> bool:
+    """Tell whether a run has begun with its turn, and is not over as far as is known."""
+    if run >= len(task.runs):
+        return False
+    one = task.runs[run]
+    return one.pending is Pending.STOP or (not task.has_ended and one.is_due(now))
+
+
+def _needs_turn(task: Task, run: int, now: datetime) -> bool:
+    """Tell whether a run is yet to begin with its turn."""
+    return not task.has_ended and run in task.waiting_runs(now)
+
+
+def tickets_of(key: TaskKey, runs: Sequence[int]) -> tuple[Ticket, ...]:
+    """Return the tickets of runs of a task."""
+    return tuple(Ticket(key.owner, key.task_id, run) for run in runs)

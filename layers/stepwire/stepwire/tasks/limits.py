@@ -1,0 +1,90 @@
+"""What a tool limits: how many executions run at once, how many start in a time, and who may wait. Values only.
+
+A limit has a name, its pool, and a line for each value that it is counted for: one for all, one for each caller, or one
+for each value of an argument. `lines` says what happens in a line.
+"""
+
+import hashlib
+import json
+from datetime import timedelta
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stepwire.json_text import Json, equal_form
+
+MOST_WAITING: Final = 1_000
+"""Of a line whose manifest does not say."""
+MOST_PRIORITY: Final = 100
+"""Rounds by which a place may overtake others."""
+MOST_STARTS: Final = 300
+"""Of a rate: the times of the last starts are in one small item."""
+
+
+class Starts(Struct, frozen=True):
+    """A rate: at most so many starts in any span of that length."""
+
+    most: int
+    every: timedelta
+
+    @property
+    def pace(self) -> timedelta:
+        """The time between two starts at the sustained rate."""
+        return self.every / self.most
+
+
+class Rules(Struct, frozen=True, omit_defaults=True):
+    """The rules of a line."""
+
+    most: int | None = None
+    """The most executions at once; None: any number."""
+    starts: Starts | None = None
+    waiting: int = MOST_WAITING
+    """The most runs that may wait."""
+    longest: timedelta | None = None
+    """The longest that a run may have to wait, as far as that can be estimated; None: any time."""
+
+    @property
+    def limits_anything(self) -> bool:
+        """Tell whether they limit executions at once, or starts."""
+        return self.most is not None or self.starts is not None
+
+
+class LineTerms(Struct, frozen=True, omit_defaults=True):
+    """The line in which the runs of a task wait for their turns, as it was when the task was called."""
+
+    line: str
+    """The key of the line (`line_key`)."""
+    pool: str
+    """The name of the limit."""
+    rules: Rules
+    priority: int = 0
+    """How many rounds it may overtake."""
+
+
+def line_key(pool: str, kind: str = "", value: Json = None) -> str:
+    """Return the key of a line, which is nobody's principal.
+
+    Args:
+        pool: the name of the limit.
+        kind: what it is counted for: `caller`, `argument`, or nothing, if there is one line.
+        value: the principal, or the value of the argument.
+    """
+    text = json.dumps([pool, kind, equal_form(value)], sort_keys=True)
+    return f"line#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+
+
+def strictest(rules: Rules, other: Rules) -> Rules:
+    """Return rules that keep both."""
+    return replace(
+        rules,
+        most=_least(rules.most, other.most),
+        starts=max(filter(None, (rules.starts, other.starts)), key=lambda one: one.pace, default=None),
+        waiting=min(rules.waiting, other.waiting),
+        longest=min(filter(None, (rules.longest, other.longest)), default=None),
+    )
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((each for each in (one, other) if each is not None), default=None)

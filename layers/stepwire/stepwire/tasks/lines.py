@@ -1,0 +1,329 @@
+"""A line: who holds a turn, who waits, and who is next. Pure decisions; the store keeps the state.
+
+A run of a limited tool begins only with a turn of its line, and gives it back when its execution is over. The rules:
+
+- A turn that is given back goes to the first of those who wait, in the same write; nobody overtakes the line.
+- Callers take turns. Each place in the line has a round: the one after that which was served last, or after the last
+  one of its caller, whichever is later (start-time fair queueing). The lowest round is served first, and within a
+  round, whoever came first. So a caller's thousand calls stand in a thousand rounds, and another's one in the first.
+- A priority lets a place be served as if its round were earlier, by a bounded number of rounds. Rounds only grow, so
+  every place is overtaken by a bounded number of others.
+- A run that has had a turn before, and is tried again, comes back to the round that is served now.
+- A line is one state with a version, and every change of it is one write. So a turn is never given twice.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.limits import Rules
+from stepwire.tasks.task import Execution
+from stepwire.times import MILLISECOND
+
+MOST_COUNTED: Final = 100
+"""Places that are read to tell a position; a later one is estimated from its round."""
+MEND_PAUSE: Final = timedelta(seconds=60)
+"""The least time between two repairs of a line: it bounds what they read, however many runs wait."""
+_NEWEST_PART: Final = 8  # the newest execution changes the average by an eighth
+_SHORTEST_RETRY: Final = timedelta(seconds=1)
+_UNKNOWN_RETRY: Final = timedelta(seconds=10)
+
+
+class Ticket(Struct, frozen=True):
+    """A run that holds a turn, or waits for one."""
+
+    owner: Principal
+    task_id: TaskId
+    run: int = 0
+
+    @property
+    def key(self) -> TaskKey:
+        """The key of its task."""
+        return TaskKey(self.owner, self.task_id)
+
+
+class Asking(Struct, frozen=True):
+    """A run that asks for a turn."""
+
+    ticket: Ticket
+    execution: Execution
+    """What begins with the turn."""
+    expires_at: datetime
+    """When its task expires."""
+    priority: int = 0
+    """Rounds that it may overtake."""
+
+
+class Held(Struct, frozen=True):
+    """A turn that is held."""
+
+    ticket: Ticket
+    execution: Execution
+    """What begins with the turn: it says whether the turn is over where the task is gone."""
+    since: datetime
+
+
+class Place(Struct, frozen=True):
+    """A place in a line."""
+
+    ticket: Ticket
+    execution: Execution
+    rank: int
+    """The round as which it is served: `round`, or an earlier one."""
+    round: int
+    joined_at: datetime
+    expires_at: datetime
+    """When its task expires."""
+
+
+class Share(Struct, frozen=True):
+    """What a caller has in a line."""
+
+    waiting: int = 0
+    round: int = 0
+    """Of its last place; means nothing if none waits."""
+
+
+class Line(Struct, frozen=True, omit_defaults=True):
+    """The state of a line."""
+
+    pool: str
+    rules: Rules
+    """As they were last seen."""
+    held: int = 0
+    """How many turns are held."""
+    waiting: int = 0
+    round: int = 0
+    """The latest round that was served."""
+    furthest: int = 0
+    """The latest round in which anybody was placed."""
+    is_paused: bool = False
+    """Whether an operator lets nobody begin."""
+    is_drained: bool = False
+    """Whether an operator lets nobody join."""
+    took: timedelta | None = None
+    """How long executions took lately; None: none has ended yet."""
+    started: tuple[datetime, ...] = ()
+    """The times of the last starts, oldest first, if the rules have a rate."""
+    wakes_at: datetime | None = None
+    """When somebody is woken because the rate then lets a run begin."""
+    mended_at: datetime | None = None
+    version: int = 0
+    """Number of changes, for optimistic locking; only the store changes it."""
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether all turns are held; more than all, after the limit was lowered or an operator's redrive."""
+        return self.rules.most is not None and self.held >= self.rules.most
+
+    def begins_at(self, at: datetime) -> datetime:
+        """Return when the rate lets the next run begin: now, or later."""
+        starts = self.rules.starts
+        if starts is None or len(self.started) < starts.most:
+            return at
+        return max(at, self.started[-starts.most] + starts.every)
+
+    def may_begin(self, at: datetime) -> bool:
+        """Tell whether another run may begin now."""
+        return not (self.is_paused or self.is_full) and self.begins_at(at) <= at
+
+
+class Seen(Struct, frozen=True):
+    """A line, and what a run has in it, as they were at one moment."""
+
+    line: Line | None
+    """None: nobody has asked for a turn of it."""
+    turn: Held | None = None
+    place: Place | None = None
+    share: Share = Share()
+    """What the run's caller has in it."""
+
+
+class Change(Struct, frozen=True):
+    """A change of a line, which is written as a whole or not at all."""
+
+    line: Line
+    holds: tuple[Held, ...] = ()
+    """Turns that are held from now on."""
+    frees: tuple[Ticket, ...] = ()
+    """Turns that are held no more."""
+    joins: tuple[Place, ...] = ()
+    leaves: tuple[Place, ...] = ()
+    moves: tuple[tuple[Place, Place], ...] = ()
+    """Places that are served at another time: as they were, and as they are."""
+    share: Share | None = None
+    """What the caller of the only place that joins has in the line then."""
+
+    def then(self, following: "Change") -> "Change":
+        """Return this change and the one that follows it, in which nobody joins, as one."""
+        return Change(
+            following.line,
+            self.holds + following.holds,
+            self.frees + following.frees,
+            self.joins + following.joins,
+            self.leaves + following.leaves,
+            self.moves,
+            self.share,
+        )
+
+
+class LineFull(Struct, frozen=True):
+    """Why no more runs may wait."""
+
+    message: str
+    retry_after: timedelta
+
+
+def taken(line: Line, asking: Asking | Place, at: datetime) -> Change:
+    """Give a run a turn."""
+    starts = line.rules.starts
+    started = () if starts is None else (*line.started, at)[-starts.most :]
+    held = Held(asking.ticket, asking.execution, at)
+    return Change(replace(line, held=line.held + 1, started=started), holds=(held,))
+
+
+def joined(line: Line, asking: Asking, share: Share, at: datetime) -> Change:
+    """Place a run behind the last one of its caller."""
+    last = share.round if share.waiting else line.round
+    number = max(line.round, last) + 1
+    rank = max(0, number - asking.priority)
+    place = Place(asking.ticket, asking.execution, rank, number, at, asking.expires_at)
+    return _placed(line, place, Share(share.waiting + 1, number))
+
+
+def joined_again(line: Line, asking: Asking, share: Share, at: datetime) -> Change:
+    """Place a run that has had a turn before in the round that is served now."""
+    last = share.round if share.waiting else line.round
+    place = Place(asking.ticket, asking.execution, line.round, line.round, at, asking.expires_at)
+    return _placed(line, place, Share(share.waiting + 1, last))
+
+
+def _placed(line: Line, place: Place, share: Share) -> Change:
+    # Nobody waited until now, so a repair is not due before a while.
+    mended_at = line.mended_at if line.waiting else place.joined_at
+    after = replace(line, waiting=line.waiting + 1, furthest=max(line.furthest, place.round), mended_at=mended_at)
+    return Change(after, joins=(place,), share=share)
+
+
+def left(line: Line, place: Place) -> Change:
+    """Take a run out of the line."""
+    return Change(replace(line, waiting=max(0, line.waiting - 1)), leaves=(place,))
+
+
+def moved_to_front(line: Line, place: Place) -> Change:
+    """Let a run that waits be served before all that were not moved so."""
+    return Change(line, moves=() if not place.rank else ((place, replace(place, rank=0)),))
+
+
+def freed(line: Line, turn: Held, at: datetime) -> Change:
+    """Take back the turn of a run whose execution is over."""
+    lasted = max(timedelta(), at - turn.since) // MILLISECOND * MILLISECOND
+    took = lasted if line.took is None else line.took + (lasted - line.took) / _NEWEST_PART
+    after = replace(line, held=max(0, line.held - 1), took=took // MILLISECOND * MILLISECOND)
+    return Change(after, frees=(turn.ticket,))
+
+
+def called(line: Line, place: Place, at: datetime) -> Change:
+    """Give the turn to a run that waits."""
+    gone = left(replace(line, round=max(line.round, place.round)), place)
+    return gone.then(taken(gone.line, place, at))
+
+
+def counted(line: Line, holders: int, at: datetime) -> Line:
+    """Return the line after a repair, with its turns counted anew."""
+    return replace(line, held=holders, mended_at=at)
+
+
+def is_mendable(line: Line, at: datetime) -> bool:
+    """Tell whether the last repair is long enough ago for another one."""
+    return line.mended_at is None or line.mended_at <= at - MEND_PAUSE
+
+
+def position_of(line: Line, place: Place, before: int) -> int:
+    """Return the position of a place in its line, from 1.
+
+    Args:
+        line: the line.
+        place: the place.
+        before: how many places are before it, counted up to `MOST_COUNTED`.
+    """
+    if before < MOST_COUNTED:
+        return before + 1
+    rounds = max(1, line.furthest - line.round)
+    part = min(1.0, max(0.0, (place.rank - line.round) / rounds))
+    return max(MOST_COUNTED + 1, min(line.waiting, round(part * line.waiting)))
+
+
+def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
+    """Estimate how long the run at a position waits, from what executions took lately; None: nobody can know."""
+    if line.is_paused:
+        return None
+    by_rate = timedelta()
+    if line.rules.starts is not None:
+        starts = line.rules.starts
+        by_rate = line.begins_at(at) - at + (position - 1) / starts.most * starts.every
+    if line.rules.most is None:
+        return by_rate
+    return None if line.took is None else max(by_rate, line.took * position / line.rules.most)
+
+
+def refusal_of(line: Line, count: int, at: datetime) -> LineFull | None:
+    """Return why so many more runs may not wait; None: they may."""
+    rules, each = line.rules, wait_of(line, 1, at)
+    soon = max(_SHORTEST_RETRY, each or _UNKNOWN_RETRY)
+    if line.is_drained:
+        return LineFull("The line of this tool takes no calls at the moment: its operator has closed it.", soon)
+    if line.waiting + count > rules.waiting:
+        words = f"The line of this tool is full: {line.waiting} calls wait, of at most {rules.waiting}."
+        return LineFull(f"{words} Call again {_in(soon)}.", soon)
+    wait = wait_of(line, line.waiting + count, at)
+    if rules.longest is not None and wait is not None and wait > rules.longest:
+        words = f"The call would have to wait {span(wait)}, and may wait at most {span(rules.longest)}."
+        later = max(_SHORTEST_RETRY, wait - rules.longest)
+        return LineFull(f"{words} {line.waiting} others wait. Call again {_in(later)}.", later)
+    return None
+
+
+def words_of(line: Line, position: int, at: datetime) -> str:
+    """Say where a run is in the line, and how long it waits, for its caller."""
+    head = "Next in line" if position == 1 else f"{ordinal(position)} in line"
+    if line.is_paused:
+        return f"{head}; the line is paused by its operator."
+    wait = wait_of(line, position, at)
+    return f"{head}." if wait is None else f"{head}; about {span(wait)}."
+
+
+def ordinal(number: int) -> str:
+    """Write a number as a place: 1st, 2nd, 3rd, 4th."""
+    suffix = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
+
+
+def span(time: timedelta) -> str:
+    """Say how long something is, in the largest unit that says enough."""
+    seconds = max(1, round(time.total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return _plural(round(seconds / size), unit)
+    return _plural(seconds, "second")
+
+
+def _plural(count: int, unit: str) -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+
+
+def _in(time: timedelta) -> str:
+    return f"in {span(time)}"
+
+
+def waiting_by_caller(places: Iterable[Place]) -> dict[Principal, int]:
+    """Return how many runs of each caller wait, the most first."""
+    counted = dict[Principal, int]()
+    for place in places:
+        counted[place.ticket.owner] = counted.get(place.ticket.owner, 0) + 1
+    return dict(sorted(counted.items(), key=lambda one: -one[1]))

@@ -1,0 +1,71 @@
+"""The commands about the lines of tools with a limit. `app` has the others."""
+
+from typing import Annotated
+
+import typer
+
+queue = typer.Typer(
+    help="See and change who waits for a tool with a limit. For an operator.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+OfStack = Annotated[
+    str,
+    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
+]
+Line = Annotated[
+    str,
+    typer.Argument(
+        metavar="LINE", help="The tool's name, pool:NAME of a shared limit, or a line as `list` shows it: line#..."
+    ),
+]
+
+
+def _end(context: typer.Context, action: str, stack: str, name: str = "", principal: str | None = None) -> None:
+    from stepwire_cli import queues
+
+    raise typer.Exit(queues.run(context.obj, action, stack, name, principal))
+
+
+@queue.command("list")
+def list_lines(context: typer.Context, *, stack: OfStack = "stepwire") -> None:
+    """Show the lines in which somebody waits."""
+    _end(context, "list", stack)
+
+
+@queue.command()
+def show(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> None:
+    """Show a line, with how many calls of each caller wait."""
+    _end(context, "show", stack, line)
+
+
+@queue.command()
+def pause(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> None:
+    """Let nobody begin; calls still join the line."""
+    _end(context, "pause", stack, line)
+
+
+@queue.command()
+def resume(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> None:
+    """Let calls begin and join again."""
+    _end(context, "resume", stack, line)
+
+
+@queue.command()
+def drain(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> None:
+    """Refuse new calls; those that wait begin in turn."""
+    _end(context, "drain", stack, line)
+
+
+@queue.command()
+def front(
+    context: typer.Context,
+    task_id: Annotated[str, typer.Argument(metavar="ID", help="The id of a task that waits.")],
+    *,
+    stack: OfStack = "stepwire",
+    principal: Annotated[
+        str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
+    ] = None,
+) -> None:
+    """Let a task that waits be the next of its line."""
+    _end(context, "front", stack, task_id, principal)

@@ -1,0 +1,58 @@
+"""`stepwire queue`: who waits for a tool with a limit, and what an operator does about it."""
+
+from typing import Any
+
+from stepwire.principal import PRINCIPAL_PATTERN
+from stepwire.tasks.lines import span
+from stepwire.times import MILLISECOND
+from stepwire_cli.account.connecting import connected
+from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.follow_ups import FUNCTION
+from stepwire_cli.account.lines import ask
+from stepwire_cli.account.tasks import Tasks
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.screen import Screen
+from stepwire_cli.settings import Settings
+
+
+def run(settings: Settings, action: str, stack: str, name: str = "", principal: str | None = None) -> int:
+    """Do what an operator asks about lines, and print what they look like then.
+
+    Args:
+        settings: the options of every command.
+        action: `list`, `show`, `pause`, `resume`, `drain` or `front`.
+        stack: name of the endpoint's stack.
+        name: of the line, or its key; with `front`, a task's id.
+        principal: of the task's caller, if it is known; otherwise the table is searched.
+
+    Raises:
+        CommandError: there is no such line or task, or AWS cannot be asked.
+    """
+    if principal is not None and not PRINCIPAL_PATTERN.fullmatch(principal):
+        raise CommandError(f"{principal[:100]!r} is no principal: it has 32 hexadecimal digits, as in the log.")
+    screen = Screen(as_json=settings.as_json)
+    calls = connected(settings.profile, settings.region)
+    endpoint = Endpoint(calls, stack)
+    command = {"queue": action}
+    if action == "front":
+        key = Tasks(calls, endpoint.table()).key_of(name, principal)
+        command |= {"owner": key.owner, "task_id": key.task_id}
+    elif name:
+        command["line"] = name
+    answer = ask(calls, endpoint.physical_id(FUNCTION), command)
+    if screen.as_json:
+        screen.json(answer)
+        return Exit.DONE
+    lines = answer.get("lines", [answer])
+    screen.result("\n".join(_said(line) for line in lines) or "Nobody waits.")
+    return Exit.DONE
+
+
+def _said(line: dict[str, Any]) -> str:
+    """Say in some words how a line stands, and who waits in it."""
+    most = "" if line["most"] is None else f" of {line['most']}"
+    waits = "" if line["firstWaitsMs"] is None else f", the first for {span(line['firstWaitsMs'] * MILLISECOND)}"
+    marks = [word for word in ("paused", "drained") if line[word]]
+    head = f"{line['pool']}  {line['line']}\n  {line['running']}{most} running, {line['waiting']} waiting{waits}"
+    callers = (f"\n    {one['waiting']:>6}  {one['principal']}" for one in line.get("callers", ()))
+    return "".join((head, *(f"; {word}" for word in marks), *callers))

@@ -1,0 +1,78 @@
+"""`stepwire queue`: what an operator reads, and what is asked of AWS."""
+
+import json
+from typing import Any
+
+import pytest
+
+from packages.command.tests.operated import ADMIN, ID, OWNER, Stepwire, continued
+from stepwire_cli.exits import Exit
+
+LINE = {
+    "line": "line#0123",
+    "pool": "pool:warehouse",
+    "running": 5,
+    "most": 5,
+    "waiting": 12,
+    "firstWaitsMs": 240_000,
+    "tookMs": 60_000,
+    "paused": False,
+    "drained": False,
+}
+
+
+def asked(words: tuple[str, ...], answer: Any, in_account: Stepwire) -> tuple[dict[str, Any], str]:
+    aws = continued(Invoke=answer)
+    code, out, said = in_account(aws, "queue", *words)
+    assert (code, said) == (Exit.DONE, "")
+    (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
+    return sent["stepwire_command"], out
+
+
+def test_the_lines_in_which_somebody_waits_are_listed(in_account: Stepwire) -> None:
+    sent, out = asked(("list",), {"lines": [LINE, {**LINE, "pool": "train", "most": None, "paused": True}]}, in_account)
+
+    assert sent == {"queue": "list", "operator": ADMIN}
+    assert out == (
+        "pool:warehouse  line#0123\n  5 of 5 running, 12 waiting, the first for 4 minutes\n"
+        "train  line#0123\n  5 running, 12 waiting, the first for 4 minutes; paused\n"
+    )
+
+
+def test_an_endpoint_where_nobody_waits_says_so(in_account: Stepwire) -> None:
+    assert asked(("list",), {"lines": []}, in_account)[1] == "Nobody waits.\n"
+
+
+@pytest.mark.parametrize("action", ["show", "pause", "resume", "drain"])
+def test_a_line_is_shown_and_changed_by_its_name(in_account: Stepwire, action: str) -> None:
+    answer = {**LINE, "callers": [{"principal": OWNER, "waiting": 12}]}
+
+    sent, out = asked((action, "pool:warehouse"), answer, in_account)
+
+    assert sent == {"queue": action, "line": "pool:warehouse", "operator": ADMIN}
+    assert out.endswith(f"\n        12  {OWNER}\n")
+
+
+def test_a_task_is_moved_to_the_front(in_account: Stepwire) -> None:
+    aws = continued(Invoke=LINE)
+
+    code, out, _ = in_account(aws, "queue", "front", ID, "--principal", OWNER, "--json")
+
+    (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
+    assert code == Exit.DONE
+    assert sent == {"stepwire_command": {"queue": "front", "owner": OWNER, "task_id": ID, "operator": ADMIN}}
+    assert json.loads(out) == LINE
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"refused": "There is no line train."}, "error: There is no line train."),
+        (None, "deploy the version of the command"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(in_account: Stepwire, answer: Any, words: str) -> None:
+    code, out, said = in_account(continued(Invoke=answer), "queue", "show", "train")
+
+    assert (code, out) == (Exit.FAILED, "")
+    assert words in said

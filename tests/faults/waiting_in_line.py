@@ -1,0 +1,86 @@
+"""Arrange what happens in the line of a tool with a limit, and check that nobody is forgotten in it."""
+
+from stepwire.aws.step_functions import execution_arn_of
+from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.task import Task
+from tests.faults.boundary import Fault, Injection, ProcessDied
+from tests.faults.seen import Act, modern, note_handle, seen_in, taken
+from tests.faults.site import LIMITED, MOST_AT_ONCE, SWEEP, Site
+from tests.kits import OUTPUT
+
+
+def arrange_create_limited(site: Site) -> Act:
+    return lambda: note_handle(site, modern(site).call(LIMITED.name))
+
+
+def arrange_create_in_line(site: Site) -> Act:
+    """Another execution holds the only turn."""
+    called(site)
+    return arrange_create_limited(site)
+
+
+def arrange_end_of_turn(site: Site) -> Act:
+    """Another task waits for the turn."""
+    first = called(site)
+    called(site)
+    site.succeed(OUTPUT)
+    change = ExecutionStatusChange(first.execution, Succeeded('{"answer": 42}'))
+    return taken(lambda: site.process.events.record(change))
+
+
+def arrange_cancel_in_line(site: Site) -> Act:
+    called(site)
+    waiting = called(site)
+    return lambda: seen_in(modern(site).task("cancel", waiting.task_id))
+
+
+def arrange_expire_in_line(site: Site) -> Act:
+    called(site)
+    waiting = called(site)
+    site.handles.discard(waiting.task_id)
+    stored = site.stored(waiting)
+    site.remove(waiting)
+    return taken(lambda: site.process.expirations.record(stored))
+
+
+def arrange_look_in_line(site: Site) -> Act:
+    called(site)
+    waiting = called(site)
+    site.clock.time += SWEEP
+    return lambda: seen_in(modern(site).task("get", waiting.task_id))
+
+
+def arrange_sweep_line(site: Site) -> Act:
+    """The process that recorded the end of the first task died before it gave the turn back."""
+    act = arrange_end_of_turn(site)
+    with site.account.boundary.watch(Injection(2, Fault.DEATH_AFTER, lasts=True)):
+        try:
+            act()
+        except ProcessDied:
+            site.restart()
+    site.clock.time += SWEEP
+    return taken(site.process.sweep.run)
+
+
+def called(site: Site) -> Task:
+    """Return the task of a call of the tool with a limit."""
+    before = {task.task_id for task in site.all_tasks()}
+    site.handles.add(modern(site).start(LIMITED.name))
+    return next(task for task in site.all_tasks() if task.task_id not in before)
+
+
+def line_is_right(site: Site) -> list[str]:
+    """Return what is wrong with the line: who is forgotten, and whether too many run."""
+    now = site.clock.now()
+    tasks = [task for task in site.all_tasks() if task.line and not task.has_ended and task.expires_at > now]
+    arns = {execution_arn_of(task.execution) for task in site.all_tasks() if task.line}
+    assert sum(status == "RUNNING" for arn, status in site.executions().items() if arn in arns) <= MOST_AT_ONCE
+    waiting = [task.task_id for task in tasks if task.waiting_runs(now)]
+    held, placed = site.in_line("turn#"), site.in_line("place#")
+    return [
+        *("a run that waits nowhere" for one in waiting if one not in placed | held),
+        *("a run that has its turn and has not begun" for one in waiting if one in held),
+        *("a turn that nobody gets" for _ in waiting[:1] if len(held) < MOST_AT_ONCE),
+        *("a turn of a task that is over" for one in held if waiting and one not in {task.task_id for task in tasks}),
+    ]

@@ -1,0 +1,149 @@
+"""Calls above a tool's limit as clients meet them, in both eras."""
+
+from datetime import timedelta
+from typing import Final
+
+import pytest
+from msgspec.structs import replace
+
+from stepwire.catalog.access import Access
+from stepwire.catalog.tools import Concurrency, Tool
+from stepwire.tasks.limits import Rules
+from stepwire.tasks.task import Working
+from tests.kits import ALICE, ARGUMENTS, BOB, CONFIRMED, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, SignedIn
+
+POOL: Final = "pool:warehouse"
+
+
+def limited(name: str = "limited", rules: Rules | None = None, base: Tool = OPTIONAL, per: str = "") -> Tool:
+    """Return a tool of the pool."""
+    return replace(base, name=name, concurrency=Concurrency(POOL, rules or Rules(), per, {"urgent": 10}))
+
+
+@pytest.fixture
+def world() -> World:
+    return serving(limited(rules=Rules(most=1)))
+
+
+def serving(*tools: Tool) -> World:
+    return World(catalog=catalog_of(*TOOLS, *tools))
+
+
+def test_a_call_above_the_limit_is_a_working_task_that_says_where_it_is_in_line(world: World) -> None:
+    client = ModernClient(world)
+    first = client.start("limited")
+    world.clock.advance(minutes=4)
+    world.succeed(first, OUTPUT)
+    client.start("limited")
+
+    waiting = client.call("limited", ARGUMENTS).result
+
+    assert (waiting["status"], waiting["statusMessage"]) == ("working", "Next in line; about 4 minutes.")
+    assert client.task("get", waiting["taskId"]).result["statusMessage"] == "Next in line; about 4 minutes."
+
+
+def test_the_older_era_has_the_same(world: World) -> None:
+    client = LegacyClient.opened(world)
+    client.call("limited", task={})
+
+    waiting = client.call("limited", task={}).result["task"]
+
+    assert (waiting["status"], waiting["statusMessage"]) == ("working", "Next in line.")
+
+
+def test_a_full_line_is_an_error_that_says_when_to_call_again() -> None:
+    client = ModernClient(serving(limited(rules=Rules(most=1, waiting=1))))
+    client.start("limited")
+    client.start("limited")
+
+    refused = client.call("limited", ARGUMENTS)
+
+    assert (refused.status, refused.code) == (429, -31002)
+    assert refused.error["data"] == {"limit": "waiting calls", "retryAfterMs": 10_000}
+    assert refused.response.headers["retry-after"] == "10"
+
+
+def test_tools_of_a_pool_share_its_limit_and_the_strictest_numbers_count() -> None:
+    world = serving(limited("one", Rules(most=5)), limited("two", Rules(most=1)), limited("three"))
+    client = ModernClient(world)
+
+    for name in ("one", "two", "three"):
+        client.start(name)
+
+    assert len(world.workflows.running()) == 1
+
+
+def test_a_pool_for_which_no_tool_has_numbers_refuses_calls() -> None:
+    client = ModernClient(serving(limited()))
+
+    refused = client.call("limited", ARGUMENTS)
+
+    assert "no tool says how much pool:warehouse allows (concurrency.most)" in refused.error["message"]
+
+
+def test_each_value_of_an_argument_has_a_line_of_its_own() -> None:
+    world = serving(limited(rules=Rules(most=1), per="text"))
+    client = ModernClient(world)
+
+    for text in ("a", "b", "a"):
+        client.call("limited", {"text": text})
+
+    assert len(world.workflows.running()) == 2
+
+
+def test_a_scope_of_the_manifest_overtakes() -> None:
+    world = serving(limited(rules=Rules(most=1)))
+    plain = ModernClient(world)
+    urgent = ModernClient(SignedIn(world, frozenset({"api/urgent"}), Access(prefix="api/")), BOB)
+    first = plain.start("limited")
+    for _ in range(3):
+        plain.start("limited")
+    ModernClient(world, BOB).start("limited")
+
+    task_id = urgent.start("limited")
+    world.succeed(first, OUTPUT)
+
+    assert task_id in world.workflows.running()[0].name
+
+
+def test_a_confirmed_call_asks_for_its_turn_when_it_is_confirmed() -> None:
+    world = serving(limited(rules=Rules(most=1)), limited("sure", Rules(most=1), CONFIRMED))
+    client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+    client.call("sure", task={})
+    (unconfirmed,) = world.store.tasks.values()
+
+    before = dict(world.store.lines.states)
+    client.call("limited", task={})
+    world.dialogue.respond(ALICE, unconfirmed.task_id, {"confirm": {"action": "accept", "content": {}}})
+
+    assert before == {}
+    assert world.stored(unconfirmed).status == Working("Next in line.")
+
+
+def test_a_plain_call_waits_in_line_and_says_so(world: World) -> None:
+    client = ModernClient(world, capabilities={})
+    ModernClient(world).start("limited")
+
+    text = client.call("limited", ARGUMENTS).result["content"][0]["text"]
+
+    assert "Next in line" in text
+
+
+def test_nobody_reads_in_whose_line_they_stand(world: World) -> None:
+    alice, bob = ModernClient(world, ALICE, TASKS_CAPABILITY), ModernClient(world, BOB, TASKS_CAPABILITY)
+    alice.start("limited")
+
+    waiting = bob.call("limited", ARGUMENTS)
+
+    assert ALICE not in waiting.response.body
+    assert waiting.result["statusMessage"] == "Next in line."
+
+
+def test_a_tool_without_a_limit_asks_no_line(world: World) -> None:
+    task_id = ModernClient(world).start("optional")
+    world.succeed(task_id, OUTPUT)
+    world.clock.advance(seconds=timedelta(minutes=2).total_seconds())
+    ModernClient(world).task("get", task_id)
+
+    assert world.store.lines.calls == []

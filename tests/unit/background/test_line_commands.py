@@ -1,0 +1,127 @@
+"""Operators see the lines of tools with a limit, pause, resume and drain them, and move a task to the front."""
+
+from typing import Any, Final
+
+import pytest
+from msgspec.structs import replace
+
+from stepwire.aws.background_functions import obeyed
+from stepwire.catalog.tools import Concurrency
+from stepwire.tasks.limits import Rules, line_key
+from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, World, catalog_of
+from tests.server.clients import ModernClient
+
+POOL: Final = "pool:warehouse"
+KEY: Final = line_key(POOL)
+TOOL: Final = replace(OPTIONAL, concurrency=Concurrency(POOL, Rules(most=1)))
+
+
+@pytest.fixture
+def world() -> World:
+    return World(catalog=catalog_of(TOOL))
+
+
+def command(world: World, queue: str, line: str = POOL, **more: str) -> dict[str, Any]:
+    return obeyed({"queue": queue, "line": line, **more}, world.engine)
+
+
+def test_a_line_is_listed_while_somebody_waits(world: World) -> None:
+    ModernClient(world).start("optional")
+    before = command(world, "list")
+    ModernClient(world).start("optional")
+    world.clock.advance(minutes=2)
+
+    (line,) = command(world, "list")["lines"]
+
+    assert before == {"lines": []}
+    assert line == {
+        "line": KEY,
+        "pool": POOL,
+        "running": 1,
+        "most": 1,
+        "waiting": 1,
+        "firstWaitsMs": 120_000,
+        "tookMs": None,
+        "paused": False,
+        "drained": False,
+    }
+
+
+def test_a_line_is_shown_with_its_callers(world: World) -> None:
+    for owner in (ALICE, ALICE, BOB, BOB, BOB):
+        ModernClient(world, owner).start("optional")
+
+    shown = command(world, "show", KEY)
+
+    assert shown["callers"] == [{"principal": BOB, "waiting": 3}, {"principal": ALICE, "waiting": 1}]
+
+
+def test_a_paused_line_lets_nobody_begin_until_it_is_resumed(world: World) -> None:
+    client = ModernClient(world)
+    first, second = client.start("optional"), client.start("optional")
+
+    command(world, "pause")
+    world.succeed(first, OUTPUT)
+    third = client.call("optional").result
+    while_paused = len(world.workflows.running())
+    command(world, "resume")
+
+    assert while_paused == 0
+    assert third["statusMessage"] == "2nd in line; the line is paused by its operator."
+    assert second in world.workflows.running()[0].name
+
+
+def test_a_line_that_nobody_has_used_can_be_paused_before_the_first_call(world: World) -> None:
+    command(world, "pause")
+
+    called = ModernClient(world).call("optional").result
+
+    assert called["statusMessage"] == "Next in line; the line is paused by its operator."
+
+
+def test_a_drained_line_refuses_calls_and_lets_those_begin_who_wait(world: World) -> None:
+    client = ModernClient(world)
+    first, second = client.start("optional"), client.start("optional")
+
+    command(world, "drain")
+    refused = client.call("optional")
+    world.succeed(first, OUTPUT)
+
+    assert refused.code == -31002
+    assert "its operator has closed it" in refused.error["message"]
+    assert second in world.workflows.running()[0].name
+
+
+def test_a_task_that_is_moved_to_the_front_is_next(world: World) -> None:
+    client = ModernClient(world)
+    first, _, _, last = (client.start("optional") for _ in range(4))
+
+    for _ in range(2):
+        obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine)
+    world.succeed(first, OUTPUT)
+
+    assert last in world.workflows.running()[0].name
+    assert world.store.lines.states[KEY].waiting == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"queue": "show", "line": "nothing"}, "There is no line nothing, or nobody has called its tool yet."),
+        ({"queue": "pause", "line": "line#0"}, "There is no line line#0."),
+        ({"queue": "pause"}, "The command names no line and no task"),
+        ({"queue": "forget", "line": POOL}, "The command names no line and no task"),
+    ],
+)
+def test_a_command_that_cannot_be_done_is_refused_with_the_reason(
+    world: World, given: dict[str, Any], reason: str
+) -> None:
+    assert reason in obeyed(given, world.engine)["refused"]
+
+
+def test_a_task_that_does_not_wait_cannot_be_moved(world: World) -> None:
+    task_id = ModernClient(world).start("optional")
+
+    answer = obeyed({"queue": "front", "owner": ALICE, "task_id": task_id}, world.engine)
+
+    assert answer == {"refused": "The task does not wait in a line."}

@@ -1,0 +1,32 @@
+"""A simulated day of a tool with a limit: events are late, lost and doubled, processes die, one caller floods it."""
+
+from datetime import timedelta
+from statistics import quantiles
+
+import pytest
+
+from tests.simulated.day import MOST, Day
+
+
+@pytest.mark.parametrize("calls", [1_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_every_call_of_a_day_has_its_turn_and_never_more_run_than_may(calls: int) -> None:
+    day = Day(calls, seed=1)
+
+    day.run()
+
+    assert day.called == calls
+    assert day.most_running == MOST
+    assert day.lost
+    assert day.doubled
+    assert (day.line.held, day.line.waiting) == (0, 0)
+    assert not [one for one in day.world.store.tasks.values() if not one.has_ended]
+
+
+def test_a_flood_of_one_caller_delays_the_others_by_little() -> None:
+    day = Day(4_000, seed=2)
+
+    day.run()
+
+    flood, others = day.waits.flooding, day.waits.in_flood
+    assert quantiles(others)[1] < max(flood) / 10
+    assert max(flood) > timedelta()
