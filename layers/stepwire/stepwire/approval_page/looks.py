@@ -52,6 +52,7 @@ textarea { min-height: 96px; resize: vertical; }
 [aria-invalid] { border-color: var(--danger); border-width: 2px; }
 :focus-visible { outline: 3px solid var(--ring); outline-offset: 2px; }
 .buttons { display: flex; flex-wrap: wrap; gap: 12px; }
+.button { display: inline-block; }
 button, .button { padding: 8px 22px; font-weight: 600; cursor: pointer; text-decoration: none; width: fit-content; }
 .main { color: var(--page); background: var(--text); border-color: var(--text); }
 .stop { color: var(--danger); border-color: var(--danger); }

@@ -71,7 +71,7 @@ def decision_page(decision: Decision, person: str, brand: str) -> str:
     body: list[Node] = [
         _head(f"{word} by {decision.audience}", word, style),
         _own(own) if own else None,
-        h("p", "It was decided ", _moment(at), ".") if own is None or own.at != at else None,
+        h("p", "It was decided on ", _moment(at), ".") if own is None or own.at != at else None,
         None if own else h("p", "You need do nothing."),
     ]
     return _page(f"{word} by {decision.audience}", body, brand)
@@ -169,7 +169,7 @@ def _form(shown: Shown, sent: Sent) -> Markup:
 
 def _own(vote: Vote) -> Markup:
     word = "approved" if vote.is_approval else "refused"
-    said = f"With this link, it was {word} " if vote.way is VoteWay.LINK else f"You have {word} it "
+    said = f"With this link, it was {word} on " if vote.way is VoteWay.LINK else f"You have {word} it on "
     return h("p", said, _moment(vote.at), ".", class_=f"note {word}")
 
 
