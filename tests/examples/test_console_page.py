@@ -22,6 +22,12 @@ REFUND = [
     ["currency", {"option": "EUR"}],
     ["reason", "The chair wobbles."],
 ]
+LARGE_REFUND = [
+    ["order_id", "A-1003"],
+    ["amount", "890.00"],
+    ["currency", {"option": "EUR"}],
+    ["reason", "A leg is short."],
+]
 Json = dict[str, Any]
 
 
@@ -71,6 +77,32 @@ def test_a_refund_is_asked_for_answered_and_made(stack: LocalStack, era: str) ->
     assert {"tools/call"} <= {method for of, method in rows if of == era}
     assert f"mcp-protocol-version: {era}" in opened
     assert '"order_id": "A-1002"' in opened
+
+
+def test_a_second_person_in_the_console_decides_what_is_not_the_callers(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Refund an order", LARGE_REFUND],
+        ["status", "waits for finance"],
+        ["open", "#/approvals"],
+        ["axe"],
+        ["size", 1360, 900, "dark"],
+        ["axe"],
+        ["size", 320, 700, "light"],
+        ["axe"],
+        ["decide", "Bob", "Approve"],
+        ["open", "#/approvals"],
+        ["axe"],
+    ]
+
+    found = seen(stack, steps)
+
+    assert [found[index] for index in (3, 5, 7, 10)] == [[]] * 4, "what axe found"
+    assert [found[index] for index in (4, 6)] == [False] * 2, "whether it is wider than the window"
+    decided = found[8]
+    assert "Refund 890.00 EUR for order A-1003 (Standing desk)?" in decided["shown"]
+    assert "A leg is short." in decided["shown"]
+    assert "Dismiss" not in decided["shown"]
+    assert decided["said"].startswith("Bob of finance approved, ")
 
 
 @pytest.mark.parametrize("era", ERAS)

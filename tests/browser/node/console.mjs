@@ -31,6 +31,18 @@ const STEPS = {
     await page.locator(".card-frame, .panel").first().waitFor();
     await ((await page.locator(".card-frame").count()) ? frame : own).first().click();
   },
+  // Answers a question to others as somebody; returns what was shown of it, and what the page says afterwards.
+  decide: async (page, person, button) => {
+    await page.getByRole("link", { name: /^Questions to others/ }).click();
+    await page.getByLabel("You are").selectOption(person);
+    const card = page.locator(".approval").first();
+    await card.waitFor();
+    const shown = await card.innerText();
+    await card.getByRole("button", { name: button, exact: true }).click();
+    const said = page.locator("main [role=status]").filter({ hasText: /\S/ });
+    await said.waitFor();
+    return { shown, said: await said.innerText() };
+  },
   // Waits for what the list says of the newest task.
   status: async (page, words) => {
     const badge = page.locator("#tasks li").first().locator(".badge");
