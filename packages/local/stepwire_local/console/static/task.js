@@ -13,7 +13,7 @@ export class TaskView {
   constructor(context, taskId) {
     Object.assign(this, { context, taskId, chosen: null, execution: null, graphs: new Map() });
     this.heading = h("h1", {});
-    this.status = h("span", {});
+    this.status = h("span", { class: "line" });
     this.head = h("div", { class: "head" }, this.heading, this.status, h("code", { class: "id" }, taskId));
     this.side = h("div", { class: "side" });
     this.attempts = h("div", { class: "attempts", role: "group", "aria-label": "Executions" });
