@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 from stepwire.tasks.usage import MOST_IN_ONE, Limits
-from tests.faults import deliveries
+from tests.faults import approvers, deliveries
 from tests.faults.aws_events import (
     arms_are_stopped,
     arrange_arm_failure,
@@ -175,6 +175,7 @@ _OPENED: Final = ("GetItem events", "UpdateItem events")
 _RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")
 _DELIVERED: Final = ("Query change", "UpdateItem events")
 _POSTED: Final = ("UpdateItem events", "Query change", "POST event")
+_TOLD_LATER: Final = ("GetItem task", "PutItem task", "SendMessage")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 
 OPERATIONS: Final = (
@@ -335,6 +336,18 @@ OPERATIONS: Final = (
         "client's task lost", Caller.CLIENT, ("GetItem task", "PutItem task", "PutItem task"), arrange_client_task_lost
     ),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
+    Operation(
+        "question to others", Caller.WORKFLOW, _TOLD_LATER, approvers.arrange_ask_others, approvers.others_are_asked
+    ),
+    Operation("reminder", Caller.QUEUE, _TOLD_LATER, approvers.arrange_remind, approvers.others_are_reminded),
+    Operation("decision of others", Caller.CLIENT, _ANSWERED, approvers.arrange_decision),
+    Operation(
+        "question to others listed",
+        Caller.STREAM,
+        ("GetItem inbox", "PutItem inbox", "UpdateItem inbox", "UpdateItem inbox", "PutEvents"),
+        approvers.arrange_listing,
+        approvers.others_find_it,
+    ),
     Operation(
         "question that cannot be asked",
         Caller.WORKFLOW,

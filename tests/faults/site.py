@@ -42,6 +42,7 @@ from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.subscribing import Events
+from stepwire.tasks.approvals import Approvers, Audience, HasScope
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
@@ -79,6 +80,10 @@ DELAY: Final = timedelta(minutes=2)
 RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
+APPROVED: Final = replace(
+    OPTIONAL, name="approved", approvers=Approvers(Audience((HasScope("finance"),)), remind=timedelta(hours=1))
+)
+"""Others than its caller decide the questions of its workflow."""
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 LEFT: Final = {"text": "é" * 100}
 """What a workflow leaves in S3 as its output."""
@@ -116,7 +121,9 @@ def simulated_account() -> Generator[Account]:
         without_retry_delays(),
         patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE),
     ):
-        yield Account()
+        account = Account()
+        os.environ["TABLE_NAME"] = account.table  # until the end, as the others
+        yield account
 
 
 def _is_no_weather(_fault: Exception) -> bool:
@@ -171,7 +178,7 @@ class Process:
         self.requests = InputRequests(self.events.engine, NestedExecutions(lambda: boundary.patient_step_functions))
         self.expirations = Expirations(patient_ports)
         self.sweep = Sweep(assemble(ports, Settings.of_sweep(SWEEP)))
-        self.outbox = StatusChangesHandler(lambda: boundary.events)
+        self.outbox = StatusChangesHandler(lambda: boundary.events, lambda: boundary.patient_dynamodb)
 
 
 @dataclass
@@ -213,7 +220,7 @@ class Site:
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
         leaving = replace(LEAVING, result_bucket=self.account.reports)
-        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, LIMITED, leaving)
+        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, LIMITED, APPROVED, leaving)
         races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
         tools = [*(replace(tool, plan=plan_of(self.machine), ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)

@@ -44,5 +44,7 @@ def subject_of(request: AWSPreparedRequest) -> str:
         if "line" in str(values.get(":pk", values.get(":line", ""))):
             return kind or "lines"
         return kind if kind in {"events", "change", USAGE} else body.get("IndexName", "tasks")
-    sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
-    return sort_key.partition("#")[0]
+    key = {**body.get("Item", {}), **body.get("Key", {})}
+    if key.get("pk", {}).get("S", "").startswith("approvals#"):
+        return "inbox"
+    return key.get("sk", {}).get("S", "").partition("#")[0]
