@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.status_changes_function import StatusChangesHandler
+from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
@@ -60,7 +61,7 @@ class Deliveries:
         vars(self.webhooks).update(_delivering=delivering, _bells=Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue))
         limiter = self.site.process.engine.limiter_of(PROOFS, WaitLimits().of_proofs())
         subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None, limiter)
-        self.events = Events(record, subscribing)
+        self.events = Events(record, subscribing, DynamoDbSubscribers(Table(table, lambda: boundary.patient_dynamodb)))
 
     def post(self, url: str, headers: Any, body: bytes) -> Answer:
         """Post to a receiver: a step of its own."""

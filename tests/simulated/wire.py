@@ -45,6 +45,5 @@ def subject_of(request: AWSPreparedRequest) -> str:
             return kind or "lines"
         return kind if kind in {"events", "change", USAGE} else body.get("IndexName", "tasks")
     key = {**body.get("Item", {}), **body.get("Key", {})}
-    if key.get("pk", {}).get("S", "").startswith("approvals#"):
-        return "inbox"
-    return key.get("sk", {}).get("S", "").partition("#")[0]
+    is_inbox = key.get("pk", {}).get("S", "").startswith("approvals#")
+    return "inbox" if is_inbox else key.get("sk", {}).get("S", "").partition("#")[0]
