@@ -55,14 +55,26 @@ def counted_dynamodb_client(calls: list[CountedCall]) -> "DynamoDBClient":
 def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | None) -> CountedCall:
     body: Item = json.loads(cast(Any, request.body))
     subject = subject_of(request)
+    if operation == "TransactWriteItems":  # each part costs twice its write
+        parts = (next(iter(part.values())) for part in body["TransactItems"])
+        return CountedCall(operation, subject, written=sum(2 * _units_of(_written(part)) for part in parts))
     if operation in {"PutItem", "UpdateItem", "DeleteItem"}:
-        return CountedCall(operation, subject, written=max(1, ceil(_size(_written(body)) / _WRITE_UNIT)))
+        return CountedCall(operation, subject, written=_units_of(_written(body)))
+    if operation == "TransactGetItems":  # each item costs twice its read
+        items = [one.get("Item", {}) for one in json.loads(response.content if response else b"{}")["Responses"]]
+        return CountedCall(
+            operation, subject, len(items), sum(2 * max(1, ceil(_size(one) / _READ_UNIT)) for one in items)
+        )
     found = _found(json.loads(response.content if response else b"{}"))
     if operation == "Query":  # a query is charged for the sum of its items, other calls for each item
         return CountedCall(operation, subject, len(found), max(1, ceil(sum(map(_size, found)) / _READ_UNIT)))
     asked = sum(len(one["Keys"]) for one in body.get("RequestItems", {}).values()) or 1
     units = sum(ceil(_size(one) / _READ_UNIT) for one in found)
     return CountedCall(operation, subject, len(found), units + asked - len(found))
+
+
+def _units_of(item: Item) -> int:
+    return max(1, ceil(_size(item) / _WRITE_UNIT))
 
 
 def _written(body: Item) -> Item:

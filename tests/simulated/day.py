@@ -31,10 +31,10 @@ from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, World
 DAY: Final = timedelta(days=1)
 MOST: Final = 20
 _TOOL: Final = replace(
-    OPTIONAL, ttl=timedelta(hours=6), concurrency=Concurrency("day", Rules(most=MOST, waiting=100_000))
+    OPTIONAL, ttl=timedelta(days=2), concurrency=Concurrency("day", Rules(most=MOST, waiting=100_000))
 )
 _LOST, _DOUBLED, _CANCELLED, _DIED = 0.01, 0.02, 0.005, 0.002
-_FULL: Final = 0.9
+_FULL: Final = 0.8
 """The part of what the limit bears that the calls of the day need."""
 
 
@@ -65,7 +65,7 @@ class Day:
         self.random, self.calls = Random(seed), calls
         self.world = World(limits=Limits(active=100_000, per_minute=1_000_000))
         self.lasts = DAY / calls * MOST * _FULL
-        self.waits, self.most_running, self.called, self.ended = Waits(), 0, 0, 0
+        self.waits, self.most_running, self.called, self.ended, self.cancelled = Waits(), 0, 0, 0, 0
         self.lost, self.doubled, self.died = 0, 0, 0
         self._heap: list[tuple[datetime, int, Any]] = []
         self._order = count()
@@ -77,8 +77,7 @@ class Day:
     @property
     def line(self) -> Line:
         """The line as it is now."""
-        (line,) = self.world.store.lines.states.values()
-        return line
+        return next(iter(self.world.store.lines.states.values()))
 
     def run(self) -> None:
         """Let the day pass, and the hours until everything is done."""
@@ -89,7 +88,7 @@ class Day:
             self._at(DAY / 2 + timedelta(minutes=self.random.random()), self._call, 0)
         for number in range(int(DAY / INTERVAL) * 2):
             self._at(INTERVAL * (number + 1), self._sweep_and_forget)
-        while self._heap and (self._heap[0][0] < self._began + DAY or self._called_at):
+        while self._heap and (self._heap[0][0] < self._began + DAY or self.line.held):
             self.world.clock.time, _, (act, given) = heappop(self._heap)
             self._until_death(partial(act, *given))
             self._note_starts()
@@ -124,7 +123,7 @@ class Day:
             self.world.operations.cancel(key.owner, key.task_id)
         except (TaskAlreadyEnded, UnknownTask):
             return
-        self._called_at.pop(key.task_id, None)
+        self.cancelled += self._called_at.pop(key.task_id, None) is not None
         for change in self._taken():
             self._after(timedelta(seconds=1), self._deliver, change)
 

@@ -15,6 +15,8 @@ def test_every_call_of_a_day_has_its_turn_and_never_more_run_than_may(calls: int
     day.run()
 
     assert day.called == calls
+    begun = len(day.waits.others) + len(day.waits.in_flood) + len(day.waits.flooding)
+    assert begun == calls - day.cancelled
     assert day.most_running == MOST
     assert day.lost
     assert day.doubled
