@@ -4,26 +4,60 @@ The name is a 128-bit hash of the claims that the authorizer verified, salted wi
 every session and on every device of the caller, differs between stacks, and is safe in keys, execution names and logs.
 """
 
+import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping
-from typing import Final, NewType
+from functools import cached_property
+from typing import Final, NewType, cast
 
 from msgspec import Struct, field
 
+from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.visible_text import visible
 
 _NAMED_BY: Final = ("email", "preferred_username", "username", "cognito:username", "name", "sub")
 LONGEST_NAME: Final = 100  # characters of what people are called
+_DOTS: Final = 2  # in a JWT
 Principal = NewType("Principal", str)
 """32 lower-case hexadecimal digits."""
 
 
 class Claims(dict[str, str]):
-    """What the sign-in verified of a caller, by the names of the claims. No log shows them."""
+    """What the sign-in verified of a caller, by the names of the claims, as API Gateway writes it; in no log."""
+
+    def __init__(self, texts: Mapping[str, str] | None = None, token: str = "") -> None:
+        """Keep the claims, and the token that they are of."""
+        super().__init__(texts or {})
+        self._token = token
 
     def __repr__(self) -> str:
         return "Claims(...)"
+
+    def values_of(self, claim: str) -> tuple[str, ...]:
+        """Return the values of a claim, which may be a list.
+
+        API Gateway writes a list as `[a b]`: a value with a space, or a text in brackets, looks like a list of others.
+        So the verified token itself is read where it is known.
+        """
+        text = self[claim]
+        if not (text.startswith("[") and text.endswith("]")):
+            return (text,)
+        if not self._token:
+            return tuple(filter(None, text[1:-1].split(" ")))
+        value = self._payload.get(claim)
+        listed = cast(list[Json], value) if isinstance(value, list) else [value]
+        return tuple(one for one in listed if isinstance(one, str))
+
+    @cached_property
+    def _payload(self) -> JsonObject:
+        """The claims as the token has them; empty if it is no JWT."""
+        part = self._token.split(".")[1] if self._token.count(".") == _DOTS else ""
+        try:
+            return as_object(json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))))
+        except ValueError:
+            return {}
 
 
 class Caller(Struct, frozen=True):

@@ -1,5 +1,7 @@
 """What a question may say of its audience, and what a sign-in shows of a person."""
 
+import base64
+import json
 from typing import Any, Final
 
 import pytest
@@ -109,6 +111,26 @@ def test_what_is_wrong_is_named(value: Json, fault: str) -> None:
 )
 def test_a_claim_is_a_text_or_a_list(claim: str, values: set[str]) -> None:
     assert of(groups=claim).qualities == {HasClaim("groups", (one,)) for one in values}
+
+
+@pytest.mark.parametrize(
+    ("groups", "text", "values"),
+    [
+        (["finance team", "board"], "[finance team board]", {"finance team", "board"}),
+        ("[finance]", "[finance]", {"[finance]"}),
+        (["finance", 7], "[finance 7]", {"finance"}),
+    ],
+)
+def test_a_list_is_read_from_the_token_itself(groups: Json, text: str, values: set[str]) -> None:
+    payload = base64.urlsafe_b64encode(json.dumps({"groups": groups}).encode()).decode().rstrip("=")
+
+    approver = approver_of(Caller(PRINCIPAL, Claims({"groups": text}, f"e30.{payload}.c2ln")))
+
+    assert {one.values[0] for one in approver.qualities if isinstance(one, HasClaim)} == values
+
+
+def test_a_token_that_is_none_shows_no_list() -> None:
+    assert not approver_of(Caller(PRINCIPAL, Claims({"groups": "[finance]"}, "no.jwt"))).qualities
 
 
 def test_scopes_are_without_the_prefix_of_the_issuer() -> None:

@@ -26,7 +26,8 @@ from stepwire.aws.storage.table import Table
 from stepwire.catalog.access import Access
 from stepwire.engine.assembly import assemble
 from stepwire.errors import AccessDenied
-from stepwire.json_text import JsonObject, as_object
+from stepwire.json_text import JsonObject, as_object, write
+from stepwire.protocol.tokens import encode
 from stepwire.tasks.approvals import Approver
 from stepwire.tasks.audiences import approver_of
 
@@ -107,7 +108,9 @@ def approver_by(claims: JsonObject, sign_in: SignIn, access: Access) -> Approver
         SignInRefused: the token could not call the endpoint either.
     """
     texts = {name: _claim_text(value) for name, value in claims.items()}
-    event = {"requestContext": {"authorizer": {"jwt": {"claims": texts, "scopes": None}}}}
+    token = f".{encode(write(claims).encode())}."
+    authorizer = {"jwt": {"claims": texts, "scopes": None}}
+    event = {"requestContext": {"authorizer": authorizer}, "headers": {"authorization": token}}
     try:
         caller = sign_in.caller_of(event)
         access.check(caller.scopes)

@@ -109,7 +109,8 @@ class SignIn(Struct, frozen=True, dict=True):
             identity = _token_identity(claims, self.claims)
             principal, person = principal_of(identity, self.salt), _person_identity(claims)
             digest = "" if person is None or person == identity else principal_of(person, self.salt)
-            return Caller(principal, Claims(_texts(claims, claims)), _scopes(token, claims), digest)
+            texts = Claims(_texts(claims, claims), _bearer_token(event))
+            return Caller(principal, texts, _scopes(token, claims), digest)
         if signature:
             pool = as_object(signature.get("cognitoIdentity"))
             # What a signature says of its caller, without the access key.
@@ -131,6 +132,11 @@ def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[st
     if missing:
         raise IncompleteIdentity(missing)
     return tuple(identity)
+
+
+def _bearer_token(event: Mapping[str, Any]) -> str:
+    """Return the token that the authorizer has verified."""
+    return str(as_object(event.get("headers")).get("authorization") or "").rpartition(" ")[2]
 
 
 def _person_identity(claims: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, ValidationError
 
 from stepwire.codec import value_of
 from stepwire.json_text import Json
-from stepwire.principal import LONGEST_NAME, Caller
+from stepwire.principal import LONGEST_NAME, Caller, Claims
 from stepwire.tasks.approvals import (
     MOST_APPROVALS,
     MOST_VALUES,
@@ -135,17 +135,12 @@ def approver_of(caller: Caller, scope_prefix: str = "") -> Approver:
     """
     scopes = (scope.removeprefix(scope_prefix) for scope in sorted(caller.scopes or ()))
     qualities: list[Condition] = [HasScope(scope) for scope in scopes]
-    for claim, text in caller.claims.items():
+    claims = caller.claims if isinstance(caller.claims, Claims) else Claims(caller.claims)
+    for claim in claims:
         if claim not in _NOT_QUALITIES:
-            qualities += [HasClaim(claim, (value,)) for value in _values_of(text)]
-    session = _SESSION.match(caller.claims.get("userArn", ""))
-    if session is not None and "iss" not in caller.claims:  # a token is no signature, whatever it claims
+            qualities += [HasClaim(claim, (value,)) for value in claims.values_of(claim) if value]
+    session = _SESSION.match(claims.get("userArn", ""))
+    if session is not None and "iss" not in claims:  # a token is no signature, whatever it claims
         partition, account, role = session.groups()
         qualities.append(HasRole(f"arn:{partition}:iam::{account}:role/{role}"))
     return Approver(caller.person or caller.principal, caller.name, frozenset(qualities[:MOST_QUALITIES]))
-
-
-def _values_of(text: str) -> list[str]:
-    """Return the values of a claim, as API Gateway writes it: a text, or a list as `[a b]`."""
-    listed = text[1:-1].split(" ") if text.startswith("[") and text.endswith("]") else [text]
-    return [one for one in listed if one]
