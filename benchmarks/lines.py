@@ -20,7 +20,7 @@ from stepwire_local.account.engine import shared_account
 from tests.kits import ALICE, OPTIONAL, OUTPUT, catalog_of
 from tests.server.clients import ModernClient
 from tests.server.neighbours import CountedWorld
-from tests.simulated.day import Day, caller
+from tests.simulated.day import Day, caller, seconds
 
 WAITING: Final = 25
 """Runs that wait while is counted."""
@@ -90,11 +90,11 @@ def waits() -> str:
     day = Day(CALLS, seed=1)
     day.run()
     found = {
-        "the others, all day": day.waits.others,
-        "the others, in the half hour after the flood began": day.waits.in_flood,
-        "the flood": day.waits.flooding,
+        "the others, all day": seconds(day.waits.others),
+        "the others, in the half hour after the flood began": seconds(day.waits.in_flood),
+        "the flood": seconds(day.waits.flooding),
     }
-    unit = day.lasts
+    unit = day.lasts.total_seconds()
     return _table(
         ("whose calls", "calls", "median wait", "95 of 100 wait at most", "longest wait"),
         (

@@ -99,6 +99,8 @@ class InMemoryLines:
         """Called once, before the next change is written, to simulate a concurrent writer."""
         self.is_available = True
         """Whether lines can be read."""
+        self.broken = ""
+        """The key of a line that cannot be read."""
 
     def see(self, key: str, ticket: Ticket) -> Seen:
         self.calls.append("see")
@@ -109,6 +111,8 @@ class InMemoryLines:
 
     def line(self, key: str) -> Line | None:
         self.calls.append("line")
+        if key == self.broken:
+            raise StoreBusy
         return self.states.get(key)
 
     def first(self, key: str, count: int = 1) -> list[Place]:

@@ -4,6 +4,7 @@ Nothing is random but for a seed. What happens next is on a heap; the clock jump
 no more executions may run than the limit allows.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -41,6 +42,11 @@ _FULL: Final = 0.8
 def caller(number: int) -> Principal:
     """Return one of the callers; 0 is the one who floods the line."""
     return principal_of(("caller", str(number)), "a day")
+
+
+def seconds(waits: Iterable[timedelta]) -> list[float]:
+    """Return waits in seconds."""
+    return [one.total_seconds() for one in waits]
 
 
 @dataclass

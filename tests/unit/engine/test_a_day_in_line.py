@@ -1,11 +1,10 @@
 """A simulated day of a tool with a limit: events are late, lost and doubled, processes die, one caller floods it."""
 
-from datetime import timedelta
 from statistics import quantiles
 
 import pytest
 
-from tests.simulated.day import MOST, Day
+from tests.simulated.day import MOST, Day, seconds
 
 
 @pytest.mark.parametrize("calls", [1_000, pytest.param(100_000, marks=pytest.mark.long)])
@@ -29,6 +28,5 @@ def test_a_flood_of_one_caller_delays_the_others_by_little() -> None:
 
     day.run()
 
-    flood, others = day.waits.flooding, day.waits.in_flood
+    flood, others = seconds(day.waits.flooding), seconds(day.waits.in_flood)
     assert quantiles(others)[1] < max(flood) / 10
-    assert max(flood) > timedelta()

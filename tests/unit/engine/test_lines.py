@@ -450,3 +450,31 @@ def test_an_execution_that_is_redriven_in_the_console_counts_although_the_limit_
     assert line_of(world, second).held == 2
     end(world, second)
     assert third.task_id not in running(world)
+
+
+def test_the_sweep_says_how_long_the_first_in_line_has_waited(world: World) -> None:
+    sweep = Sweep(world.sweeping(INTERVAL))
+    call(world)
+    before = sweep.run().longest_wait
+
+    call(world)
+    world.clock.time += INTERVAL
+
+    assert before == timedelta()
+    assert sweep.run().longest_wait == INTERVAL
+
+
+def test_a_line_that_cannot_be_mended_keeps_no_other_from_it(world: World) -> None:
+    per_caller, sweep = limited(per="caller"), Sweep(world.sweeping(INTERVAL))
+    ended, waits = call(world, per_caller, BOB), call(world, per_caller, BOB)
+    broken = call(world, per_caller).line
+    call(world, per_caller)
+    world.store.lines.is_available = False
+    end(world, ended)
+    world.store.lines.is_available = True
+    world.store.lines.broken = "" if broken is None else broken.line
+    world.clock.time += INTERVAL
+
+    sweep.run()
+
+    assert waits.task_id in running(world)

@@ -237,7 +237,11 @@ class SweepHandler:
             lambda: self._sweep.run(deadline and deadline - _LONGEST_CHECK), context, self._report, SystemClock()
         )
         self._logger.info(
-            "neglected tasks were looked after", tasks=swept.checked, running=swept.running, done=swept.is_done
+            "neglected tasks were looked after",
+            tasks=swept.checked,
+            running=swept.running,
+            done=swept.is_done,
+            longest_wait=int(swept.longest_wait.total_seconds()),
         )
 
     @cached_property

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stepwire.background.expirations import Expirations
 from stepwire.engine.assembly import Engine, Ports
@@ -45,6 +46,8 @@ class Swept(Struct, frozen=True):
     """Tasks skipped because their executions are listed as running."""
     is_done: bool
     """Whether the list was read to its end; if not, the next run continues."""
+    longest_wait: timedelta = timedelta()
+    """How long the first of those who wait for a turn has waited, in the line where that is longest."""
 
 
 class Sweep(Struct, frozen=True):
@@ -68,16 +71,28 @@ class Sweep(Struct, frozen=True):
         began = self.engine.recorder.clock.now()
         latest = began + self.interval
         run = _Run(self, began - self.interval, latest if deadline is None else min(deadline, latest))
-        self._mend_lines()
-        return run.run_from(self.engine.recorder.store.bookmark())
+        longest_wait = self._mend_lines()
+        return replace(run.run_from(self.engine.recorder.store.bookmark()), longest_wait=longest_wait)
 
-    def _mend_lines(self) -> None:
-        """Mend the lines in which somebody waits: each is one look, however many wait."""
+    def _mend_lines(self) -> timedelta:
+        """Mend the lines in which somebody waits, and return how long the first ones have waited at most.
+
+        Each is one look, however many wait.
+        """
+        recorder, longest = self.engine.recorder, timedelta()
         try:
-            for line in self.engine.recorder.store.lines.in_use():
-                self.engine.runs.mend_line(line)
+            keys = recorder.store.lines.in_use()
         except Exception as fault:  # noqa: BLE001 - the tasks must be swept all the same
             self.engine.ports.report(fault)
+            return longest
+        for key in keys:
+            try:
+                self.engine.runs.mend_line(key)
+                now = recorder.clock.now()
+                longest = max(longest, *(now - one.joined_at for one in recorder.store.lines.first(key)), timedelta())
+            except Exception as fault:  # noqa: BLE001 - the other lines must be mended too
+                self.engine.ports.report(fault)
+        return longest
 
 
 class _Run(Struct, dict=True):
