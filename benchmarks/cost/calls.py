@@ -54,7 +54,7 @@ REDRIVE_IN_TIME: Final = ("GetItem", "RedriveExecution", "GetItem")
 REMOVAL: Final[tuple[str, ...]] = ()
 """The stream record of an expired task that had ended, handled by function expirations."""
 
-SWEEP: Final = ("GetItem", *("Query",) * 4)
+SWEEP: Final = ("Query", "GetItem", *("Query",) * 4)
 """A run of the sweep that finds nothing to do."""
 COMPILE: Final = ("GetItem", "GetParametersByPath", "GetItem", "GetItem", "PutItem")
 """A run of function catalog on its schedule, where no tool is registered."""

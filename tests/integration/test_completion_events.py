@@ -214,11 +214,14 @@ def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status
     assert len(sizes) == 4
 
 
-def test_without_an_event_bus_no_publisher_is_deployed() -> None:
+def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_alone() -> None:
     with deployed(ROOT / "template.yaml", at_once, Events="off") as stack:
         deployed_names = set(stack.stack.physical_ids)
+        mapping = stack.stack.template.section("Resources")["StatusChanges"]["Properties"]
 
-    assert not {name for name in deployed_names if name.startswith(("StatusChanges", "Webhook"))}
+    assert not {name for name in deployed_names if name.startswith("Webhook")}
+    assert {"StatusChanges", "StatusChangesFunction"} <= deployed_names
+    assert "questions" in str(mapping["FilterCriteria"])
 
 
 def test_a_webhook_is_reported_as_not_served() -> None:

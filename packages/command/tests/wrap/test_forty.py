@@ -45,7 +45,10 @@ def made(stack: Deployed, one: One, chance: random.Random) -> str:
     """Make a state machine, and its past runs."""
     states = stack.stack.client("stepfunctions")
     arn: str = states.create_state_machine(
-        name=one.name, definition=json.dumps(one.kind.definition), roleArn=ROLE, tags=[{"key": "team", "value": "x"}]
+        name=one.name,
+        definition=json.dumps(one.kind.definition),
+        roleArn=ROLE,
+        tags=[{"key": "team", "value": "forty"}],
     )["stateMachineArn"]
     for number in range(one.runs):
         given = json.dumps(one.kind.right(chance))
@@ -63,7 +66,7 @@ def test_tagged_state_machines_become_tools_and_real_calls_pass(stack: Deployed,
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
     reader, registry = StateMachines(calls), Registry(calls, endpoint)
 
-    chosen = reader.arns(Chosen(tag=("team", "x")))
+    chosen = reader.arns(Chosen(tag=("team", "forty")))
     found = wrapped(reader, chosen, registry.registered())
     wanted = [registration_of(one.draft) for one in found if one.draft is not None]
     done = applied(registry.plans(wanted), registry, lambda _plan: False)

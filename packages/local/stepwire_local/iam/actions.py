@@ -4,6 +4,7 @@ Pure. The rule: an operation that is not listed here raises an error that names 
 keys are botocore's names: `<service>.<operation>`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,10 +74,16 @@ def _keys(items: Iterable[Params]) -> tuple[str, ...]:
     return tuple(item["pk"]["S"] for item in items if "S" in item.get("pk", {}))
 
 
+_PARTITION = re.compile(r"\bpk = (:\w+)")
+"""The partition that a query names."""
+
+
 def _query(action: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
         index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
-        return (Need(action, _table(params, place) + index),)
+        found = _PARTITION.search(params.get("KeyConditionExpression", ""))
+        value = params.get("ExpressionAttributeValues", {}).get(found[1], {}) if found else {}
+        return (Need(action, _table(params, place) + index, _keys([{"pk": value}])),)
 
     return rule
 
