@@ -7,7 +7,7 @@ elsewhere it is a JSON value; a path that finds nothing leaves nothing.
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import boto3
 import pytest
@@ -42,8 +42,9 @@ def transformer_of(rule: str) -> Json:
 def transformed(rule: str, event: Json) -> str:
     """Return what the target of a rule gets."""
     transformer = transformer_of(rule)
-    given: Any = transformer["InputTemplate"]
-    template: str = given["Fn::Sub"].replace("${SlackChannel}", CHANNEL) if isinstance(given, dict) else given
+    given = transformer["InputTemplate"]
+    text: str = cast(Any, given)["Fn::Sub"] if isinstance(given, dict) else given
+    template = text.replace("${SlackChannel}", CHANNEL)
     found = {name: found_at(path, event) for name, path in transformer["InputPathsMap"].items()}
     assert set(found) == set(_PLACEHOLDER.findall(template)), "every path is used, and every placeholder has one"
     return "".join(
@@ -81,13 +82,13 @@ def found_at(path: str, event: Json) -> Any:
 def test_eventbridge_takes_a_rule_and_the_rule_takes_only_open_questions(rule: str, event: Json) -> None:
     pattern = json.dumps(RESOURCES[rule]["Properties"]["EventPattern"])
     with mock_aws():
-        events = boto3.client("events", region_name="eu-central-1")
+        events = cast(Any, boto3).client("events", region_name="eu-central-1")
         events.put_rule(Name=rule, EventPattern=pattern)
         transformer = {"InputPathsMap": transformer_of(rule)["InputPathsMap"], "InputTemplate": '"<tool>"'}
         arn = "arn:aws:sns:eu-central-1:123456789012:mails"
         answer = events.put_targets(Rule=rule, Targets=[{"Id": "it", "Arn": arn, "InputTransformer": transformer}])
 
-    taken = EventPattern.load(pattern)
+    taken = cast(Any, EventPattern).load(pattern)
     assert answer["FailedEntryCount"] == 0
     assert taken.matches_event(event)
     assert not taken.matches_event(recorded("question_closed"))

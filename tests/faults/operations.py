@@ -595,7 +595,8 @@ OPERATIONS: Final = (
         Caller.SCHEDULE,
         (
             *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
-            *("GetItem line", "Query rank", "TransactWriteItems line", "GetItem line", *_CALLED, "Query rank", *_QUERIES[1:6]),
+            *("GetItem line", "Query rank", "TransactWriteItems line", "GetItem line"),
+            *(*_CALLED, "Query rank", *_QUERIES[1:6]),
         ),
         arrange_sweep_line,
         line_is_right,

@@ -4,7 +4,8 @@
 
 `plan.answers` are the user's answers in turn. It runs in a separate environment, without our code.
 """
-# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportMissingImports=false
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false
 
 import json
 import sys

@@ -82,7 +82,8 @@ def _query(action: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
         index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
         found = _PARTITION.search(params.get("KeyConditionExpression", ""))
-        value = params.get("ExpressionAttributeValues", {}).get(found[1], {}) if found else {}
+        values: Params = params.get("ExpressionAttributeValues", {})
+        value: Params = values.get(found[1], {}) if found else {}
         return (Need(action, _table(params, place) + index, _keys([{"pk": value}])),)
 
     return rule
