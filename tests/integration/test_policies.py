@@ -67,6 +67,10 @@ USED_ELSEWHERE: Final = {
 _RETRIES: Final = "retries: tests/examples/test_races_and_retries.py and tests/faults make them"
 _RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
 _FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
+_LINES: Final = "tools with a limit: tests/faults and tests/contracts/test_lines.py give and leave turns"
+_QUESTIONS: Final = (
+    "questions to others: tests/approval_page and tests/examples/test_console_approvals.py list and decide them"
+)
 _EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
 # Statements and actions of parts that have stacks of their own in other tests.
 OF_OTHER_PARTS: Final = {
@@ -76,16 +80,21 @@ OF_OTHER_PARTS: Final = {
     ("FollowAndStopExecutions", "states:redriveexecution"): _RETRIES,
     ("WakeTasksForTheirNextAttempt", "sqs:sendmessage"): _RETRIES,
     ("RecordEvents", "dynamodb:query"): _EVENTS,
-    ("RecordEvents", "dynamodb:putitem"): _EVENTS,
-    ("RecordEvents", "dynamodb:updateitem"): _EVENTS,
     ("AskForDeliveries", "sqs:sendmessage"): _EVENTS,
     ("ReadEvents", "dynamodb:query"): _EVENTS,
     ("ReadEvents", "dynamodb:updateitem"): _EVENTS,
     ("SendMessagesAgain", "sqs:sendmessage"): _EVENTS,
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
-    ("FindAFreeSlotForAnOperator", "dynamodb:batchgetitem"): _FOLLOW_UPS,
-    ("FindAFreeSlotForAnOperator", "dynamodb:query"): _FOLLOW_UPS,
+    ("FindAFreeSlotForAnOperatorAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
+    ("FindAFreeSlotForAnOperatorAndTheNextInLine", "dynamodb:query"): _FOLLOW_UPS,
+    ("LeaveLines", "dynamodb:deleteitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:putitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:query"): _LINES,
+    ("ListQuestionsForApprovers", "dynamodb:deleteitem"): _QUESTIONS,
+    ("ListQuestionsForApprovers", "dynamodb:putitem"): _QUESTIONS,
+    ("ListQuestionsForApprovers", "dynamodb:updateitem"): _QUESTIONS,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
 }
 
