@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -94,6 +95,15 @@ def pytest_configure(config: pytest.Config) -> None:
         inside: Any = providers  # Hypothesis has no setting for this
         none_yet = inside._local_constants
         inside._get_local_constants = lambda: none_yet
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Fail the last test of a file that leaves the simulated account open: the tests of other files would find it."""
+    yield
+    stubber = sys.modules.get("moto.core.models")
+    if nextitem is None or nextitem.path != item.path:
+        assert stubber is None or not stubber.botocore_stubber.enabled, f"{item.path.name} leaves a stack running"
 
 
 class Refusals(logging.Handler):

@@ -119,7 +119,7 @@ def as_of(task: Task, at: datetime) -> Task:
     """Return the task without its expired questions; the same object if time has changed nothing.
 
     The message of a task whose next attempt has begun no longer says when it begins. A task that was not
-    confirmed in time is completed, and its workflow never starts.
+    confirmed in time is completed, and its workflow never starts; that is not written, so it is not kept any longer.
     """
     attempt = task.runs[0].attempt  # only the attempt of a sole run is in messages
     if attempt.begins_at is not None and attempt.begins_at <= at and not task.has_ended:
