@@ -1,4 +1,4 @@
-"""How long results are kept: as long as the tool promises after the end, even if the rest of the ttl is shorter."""
+"""How long results are kept: as long as the tool promises, even if the ttl ends sooner, and at most a month."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,13 +7,14 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import LONGEST_KEPT, LONGEST_TTL, Task
 from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 
 KEEP: Final = timedelta(days=1)
 KEEPING: Final = replace(OPTIONAL, name="keeping", keep_result=KEEP)
 BRIEF: Final = replace(OPTIONAL, name="brief", keep_result=timedelta(minutes=1))
+PATIENT: Final = replace(OPTIONAL, name="patient", ttl=LONGEST_TTL)
 CAREFUL: Final = replace(CONFIRMED, name="careful", keep_result=KEEP)
 JUST_BEFORE: Final = OPTIONAL.ttl - timedelta(seconds=1)
 
@@ -21,7 +22,7 @@ JUST_BEFORE: Final = OPTIONAL.ttl - timedelta(seconds=1)
 @pytest.fixture
 def world() -> World:
     """A world with tools that promise to keep results."""
-    return World(catalog=catalog_of(KEEPING, BRIEF, CAREFUL))
+    return World(catalog=catalog_of(KEEPING, BRIEF, PATIENT, CAREFUL))
 
 
 ENDS: Final[dict[str, Callable[[World, str], object]]] = {
@@ -56,7 +57,29 @@ def test_the_result_of_a_task_that_ends_early_is_kept_until_its_ttl(world: World
     task_id = ModernClient(world).start("brief")
     world.succeed(task_id, OUTPUT)
 
-    assert only_task(world).ttl == BRIEF.ttl
+    assert only_task(world).kept == BRIEF.ttl
+
+
+@pytest.mark.parametrize(
+    ("day", "kept"),
+    [(1, timedelta(days=1) + LONGEST_KEPT), (300, timedelta(days=300) + LONGEST_KEPT), (360, LONGEST_TTL)],
+)
+def test_a_task_may_run_for_most_of_a_year_and_its_result_is_kept_for_a_month_at_most(
+    world: World, day: int, kept: timedelta
+) -> None:
+    client = ModernClient(world)
+    task_id = client.start("patient")
+    world.clock.time += timedelta(days=day)
+    running = client.task("get", task_id).result
+    world.succeed(task_id, OUTPUT)
+
+    world.clock.time += kept - timedelta(days=day, seconds=1)
+    at_the_end = client.task("get", task_id).result
+    world.clock.time += timedelta(seconds=1)
+
+    assert (running["status"], running["ttlMs"]) == ("working", LONGEST_TTL // timedelta(milliseconds=1))
+    assert (at_the_end["status"], at_the_end["ttlMs"]) == ("completed", kept // timedelta(milliseconds=1))
+    assert client.task("get", task_id).code == -32602
 
 
 def test_a_task_that_has_not_ended_expires_with_its_ttl(world: World) -> None:
@@ -86,7 +109,7 @@ def test_a_declined_task_is_kept_too(world: World) -> None:
         task_id, {"confirm": {"action": "decline"}}
     )
 
-    assert only_task(world).ttl == timedelta(minutes=5) + KEEP
+    assert only_task(world).kept == timedelta(minutes=5) + KEEP
 
 
 def test_a_later_event_does_not_extend_the_ttl_of_an_ended_task(world: World) -> None:

@@ -120,7 +120,7 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
         **({} if message is None else {"statusMessage": message}),
         "createdAt": timestamp(task.created_at),
         "lastUpdatedAt": timestamp(task.last_updated_at),
-        "ttlMs": task.ttl // MILLISECOND,
+        "ttlMs": task.kept // MILLISECOND,
         "pollIntervalMs": task.poll_hint(at) // MILLISECOND,
     }
 

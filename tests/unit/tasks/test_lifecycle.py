@@ -21,6 +21,7 @@ from stepwire.tasks.events import (
 from stepwire.tasks.inputs import MOST_CLIENT_TASKS
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import (
+    LONGEST_KEPT,
     LONGEST_MESSAGE,
     Failed,
     InputRequired,
@@ -43,7 +44,6 @@ _OF_RUNS = (RunEnded, RunNotRedriven, StartPostponed, WorkBegun)
 def stays_the_same_task(task: Task, event: TaskEvent, after: Task, at: datetime) -> None:
     unchanged = replace(
         after,
-        ttl=task.ttl,
         status=task.status,
         last_updated_at=task.last_updated_at,
         checked_at=task.checked_at,
@@ -62,8 +62,9 @@ def lives_longer_only_if_it_ends_in_time_and_then_as_long_as_its_tool_promises(
 ) -> None:
     # What nobody confirmed in time ends without a write (`as_of`): there is nothing to keep.
     is_end = after.has_ended and not as_of(task, at).has_ended and after.last_updated_at < task.expires_at
-    promised = after.last_updated_at + task.keep_result if is_end else task.expires_at
-    assert after.expires_at == max(task.expires_at, promised)
+    promised = max(task.expires_at, after.last_updated_at + task.keep_result) if is_end else task.expires_at
+    longest = after.last_updated_at + LONGEST_KEPT if after.has_ended and not task.has_ended else promised
+    assert after.expires_at == min(promised, longest)
 
 
 def changes_the_workflows_input_only_when_it_is_confirmed(

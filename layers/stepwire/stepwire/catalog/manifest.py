@@ -52,7 +52,7 @@ from stepwire.schemas.work import resolved
 from stepwire.tasks.audiences import SCOPE_PATTERN
 from stepwire.tasks.outcomes import PRINCIPAL, TASK_ID
 from stepwire.tasks.runs import Plan, Run
-from stepwire.tasks.task import LONGEST_TTL, Causes
+from stepwire.tasks.task import LONGEST_KEPT, LONGEST_TTL, Causes
 
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _NAME: Final = f"^{NAME_PATTERN.pattern}$"
@@ -127,8 +127,9 @@ class Manifest(Fields):
     """`optional`: the client chooses. `required`: a call that does not ask for a task is refused. `forbidden`: the
     client always waits for the result and gets no task."""
     ttl: timedelta = Field(default=timedelta(days=7), ge=timedelta(minutes=1), le=LONGEST_TTL)
-    """How long the task is kept. Choose more than the longest run takes."""
-    keep_result: timedelta = Field(default=timedelta(days=1), ge=timedelta(), le=LONGEST_TTL)
+    """How long the task is kept. Choose more than the longest run takes. Once the task has ended, it is kept for 30
+    days at most."""
+    keep_result: timedelta = Field(default=timedelta(days=1), ge=timedelta(), le=LONGEST_KEPT)
     """How long a result is kept after the task's end, even if the `ttl` ends sooner."""
     poll_interval: timedelta = Field(
         default=timedelta(seconds=2), ge=timedelta(milliseconds=100), le=timedelta(hours=1)

@@ -49,7 +49,7 @@ from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.runs import ONCE, Pending, Run, begun
 from stepwire.tasks.task import (
     LARGEST_INPUT,
-    LONGEST_TTL,
+    LONGEST_KEPT,
     Cancelled,
     Completed,
     Failed,
@@ -64,8 +64,8 @@ from stepwire.tasks.task import (
 from stepwire.times import MILLISECOND
 
 _SLOW_START: Final = timedelta(seconds=1)  # long enough that the caller may have cancelled meanwhile
-# A key must outlive its task, whose ttl a confirmation or the retention of its result may extend.
-_KEY_RETENTION_MARGIN: Final = LONGEST_TTL + timedelta(days=1)
+# A key must outlive its task, whose life a confirmation or the retention of its result may extend.
+_KEY_RETENTION_MARGIN: Final = LONGEST_KEPT + timedelta(days=1)
 _MOST_TRIES: Final = 5  # to claim a key
 _CALLERS: Final = b"stepwire"  # two kinds of digests, so that no key of a caller equals one of a tool
 _TOOLS: Final = b"stepwire tool"

@@ -36,7 +36,7 @@ from stepwire.errors import (
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
 from stepwire.tasks.runs import Attempt, Pending, RunState
-from stepwire.tasks.task import LONGEST_TTL, Follows, Origin, Task, Terms, Working
+from stepwire.tasks.task import Follows, Origin, Task, Terms, Working
 
 _WRITTEN_WITHIN: Final = timedelta(minutes=1)
 """How long after its id a follow-up is written, unless the function has died; longer than the function's timeout."""
@@ -277,8 +277,7 @@ def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int 
         status=Working(),
         created_at=begun,
         last_updated_at=begun,
-        # The retention of its result may have made it longer than a call can.
-        ttl=min(task.ttl, LONGEST_TTL),
+        ttl=task.ttl,
         poll_interval=task.poll_interval,
         longest_poll_interval=task.longest_poll_interval,
         checked_at=begun,

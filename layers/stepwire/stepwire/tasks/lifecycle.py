@@ -14,7 +14,7 @@ done.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from itertools import chain, count
 from typing import Any, Final, NamedTuple
@@ -119,7 +119,7 @@ def as_of(task: Task, at: datetime) -> Task:
     """Return the task without its expired questions; the same object if time has changed nothing.
 
     The message of a task whose next attempt has begun no longer says when it begins. A task that was not
-    confirmed in time is completed, and its workflow never starts; that is not written, so it is not kept any longer.
+    confirmed in time is completed, and its workflow never starts; that is not written, so its end is kept no longer.
     """
     attempt = task.runs[0].attempt  # only the attempt of a sole run is in messages
     if attempt.begins_at is not None and attempt.begins_at <= at and not task.has_ended:
@@ -131,7 +131,8 @@ def as_of(task: Task, at: datetime) -> Task:
     for one in requests:
         if one not in left and one.expires_at is not None and isinstance(one.destination, WorkflowInput):
             ended_at = max(one.expires_at, task.last_updated_at)
-            return replace(task, status=Completed(tool_error(_UNCONFIRMED)), inputs=Inputs(), last_updated_at=ended_at)
+            ended = Completed(tool_error(_UNCONFIRMED))
+            return replace(task, status=ended, inputs=Inputs(), last_updated_at=ended_at, keep_result=timedelta())
     return _with_requests(task, left)
 
 
@@ -536,17 +537,12 @@ _STATES: Final[Mapping[type[Status], State]] = {
 
 
 def _updated(task: Task, at: datetime) -> Task:
-    """Return a changed task with the time of the change; an ended one is kept as long as its tool promises."""
+    """Return a changed task with the time of the change."""
     # The clocks of two function instances differ: a later state never gets an earlier time.
-    updated_at, checked_at = max(at, task.last_updated_at), task.checked_at
-    if not task.has_ended:
-        return replace(task, last_updated_at=updated_at)
-    if task.runs_pending(Pending.STOP):
-        # A concurrent request has until the next check to start an execution that is to be stopped.
-        checked_at = max(at, task.checked_at)
-    age = updated_at - task.created_at
-    ttl = max(task.ttl, age + task.keep_result) if age < task.ttl else task.ttl  # an expired task stays invisible
-    return replace(task, last_updated_at=updated_at, checked_at=checked_at, ttl=ttl)
+    # A concurrent request has until the next check to start an execution that is to be stopped.
+    is_to_be_stopped = task.has_ended and bool(task.runs_pending(Pending.STOP))
+    checked_at = max(at, task.checked_at) if is_to_be_stopped else task.checked_at
+    return replace(task, last_updated_at=max(at, task.last_updated_at), checked_at=checked_at)
 
 
 def _with_requests(task: Task, requests: tuple[InputRequest, ...]) -> Task:

@@ -22,7 +22,8 @@ from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 from stepwire.tracing import Trace
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
-LONGEST_TTL: Final = timedelta(days=30)
+LONGEST_TTL: Final = timedelta(days=365)  # an execution of Step Functions runs no longer
+LONGEST_KEPT: Final = timedelta(days=30)  # after its end; results in S3 are kept a day longer
 _HINT_PART: Final = 10  # polls at the hinted interval notice an end after at most a tenth of the task's run time
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 MOST_STATES: Final = 50
@@ -387,8 +388,19 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def expires_at(self) -> datetime:
-        """From when on no reader sees the task, even if DynamoDB has not deleted it yet."""
-        return self.created_at + self.ttl
+        """From when on no reader sees the task, even if DynamoDB has not deleted it yet.
+
+        Once it has ended, its result is kept as long as its tool promises, and not much longer.
+        """
+        end = self.created_at + self.ttl
+        if not self.has_ended or self.last_updated_at >= end:
+            return end
+        return self.last_updated_at + min(max(end - self.last_updated_at, self.keep_result), LONGEST_KEPT)
+
+    @property
+    def kept(self) -> timedelta:
+        """How long the task is kept, from its creation: the `ttl` that clients are told."""
+        return self.expires_at - self.created_at
 
     @property
     def trace_header(self) -> str | None:

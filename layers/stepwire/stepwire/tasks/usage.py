@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.tasks.ids import TaskId, slot_names, task_id_of_slot
-from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
+from stepwire.tasks.task import LARGEST_INPUT, LONGEST_KEPT
 
 _MINUTE: Final = timedelta(minutes=1)
 RECLAIM_PAUSE: Final = timedelta(seconds=10)
@@ -34,7 +34,7 @@ class Limits(Struct, frozen=True):
     """Most tasks that may run at the same time."""
     per_minute: float = 120
     """Most tasks created in a burst, and per minute after it; so up to twice as many in the first minute."""
-    ttl: timedelta = LONGEST_TTL
+    ttl: timedelta = LONGEST_KEPT
     """Longest ttl a caller may request; a tool's own ttl may exceed it."""
     argument_bytes: int = LARGEST_INPUT
     """Largest arguments of one call, as JSON."""

@@ -132,7 +132,9 @@ def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterato
     if timeout is not None and timeout > ttl:
         yield _error(
             f"ttl is {spoken(ttl)}, and runs may take {spoken(timeout)} (TimeoutSeconds): tasks end before their work",
-            longer if timeout < LONGEST_TTL.total_seconds() else "shorten TimeoutSeconds: a task lives 30 days at most",
+            longer
+            if timeout < LONGEST_TTL.total_seconds()
+            else f"shorten TimeoutSeconds: a task runs for {LONGEST_TTL.days} days at most",
         )
     elif longest > ttl:
         yield _error(

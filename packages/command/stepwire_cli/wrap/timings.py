@@ -10,7 +10,7 @@ from stepwire.json_text import JsonObject, as_object
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire_cli.wrap.visits import listed
 
-_TTLS: Final = (timedelta(days=7), timedelta(days=14), LONGEST_TTL)
+_TTLS: Final = (*(timedelta(days=days) for days in (7, 14, 30, 90)), LONGEST_TTL)
 """The default first: a task costs little."""
 _READ: Final = timedelta(days=1)
 """Time to fetch the result after the end of the longest run."""

@@ -126,7 +126,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
         "lastUpdatedAt": timestamp(task.last_updated_at),
         **until,
         "now": timestamp(now),
-        "ttlMs": task.ttl // MILLISECOND,
+        "ttlMs": task.kept // MILLISECOND,
         **pace,
         **_progress(task),
         **({"states": [visible(name) for name in states]} if states else {}),
