@@ -191,8 +191,8 @@ class InMemoryTaskStore:
         """The task that belongs to each idempotency key."""
         self.usage: dict[Principal, Usage] = {}
         """What each caller uses of its limits, in the first shard."""
-        self.usage_shards: dict[tuple[Principal, int], Usage] = {}
-        """What each caller uses in the other shards."""
+        self.usage_shards: dict[Principal, dict[int, Usage]] = {}
+        """What each caller uses in the other shards, by their number."""
         self.kept_lines = InMemoryLines()
         """The lines of tools with a limit."""
         self.kept_bookmark: str | None = None
@@ -262,11 +262,11 @@ class InMemoryTaskStore:
 
     def _shards_of(self, owner: Principal) -> dict[int, Usage]:
         first = {0: self.usage[owner]} if owner in self.usage else {}
-        return {**first, **{shard: one for (who, shard), one in self.usage_shards.items() if who == owner}}
+        return {**first, **self.usage_shards.get(owner, {})}
 
     def _put_usage(self, owner: Principal, shard: int, usage: Usage) -> None:
         if shard:
-            self.usage_shards[owner, shard] = usage
+            self.usage_shards.setdefault(owner, {})[shard] = usage
         else:
             self.usage[owner] = usage
 

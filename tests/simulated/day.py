@@ -69,7 +69,7 @@ class Day:
 
     def __init__(self, calls: int, seed: int) -> None:
         self.random, self.calls = Random(seed), calls
-        self.world = World(limits=Limits(active=100_000, per_minute=1_000_000))
+        self.world = World(limits=Limits(active=max(1_000, calls // 10), per_minute=1_000_000))
         self.lasts = DAY / calls * MOST * _FULL
         self.waits, self.most_running, self.called, self.ended, self.cancelled = Waits(), 0, 0, 0, 0
         self.lost, self.doubled, self.died = 0, 0, 0
@@ -147,7 +147,7 @@ class Day:
         assert len(self._running) <= MOST, "more executions run than the limit allows"
 
     def _runs(self, execution: Execution) -> bool:
-        return self.world.workflows.states.get(execution) == Running()
+        return isinstance(self.world.workflows.states.get(execution), Running)
 
     def _note_wait(self, execution: Execution) -> None:
         key = task_key_from_execution(execution.name)

@@ -149,7 +149,7 @@ def call_of_a_gateway(world: World) -> Task:
 
 def taken(world: World, shard: int) -> frozenset[str]:
     """Return the slots of a shard that are taken."""
-    return (world.store.usage_shards[ALICE, shard] if shard else world.store.usage[ALICE]).active
+    return (world.store.usage_shards[ALICE][shard] if shard else world.store.usage[ALICE]).active
 
 
 def fill(world: World, twice: Task) -> int:
@@ -162,7 +162,7 @@ def fill(world: World, twice: Task) -> int:
         ids = [new_task_id(soon, next(numbers).to_bytes(16, "big")) for _ in range(free)]
         usage = Usage(frozenset([*ids, *own]), world.clock.now())
         if shard:
-            world.store.usage_shards[ALICE, shard] = usage
+            world.store.usage_shards.setdefault(ALICE, {})[shard] = usage
         else:
             world.store.usage[ALICE] = usage
     return second

@@ -174,13 +174,13 @@ def test_all_slots_are_in_one_shard_with_room_for_all() -> None:
     world = World(limits=limits)
     nearly_full = Usage(frozenset(str(one) for one in range(248)))
     world.store.usage[ALICE] = nearly_full
-    world.store.usage_shards |= {(ALICE, shard): nearly_full for shard in (1, 2, 4)}
+    world.store.usage_shards[ALICE] = dict.fromkeys((1, 2, 4), nearly_full)
 
     task = world.call(EACH)
 
     assert task.usage_shard == 3
-    assert world.store.usage_shards[ALICE, 3].active == slot_names(task.task_id, 3)
-    assert {one.active for (_, shard), one in world.store.usage_shards.items() if shard != 3} == {nearly_full.active}
+    assert world.store.usage_shards[ALICE][3].active == slot_names(task.task_id, 3)
+    assert {one.active for shard, one in world.store.usage_shards[ALICE].items() if shard != 3} == {nearly_full.active}
 
 
 def test_a_confirmed_call_holds_its_slots_while_it_asks() -> None:
