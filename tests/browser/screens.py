@@ -83,6 +83,7 @@ SCREENS: Final = {
     "loading": Screen("Loading", view(), wish={"result": None}),
     "working": Screen("6 of 10 items", _RUNNING),
     "started": Screen("Working", view()),
+    "in line": Screen("Number 3 in line", view(line={"position": 3, "beginsAt": "2026-11-22T10:05:12Z"})),
     "question": Screen("May we refund", asking(APPROVAL)),
     "wrong": Screen("At most 100", asking(_EVERYTHING), _sends),
     "page": Screen("bank.example.com", asking({**_PAGE, "attempt": 1})),

@@ -37,6 +37,24 @@ def test_a_task_to_its_result(card: Card, frame: str) -> None:
     assert card.messages() == []
 
 
+def test_a_task_in_line_shows_its_place_and_for_how_long(card: Card) -> None:
+    place = {"position": 12, "beginsAt": "2026-11-22T10:05:12Z"}
+    waits = view(line=place, statusMessage="12th in line; about 4 minutes.", pollIntervalMs=60_000)
+    paused = view(line={"position": 1, "paused": True}, statusMessage="Next in line; it is paused.")
+    card.opens(result=FIRST, context=LIGHT, replies={"card_task": [waits, paused, view()]})
+
+    card.sees("Working", "Waiting for 1 min 12 sec", "Number 12 in line · about 4 minutes to go")
+    card.sees_no_more("12th in line")
+    card.passes(59)
+    card.sees("Number 12 in line · about 3 minutes to go")
+    card.passes(1)
+    card.sees("Number 1 in line · paused")
+    card.passes(2)
+
+    card.sees("Running for 1 min 12 sec")
+    card.sees_no_more("in line")
+
+
 def test_time_passes_between_polls_by_the_servers_clock(card: Card) -> None:
     card.opens(
         result=FIRST, context=LIGHT, time="1999-01-01T00:00:00Z", replies={"card_task": [view(pollIntervalMs=60_000)]}

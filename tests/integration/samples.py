@@ -62,7 +62,7 @@ SAMPLES: Final = {
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
     "webhooks_due": Sample("WebhooksFunction", {"batchItemFailures": []}),
 }
-FOR_OTHERS: Final = {"question_asked", "question_closed", "task_status_changed"}
+FOR_OTHERS: Final = {"question_asked", "question_closed", "task_place_in_line", "task_status_changed"}
 """Events that our functions publish; none of them consumes these."""
 
 

@@ -1,6 +1,7 @@
 """MCP Events by poll: `events/list` and `events/poll`, in both eras. The oracle checks every event."""
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -9,9 +10,11 @@ from msgspec.structs import replace
 from stepwire.catalog.access import Access
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import unwrap, wrap
+from stepwire.rendering import timestamp
 from stepwire.subscriptions.events import (
     EVENT_NAMES,
     FINISHED,
+    IN_LINE,
     INPUT_REQUIRED,
     PROGRESSED,
     RETENTION,
@@ -23,6 +26,7 @@ from stepwire.subscriptions.events import (
     change_on_save,
 )
 from stepwire.subscriptions.record import MOST_READ
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Cancelled, Progress, Task
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer, Json
@@ -113,9 +117,17 @@ def test_each_type_has_the_changes_that_it_names(modern: ModernClient, world: Wo
     world.ask(task.task_id)
     asking = world.stored(task)
     halfway = replace(task, version=3, progress=Progress(50, 100))
+    waits = replace(task, version=4, in_line=InLine(3))
     expired = change_on_removal(task, Removal.EXPIRED, world.clock.now())
     assert expired is not None
-    for change in (saved(None, task), saved(task, asking), saved(task, halfway), ended(world, task), expired.change):
+    for change in (
+        saved(None, task),
+        saved(task, asking),
+        saved(task, halfway),
+        saved(task, waits),
+        ended(world, task),
+        expired.change,
+    ):
         tell(world, change)
 
     found = {name: names(poll(modern, name, first)) for name in EVENT_NAMES}
@@ -124,6 +136,7 @@ def test_each_type_has_the_changes_that_it_names(modern: ModernClient, world: Wo
         FINISHED: ["cancelled"],
         INPUT_REQUIRED: ["input_required"],
         PROGRESSED: ["working"],
+        IN_LINE: ["working"],
         STATUS_CHANGED: ["working", "input_required", "cancelled", "expired"],
     }
 
@@ -138,6 +151,21 @@ def test_progress_is_told_a_tenth_at_a_time(world: World) -> None:
         return sum(change_on_save(before, after) is not None for before, after in pairs)
 
     assert (told(done), told(endless)) == (11, 11)
+
+
+def test_a_place_in_line_is_told_each_time_that_half_of_the_way_is_done(modern: ModernClient, world: World) -> None:
+    task, begins_at = world.call(), world.clock.now() + timedelta(minutes=4)
+    cursor = poll(modern).result["cursor"]
+    places = [None, *(InLine(position, begins_at) for position in range(1_000, 0, -1)), None]
+    images = [replace(task, in_line=place, version=number) for number, place in enumerate(places)]
+
+    changes = [change_on_save(before, after) for before, after in pairwise(images)]
+    for change in filter(None, changes):
+        tell(world, change.change)
+    told = [one["data"] for one in poll(modern, IN_LINE, cursor).result["events"]]
+
+    assert [one["position"] for one in told] == [1_000, 511, 255, 127, 63, 31, 15, 7, 3, 1, 0]
+    assert [one.get("beginsAt") for one in told] == [*[timestamp(begins_at)] * 10, None]
 
 
 def test_the_arguments_narrow_to_a_tool_or_a_task(modern: ModernClient, world: World) -> None:

@@ -8,10 +8,19 @@ from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import Concurrency, Tool
+from stepwire.rendering import timestamp
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.task import Working
 from tests.kits import ALICE, ARGUMENTS, BOB, CONFIRMED, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, SignedIn
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    CARD_CAPABILITY,
+    TASKS_CAPABILITY,
+    LegacyClient,
+    ModernClient,
+    SignedIn,
+)
+from tests.server.messages import of, plain_call
 
 POOL: Final = "pool:warehouse"
 
@@ -41,6 +50,76 @@ def test_a_call_above_the_limit_is_a_working_task_that_says_where_it_is_in_line(
 
     assert (waiting["status"], waiting["statusMessage"]) == ("working", "Next in line; about 4 minutes.")
     assert client.task("get", waiting["taskId"]).result["statusMessage"] == "Next in line; about 4 minutes."
+
+
+def test_its_place_and_the_estimate_are_data_too(world: World) -> None:
+    modern, legacy = ModernClient(world), LegacyClient.opened(world)
+    first = modern.start("limited")
+    world.clock.advance(minutes=4)
+    world.succeed(first, OUTPUT)
+    modern.start("limited")
+    at = timestamp(world.clock.now() + timedelta(minutes=4))
+
+    waits = [modern.start("limited"), legacy.call("limited", task={}).id_in("task")]
+    meta = [modern.task("get", waits[0]).result["_meta"], legacy.task("get", waits[1]).result["_meta"]]
+
+    assert meta[0]["stepwire/line"] == {"position": 1, "beginsAt": at}
+    assert meta[1]["stepwire/line"]["position"] == 2
+    world.succeed(world.workflows.running()[0].name.split("-")[-1], OUTPUT)
+    assert "stepwire/line" not in modern.task("get", waits[0]).result["_meta"]
+
+
+def test_a_task_that_ends_in_line_is_in_no_line_any_more(world: World) -> None:
+    client = ModernClient(world)
+    client.start("limited")
+    waiting = client.start("limited")
+
+    client.task("cancel", waiting)
+
+    assert "stepwire/line" not in client.task("get", waiting).result["_meta"]
+
+
+def test_the_older_era_hears_of_its_place_as_progress(world: World) -> None:
+    client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+    running = client.call("limited", task={}).id_in("task")
+    client.call("limited", task={})
+    first, _ = plain_call(client, "limited", progress_token="t")
+
+    world.succeed(running, OUTPUT)
+    world.clock.time += world.intervals.repair
+    second = client.resume(first.last_event_id, opened_by=first.request)
+    third = client.resume(second.last_event_id, opened_by=first.request)
+
+    told = [of(one.messages, "notifications/progress") for one in (first, second, third)]
+    assert [len(one) for one in told] == [1, 1, 0], "each place once"
+    assert [told[0][0]["message"], told[1][0]["message"]] == ["2nd in line.", "Next in line; about 2 seconds."]
+    assert [one[0]["_meta"]["stepwire/line"]["position"] for one in told[:2]] == [2, 1]
+    assert told[0][0]["progress"] < told[1][0]["progress"]
+
+
+def test_a_call_in_rounds_hears_of_its_place_as_progress(world: World) -> None:
+    client = ModernClient(world, capabilities=ASKING_CAPABILITY)
+    ModernClient(world).start("limited")
+
+    answer = client.call("limited", ARGUMENTS, progress_token="t")
+
+    (told,) = of(answer.messages, "notifications/progress")
+    assert told == {
+        "progressToken": "t",
+        "progress": 0,
+        "message": "Next in line.",
+        "_meta": {"stepwire/line": {"position": 1}},
+    }
+
+
+def test_a_card_has_its_place(world: World) -> None:
+    client = ModernClient(world, capabilities=CARD_CAPABILITY)
+    ModernClient(world).start("limited")
+    task_id = client.call("limited", ARGUMENTS).result["_meta"]["stepwire/card"]["taskId"]
+
+    shown = client.call("card_task", {"task_id": task_id}).result["structuredContent"]
+
+    assert shown["line"] == {"position": 1}
 
 
 def test_the_older_era_has_the_same(world: World) -> None:

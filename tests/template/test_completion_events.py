@@ -18,6 +18,7 @@ from stepwire.rendering import modern_status
 from stepwire.subscriptions.events import Removal, change_on_save
 from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
+from stepwire.tasks.limits import InLine, LineTerms, Rules
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -146,6 +147,20 @@ def test_every_change_of_a_question_to_others_reaches_the_function(change: str, 
     one: Record = {"eventName": "MODIFY" if after else "REMOVE", "dynamodb": {"Keys": keys, **images}}
 
     assert reaches_the_function(one, **parameters)
+
+
+def test_every_change_of_a_place_in_line_reaches_the_function() -> None:
+    limited = replace(TASK, line=LineTerms("line#1", "warehouse", Rules(most=1)))
+    waits = replace(limited, in_line=InLine(3))
+    changes = [(limited, waits), (waits, replace(waits, in_line=InLine(1))), (waits, limited)]
+    keys = {name: item_of(TASK)[name] for name in ("pk", "sk")}
+    records: list[Record] = [
+        {"eventName": "MODIFY", "dynamodb": {"Keys": keys, "OldImage": item_of(before), "NewImage": item_of(after)}}
+        for before, after in changes
+    ]
+
+    assert [change_on_save(*one) is not None for one in changes] == [True] * 3
+    assert [reaches_the_function(one) for one in records] == [True] * 3
 
 
 def test_without_events_and_a_bus_other_tasks_cost_no_invocation() -> None:

@@ -7,6 +7,7 @@ X11).
 from base64 import b64encode
 from collections.abc import Iterable
 from datetime import datetime
+from math import inf, nextafter
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ from stepwire.tasks.inputs import (
     mode_of,
     params_of,
 )
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Completed,
@@ -53,6 +55,7 @@ _ICON: Final = (
     b'<path d="M4 17h6v-5h5V7h5" fill="none" stroke="#fff" stroke-width="2.5" stroke-linecap="round"/></svg>'
 )
 _NO_FOLLOW_UPS: Final = FollowUpIds()
+_A_LITTLE: Final = 0.001
 # Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
 # The server's own member of `_meta`, on the result of a call whose workflow is still running.
@@ -62,6 +65,8 @@ REPEATED: Final = "stepwire/repeated"
 # The server's own members of `_meta`, on a task: the ended task that it follows, and the tasks that follow it.
 FOLLOWS: Final = "stepwire/follows"
 FOLLOW_UPS: Final = "stepwire/followUps"
+LINE: Final = "stepwire/line"
+"""The server's own member of `_meta`, on a task that waits in line, and on its progress: where it stands."""
 CARD: Final = "stepwire/card"
 """The server's own member of `_meta`: which task a card shows, and what lets it answer that task's questions."""
 CARD_URI: Final = "ui://stepwire/task"
@@ -192,14 +197,28 @@ def legacy_request(request: InputRequest, related_task: str | None, message_id: 
     return params if related_task is None else {**params, "_meta": {RELATED_TASK: {"taskId": related_task}}}
 
 
-def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:
+def progress_params(
+    progress: Progress, message: str | None, token: str | int, in_line: InLine | None = None
+) -> JsonObject:
     """Return the parameters of a `notifications/progress`."""
     optional = {"total": progress.total, "message": None if message is None else visible(message)}
     return {
         "progressToken": token,
         "progress": progress.done,
         **{name: value for name, value in optional.items() if value is not None},
+        **({} if in_line is None else {"_meta": {LINE: line_data(in_line)}}),
     }
+
+
+def next_progress(sent: float) -> Progress:
+    """Return progress a little above what was sent: it must grow also where there is nothing to count."""
+    return Progress(max(0.0, round(sent + _A_LITTLE, 3), nextafter(sent, inf)))
+
+
+def line_data(in_line: InLine) -> JsonObject:
+    """Write where a task stands in its line."""
+    begins: JsonObject = {} if in_line.begins_at is None else {"beginsAt": timestamp(in_line.begins_at)}
+    return {"position": in_line.position, **begins, **({"paused": True} if in_line.is_paused else {})}
 
 
 def legacy_tool(tool: Tool, *, with_tasks: bool, with_card: bool = False) -> JsonObject:
@@ -308,14 +327,15 @@ def approval_in(approval_id: str) -> tuple[TaskKey, int] | None:
             return None
 
 
-def link_meta(task: Task) -> JsonObject:
-    """Return the `_meta` that links a task with the one that it follows and those that follow it; empty without any."""
-    if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS:
+def task_meta(task: Task) -> JsonObject:
+    """Return the `_meta` of a task: its place in line, what it follows and what follows it; empty without any."""
+    if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS and task.in_line is None:
         return {}
     made = {"redrive": task.follow_ups.redrive, "restart": task.follow_ups.restart}
     follow_ups = {means: {"taskId": task_id} for means, task_id in made.items() if task_id is not None}
-    follows = {FOLLOWS: {"taskId": task.follows.task_id}} if task.follows else {}
-    return {"_meta": {**follows, **({FOLLOW_UPS: follow_ups} if follow_ups else {})}}
+    meta: JsonObject = {FOLLOWS: {"taskId": task.follows.task_id}} if task.follows else {}
+    meta |= {FOLLOW_UPS: follow_ups} if follow_ups else {}
+    return {"_meta": meta if task.in_line is None else {**meta, LINE: line_data(task.in_line)}}
 
 
 def _link_text(task: Task) -> str:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
+from math import floor, log2
 from typing import Any, Final, cast
 
 import pytest
@@ -12,10 +13,11 @@ from msgspec.structs import replace
 from mypy_boto3_events import EventBridgeClient
 
 from stepwire.aws.status_changes_function import StatusChangesHandler
-from stepwire.aws.storage.items import item_of
+from stepwire.aws.storage.items import item_of, task_of
 from stepwire.aws.storage.table import Item
 from stepwire.rendering import modern_status
 from stepwire.subscriptions.events import change_on_save
+from stepwire.tasks.limits import InLine, LineTerms, Rules
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -135,11 +137,50 @@ def published(*records: Record) -> list[Record]:
 
 
 @given(tasks(), tasks())
-def test_a_task_is_published_exactly_when_its_status_changes(before: Task, after: Task) -> None:
+def test_a_task_is_published_exactly_when_its_status_changes_or_its_place_in_line(before: Task, after: Task) -> None:
     change = change_on_save(before, after)
 
     is_published = change is not None and change.change.progress is None
-    assert is_published == (modern_status(before.status) != modern_status(after.status))
+    is_another = modern_status(before.status) != modern_status(after.status)
+    is_moved = change is not None and change.change.in_line is not None
+    assert is_published == (is_another or is_moved)
+    assert not (is_another and is_moved)
+    assert is_another or after.has_ended or is_moved == (_half(before.in_line) != _half(after.in_line))
+
+
+def _half(place: InLine | None) -> tuple[float, bool] | None:
+    return None if place is None else (floor(log2(place.position)), place.is_paused)
+
+
+def test_a_place_is_published_when_half_of_the_way_there_is_done_and_when_the_turn_has_come(bus: Bus) -> None:
+    waits, at = task_with(Working(), version=2), AT + timedelta(minutes=4)
+    waits = replace(waits, line=LineTerms("line#1", "warehouse", Rules(most=1)))
+    places = (None, InLine(3, at), InLine(2, at), InLine(1), InLine(1, is_paused=True), None)
+    images = [replace(waits, in_line=place, version=2 + number) for number, place in enumerate(places)]
+
+    handle(bus, *(record("MODIFY", before, after) for before, after in pairwise(images)))
+
+    details = [json.loads(entry["Detail"]) for entry in bus.told]
+    assert {entry["DetailType"] for entry in bus.told} == {"Stepwire Task Place in Line"}
+    assert [(one["position"], one["begins_at"], one["is_paused"]) for one in details] == [
+        (3, "2026-08-01T12:04:02.000Z", False),
+        (1, None, False),
+        (1, None, True),
+        (0, None, False),
+    ]
+    assert set(details[0]) == NAMES - {"previous_status"} | {"position", "begins_at", "is_paused"}
+
+
+def test_the_sample_event_of_a_place_is_what_is_published(bus: Bus) -> None:
+    sample = recorded("task_place_in_line")
+    before = task_of(recorded("table_changed")["Records"][1]["dynamodb"]["OldImage"])
+    after = replace(before, in_line=InLine(3, before.created_at + timedelta(minutes=4)), version=2)
+
+    handle(bus, record("MODIFY", before, after))
+
+    (entry,) = bus.told
+    assert json.loads(entry["Detail"]) == sample["detail"]
+    assert (entry["DetailType"], entry["Source"]) == (sample["detail-type"], sample["source"])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.engine.follow_ups import FollowUp, Means
 from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, WorkflowsUnavailable
-from stepwire.rendering import link_meta, status_message
+from stepwire.rendering import status_message, task_meta
 from stepwire.tasks.outcomes import (
     ExecutionFailed,
     ExecutionState,
@@ -89,8 +89,8 @@ def test_the_two_tasks_name_each_other(means: str, words: str) -> None:
     new = command(world, task, means).task
 
     old = world.stored(task)
-    assert link_meta(old) == {"_meta": {"stepwire/followUps": {means: {"taskId": new.task_id}}}}
-    assert link_meta(new) == {"_meta": {"stepwire/follows": {"taskId": task.task_id}}}
+    assert task_meta(old) == {"_meta": {"stepwire/followUps": {means: {"taskId": new.task_id}}}}
+    assert task_meta(new) == {"_meta": {"stepwire/follows": {"taskId": task.task_id}}}
     assert status_message(old) == f"{status_message(task)} {words.format(new.task_id)}"
     assert status_message(new) == f"It continues task {task.task_id}, at the operator's request."
 

@@ -43,6 +43,7 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
 )
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import ONCE, Attempt, Retry, Run, RunEnd, RunState
 from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult, Working
 from tests.kits import World
@@ -81,7 +82,7 @@ EVENTS: tuple[TaskEvent, ...] = (
     StartPostponed(frozenset({0})),
     WorkBegun(frozenset({0})),
     LineChecked(frozenset({0})),
-    LineChecked(frozenset(), "Next in line."),
+    LineChecked(frozenset(), InLine(1)),
     ClientTaskNoted(CLIENT_TASK),
     ClientTaskClosed(CLIENT_TASK),
     *(RunEnded(RunEnd(0, 1, 1, state, error), end) for end in ENDS for state in ENDED for error in (None, "Busy")),

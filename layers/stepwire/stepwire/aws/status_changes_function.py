@@ -1,7 +1,8 @@
 """The table's stream as a transactional outbox: an event is published if and only if its change was written.
 
 This is the composition root of function status_changes. It records events for callers, keeps the inbox of approvers,
-and puts changes of status and of questions to others on an EventBridge event bus. No other function imports it.
+and puts changes of status, of places in line and of questions to others on an EventBridge event bus. No other function
+imports it.
 """
 
 import os
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "stepwire"
 STATUS_CHANGE: Final = "Stepwire Task Status Change"
+PLACE_CHANGE: Final = "Stepwire Task Place in Line"
 QUESTION_ASKED: Final = "Stepwire Question Asked"
 QUESTION_CLOSED: Final = "Stepwire Question Closed"
 _MOST_ENTRIES: Final = 10  # of PutEvents
@@ -61,7 +63,7 @@ class Told(Struct, frozen=True):
 
 
 def change_in(record: dict[str, Any]) -> OwnedChange | None:
-    """Return the change that a stream record shows of a task: of its status, or progress; None if it is neither."""
+    """Return the change that a stream record shows of a task: of its status, its place or progress; None if none."""
     images = record["dynamodb"]
     if record["eventName"] == "REMOVE":
         at, last = moment_of_seconds(images["ApproximateCreationDateTime"]), task_of(images["OldImage"])
@@ -93,12 +95,14 @@ class Heard(Struct, frozen=True):
     approvals: tuple[ApprovalChange, ...] = ()
 
     def told(self, links_of: "Callable[[ApprovalChange], list[JsonObject]]") -> Iterator[Told]:
-        """Yield what other systems hear of it: the status, and the questions to others; progress is for callers alone.
+        """Yield what other systems hear of it: status, place in line, and questions to others.
 
+        Progress is for callers alone.
         Whoever hears of an open question gets the links with which it is decided.
         """
         if self.event is not None and self.event.change.progress is None:
-            yield Told(STATUS_CHANGE, self.at, self.event.detail())
+            kind = STATUS_CHANGE if self.event.change.in_line is None else PLACE_CHANGE
+            yield Told(kind, self.at, self.event.detail())
         for one in self.approvals:
             if one.happened in OPEN:
                 yield Told(QUESTION_ASKED, self.at, {**one.detail(), "links": links_of(one)})

@@ -44,6 +44,7 @@ from stepwire.tasks.events import (
     WorkFailed,
 )
 from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running, end_without_execution, redrives_of, run_ended
 from stepwire.tasks.runs import Pending, RunState, may_have_started
 from stepwire.tasks.task import Task, TaskError
@@ -271,15 +272,15 @@ class Runs(Struct, frozen=True):
         Raises:
             NoRoomInLine: of a new task: no run may wait for its turn.
         """
-        taken, words, others = list[int](), list[str](), list[Any]()
+        taken, standings, others = list[int](), list[InLine](), list[Any]()
         for index in runs:
             standing = self.turns.ask(task, index, together=len(runs) if is_new and index == runs[0] else 0)
             others += standing.called
-            if standing.words is None:
+            if standing.in_line is None:
                 taken.append(index)
             else:
-                words.append(standing.words)
-        after = self.recorder.advanced(task, LineChecked(frozenset(taken), words[0] if words else None))
+                standings.append(standing.in_line)
+        after = self.recorder.advanced(task, LineChecked(frozenset(taken), standings[0] if standings else None))
         current = task if after is None else after.task
         if after is None or current.has_ended:
             self.give_back(task, [index for index in runs if not self._may_run_on(current, index)])

@@ -22,7 +22,7 @@ from stepwire.engine.ports import Lines, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.lines import (
     MOST_COUNTED,
     Asking,
@@ -41,8 +41,8 @@ from stepwire.tasks.lines import (
     left,
     position_of,
     refusal_of,
+    standing_of,
     taken,
-    words_of,
 )
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending
@@ -67,7 +67,7 @@ class Called(Struct, frozen=True):
 class Standing(Struct, frozen=True):
     """What a run has in its line after it has asked for a turn."""
 
-    words: str | None = None
+    in_line: InLine | None = None
     """Where it is in line; None: it has its turn."""
     called: tuple[Called, ...] = ()
     """Others that are to begin."""
@@ -202,7 +202,7 @@ class Turns(Struct, frozen=True):
         if any(one.ticket == place.ticket for one in more):
             return Standing(called=tuple(one for one in more if one.ticket != place.ticket))
         before = self.lines.before(key, place, MOST_COUNTED)
-        return Standing(words_of(line, position_of(line, place, before), now), more)
+        return Standing(standing_of(line, position_of(line, place, before), now), more)
 
     def _filled(self, key: str) -> tuple[Called, ...]:
         """Hand out free turns, after a change that has handed one already: a fault must not hide that."""

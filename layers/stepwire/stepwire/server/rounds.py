@@ -20,13 +20,21 @@ from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import notification_text, progress_token_of, result_text
 from stepwire.protocol.tokens import Continuation, Kind, Subject, continuation_of, is_signed, state_of
-from stepwire.rendering import complete_result, mark_repeated, modern_requests, modern_result, progress_params
+from stepwire.rendering import (
+    complete_result,
+    mark_repeated,
+    modern_requests,
+    modern_result,
+    next_progress,
+    progress_params,
+)
 from stepwire.server.call import Call, Reply, Stream
 from stepwire.server.extension import Ask
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
 from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import LONGEST_TTL, Task, ToolResult
 
 # Clients give up after ten rounds, and questions may use some of them.
@@ -185,11 +193,15 @@ class Rounds(Struct, frozen=True, dict=True):
         notes: list[ServerSentEvent] = []
         if token is None or not self.call.headers.accepts_events:
             return notes, progress_sent
+        in_line: InLine | None = None
         for task in seen:
-            if task.progress is not None and task.progress.done > progress_sent:
-                progress_sent = task.progress.done
+            made = task.progress if task.progress is not None and task.progress.done > progress_sent else None
+            if task.in_line is not None and task.in_line != in_line:
+                made, in_line = made or next_progress(progress_sent), task.in_line
+            if made is not None:
+                progress_sent = made.done
                 message = None if task.has_ended else task.status.message
-                params = progress_params(task.progress, message, token)
+                params = progress_params(made, message, token, task.in_line)
                 notes.append(ServerSentEvent(notification_text("notifications/progress", params)))
         return notes, progress_sent
 

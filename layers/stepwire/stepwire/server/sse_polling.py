@@ -10,7 +10,6 @@ and an event id, even after a fault: any other answer makes some client give up.
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from math import inf, nextafter
 from typing import Final
 
 from msgspec import Struct
@@ -27,7 +26,7 @@ from stepwire.errors import (
     TooManyPolls,
     UnknownTask,
 )
-from stepwire.json_text import Json, JsonObject
+from stepwire.json_text import Json, as_object
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import (
     LEGACY_WITH_TASKS,
@@ -41,7 +40,7 @@ from stepwire.protocol.messages import (
     result_text,
 )
 from stepwire.protocol.tokens import StreamPosition, position_of
-from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
+from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, next_progress, progress_params
 from stepwire.server.call import Call, Stream, Written
 from stepwire.server.composition import ON_STREAMS
 from stepwire.server.extension import LONGEST_PAUSE
@@ -58,7 +57,6 @@ _LONGEST_PAUSE: Final = LONGEST_PAUSE // MILLISECOND
 _SHORTEST_PAUSE: Final = 500  # milliseconds
 _LONGEST_SILENCE: Final = 20_000  # milliseconds; between two notifications of progress
 _SLACK: Final = 1_000  # milliseconds; that a poll takes on its way
-_A_LITTLE: Final = 0.001
 
 
 def retry_ms(polls: int) -> int:
@@ -248,7 +246,7 @@ class _Stream(Struct, frozen=True):
         is_check_due = now + self._retry_ms(task) + _SLACK > position.sent_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
             return
-        done = max(0.0, round(position.progress + _A_LITTLE, 3), nextafter(position.progress, inf))
+        done = next_progress(position.progress).done
         total = None if task.progress is None or task.progress.total is None else max(task.progress.total, done)
         text = _progress_text(task, Progress(done, total), token, None)
         yield _Message(text, replace(position, progress=done, sent_at=now))
@@ -276,13 +274,13 @@ class _Message(Struct, frozen=True):
 
 def _unsent_messages(services: Services, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
     related = None if position.is_call else task.task_id
-    updated = _milliseconds(task.last_updated_at)
+    updated, progress = _milliseconds(task.last_updated_at), _unsent_progress(task, position)
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
         yield _Message(notification_text("notifications/tasks/status", legacy_task(task, services.now())), position)
-    progress, token = _unsent_progress(task, position), _token_of(task, position)
+    token = _token_of(task, position)
     if progress is not None and token is not None:
-        position = replace(position, progress=progress.done, sent_at=_milliseconds(services.now()))
+        position = replace(position, progress=progress.done, updated=updated, sent_at=_milliseconds(services.now()))
         yield _Message(_progress_text(task, progress, token, related), position)
     for request in _unsent_requests(task, position, call):  # T30
         message_id = f"{task.task_id}.{request.number}"
@@ -304,10 +302,12 @@ def _unsent_requests(task: Task, position: StreamPosition, call: Call) -> Iterat
 
 
 def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
-    if task.progress is None or task.progress.done <= position.progress:
-        return None
-    # T32: a task that has ended sends no progress; a plain call may, until its response.
-    return None if task.has_ended and not position.is_call else task.progress
+    if task.has_ended and not position.is_call:
+        return None  # T32: a task that has ended sends no progress; a plain call may, until its response
+    if task.progress is not None and task.progress.done > position.progress:
+        return task.progress
+    is_elsewhere = position.progress < 0 or _milliseconds(task.last_updated_at) > position.updated
+    return next_progress(position.progress) if task.in_line is not None and is_elsewhere else None
 
 
 def _token_of(task: Task, position: StreamPosition) -> str | int | None:
@@ -317,9 +317,10 @@ def _token_of(task: Task, position: StreamPosition) -> str | int | None:
 
 def _progress_text(task: Task, progress: Progress, token: MessageId, related: str | None) -> str:
     message = None if task.has_ended else task.status.message
-    params = progress_params(progress, message, token)
-    meta: JsonObject = {} if related is None else {"_meta": {RELATED_TASK: {"taskId": related}}}  # T29
-    return notification_text("notifications/progress", {**params, **meta})
+    params = progress_params(progress, message, token, task.in_line)
+    if related is not None:  # T29
+        params["_meta"] = {**as_object(params.get("_meta")), RELATED_TASK: {"taskId": related}}
+    return notification_text("notifications/progress", params)
 
 
 def _response_text(services: Services, task: Task, position: StreamPosition) -> str | None:

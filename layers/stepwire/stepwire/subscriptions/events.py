@@ -20,14 +20,16 @@ from stepwire.errors import InvalidCursor, InvalidParams, UnknownTask
 from stepwire.json_text import Json, JsonObject, is_object
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.rendering import modern_status, timestamp, tool_failed
+from stepwire.rendering import line_data, modern_status, timestamp, tool_failed
 from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Completed, Progress, Task
 from stepwire.tracing import Trace
 
 FINISHED: Final = "task.finished"
 INPUT_REQUIRED: Final = "task.input_required"
 PROGRESSED: Final = "task.progressed"
+IN_LINE: Final = "task.in_line"
 STATUS_CHANGED: Final = "task.status_changed"
 REQUESTED: Final = "approval.requested"
 
@@ -62,6 +64,12 @@ _OF_PROGRESS: Final[JsonObject] = {
     **_OF_A_TASK,
     "progress": {"type": "number"},
     "total": {"type": "number", "description": "Absent if it is not known."},
+}
+_OF_A_PLACE: Final[JsonObject] = {
+    **_OF_A_TASK,
+    "position": {"type": "integer", "description": "Its place in line, from 1; 0: its turn has come."},
+    "beginsAt": {**_MOMENT, "description": "An estimate; absent where there is none."},
+    "paused": {"type": "boolean", "description": "Whether an operator lets nobody begin; absent if not."},
 }
 _REQUIRED: Final = list(_OF_A_TASK)
 _OF_A_QUESTION: Final[JsonObject] = {
@@ -102,6 +110,7 @@ _TYPES: Final[dict[str, JsonObject]] = {
     FINISHED: _type("A task has ended: it is completed, failed or cancelled.", _OF_A_CHANGE, "previousStatus"),
     INPUT_REQUIRED: _type("A task waits for an answer.", _OF_A_CHANGE, "previousStatus"),
     PROGRESSED: _type("A running task has come about a tenth of its way further.", _OF_PROGRESS, "progress"),
+    IN_LINE: _type("A task waits in line, has come half of its way there, or has its turn.", _OF_A_PLACE, "position"),
     STATUS_CHANGED: _type("A task is new, or its status has changed.", _OF_A_CHANGE, "previousStatus"),
 }
 EVENT_NAMES: Final = tuple(_TYPES)
@@ -179,7 +188,7 @@ class Requested(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True, omit_defaults=True):
-    """What happened to a task: its status changed, it made progress, or it waits for others to decide.
+    """What happened to a task: its status changed, it made progress, it came forward in line, or others are to decide.
 
     The last is in the records of those who may decide it, and says nothing else of the task: it has no id of a task,
     and its times are those of the question.
@@ -202,6 +211,8 @@ class Change(Struct, frozen=True, omit_defaults=True):
     """Whether the tool failed; None for a task that is not completed."""
     progress: Progress | None = None
     """How far the task is; only for progress."""
+    in_line: InLine | None = None
+    """Where the task stands in line, in position 0 when its turn has come; only for that."""
     trace: Trace | None = None
     """What the call that made the task continues."""
     requested: Requested | None = None
@@ -214,12 +225,10 @@ class Change(Struct, frozen=True, omit_defaults=True):
 
     def is_of(self, name: str) -> bool:
         """Tell whether this change is an event of a type."""
-        if self.requested is not None or name == REQUESTED:
-            return self.requested is not None and name == REQUESTED
-        if name == PROGRESSED:
-            return self.progress is not None
-        if self.progress is not None:
-            return False
+        others = {REQUESTED: self.requested, PROGRESSED: self.progress, IN_LINE: self.in_line}
+        its = [one for one, data in others.items() if data is not None]
+        if its or name in others:
+            return name in its
         matches = {FINISHED: self.status in _ENDS, INPUT_REQUIRED: self.status == "input_required"}
         return matches.get(name, name == STATUS_CHANGED)
 
@@ -251,12 +260,14 @@ class Change(Struct, frozen=True, omit_defaults=True):
                 "expiresAt": timestamp(self.expires_at),
             }
         shown: JsonObject = {"taskId": self.task_id, "tool": self.tool, "status": self.status}
-        if self.progress is None:
-            shown["previousStatus"] = self.previous_status
-            shown |= {} if self.is_error is None else {"isError": self.is_error}
-        else:
+        if self.progress is not None:
             shown["progress"] = self.progress.done
             shown |= {} if self.progress.total is None else {"total": self.progress.total}
+        elif self.in_line is not None:
+            shown |= line_data(self.in_line)
+        else:
+            shown["previousStatus"] = self.previous_status
+            shown |= {} if self.is_error is None else {"isError": self.is_error}
         return {
             **shown,
             "version": self.version,
@@ -273,7 +284,7 @@ class OwnedChange(Struct, frozen=True):
     change: Change
 
     def detail(self) -> JsonObject:
-        """Return a change of status as Stepwire publishes it for other systems.
+        """Return a change of status, or of the place in line, as Stepwire publishes it for other systems.
 
         It has no content of the task (arguments, result, questions, messages, errors), because a subscriber need not be
         allowed to read the task. Each change has its own version, so subscribers can drop duplicates and order them.
@@ -284,8 +295,7 @@ class OwnedChange(Struct, frozen=True):
             "task_id": change.task_id,
             "tool": change.tool,
             "status": change.status,
-            "previous_status": change.previous_status,
-            **({} if change.is_error is None else {"is_error": change.is_error}),
+            **(_status_detail(change) if change.in_line is None else _place_detail(change.in_line)),
             "principal": self.owner,
             "version": change.version,
             "created_at": timestamp(change.created_at),
@@ -293,6 +303,16 @@ class OwnedChange(Struct, frozen=True):
             "expires_at": timestamp(change.expires_at),
             **(change.trace.context if change.trace else {}),
         }
+
+
+def _status_detail(change: Change) -> JsonObject:
+    is_error: JsonObject = {} if change.is_error is None else {"is_error": change.is_error}
+    return {"previous_status": change.previous_status, **is_error}
+
+
+def _place_detail(place: InLine) -> JsonObject:
+    begins_at = None if place.begins_at is None else timestamp(place.begins_at)
+    return {"position": place.position, "begins_at": begins_at, "is_paused": place.is_paused}
 
 
 class Recorded(Struct, frozen=True):
@@ -312,8 +332,13 @@ def _step(progress: Progress | None) -> int:
     return int(min(max(0.0, progress.done), 2.0**53)).bit_length()
 
 
+def _half(place: InLine | None) -> tuple[int, bool]:
+    """Return what changes each time that a place has come half of its way forward."""
+    return (0, False) if place is None else (place.position.bit_length(), place.is_paused)
+
+
 def change_on_save(before: Task | None, after: Task) -> OwnedChange | None:
-    """Return the change of a saved task: of its status, or progress worth an event; None if it is neither.
+    """Return the change of a saved task: of its status, or a place in line or progress worth an event; None if none.
 
     Args:
         before: the task as it was saved before; None: it is new.
@@ -322,7 +347,11 @@ def change_on_save(before: Task | None, after: Task) -> OwnedChange | None:
     status, previous = modern_status(after.status), None if before is None else modern_status(before.status)
     if status != previous:
         return _change_of(after, status, previous)
-    if before is None or after.has_ended or _step(after.progress) <= _step(before.progress):
+    if before is None or after.has_ended:
+        return None
+    if _half(after.in_line) != _half(before.in_line):
+        return _change_of(after, status, status, in_line=after.in_line or InLine(0))
+    if _step(after.progress) <= _step(before.progress):
         return None
     return _change_of(after, status, status, after.progress)
 
@@ -335,7 +364,13 @@ def change_on_removal(last: Task, why: Removal, at: datetime) -> OwnedChange | N
     return replace(found, change=replace(found.change, version=last.version + 1, at=at))
 
 
-def _change_of(task: Task, status: str, previous_status: str | None, progress: Progress | None = None) -> OwnedChange:
+def _change_of(
+    task: Task,
+    status: str,
+    previous_status: str | None,
+    progress: Progress | None = None,
+    in_line: InLine | None = None,
+) -> OwnedChange:
     change = Change(
         task.task_id,
         task.work.tool,
@@ -348,6 +383,7 @@ def _change_of(task: Task, status: str, previous_status: str | None, progress: P
         task.expires_at,
         tool_failed(task.status) if isinstance(task.status, Completed) else None,
         progress,
+        in_line,
         task.origin.trace,
     )
     return OwnedChange(task.owner, change)

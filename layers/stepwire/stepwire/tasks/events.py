@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from stepwire.tasks.approvals import Approval, Vote
 from stepwire.tasks.inputs import Answer, Asked, Callback, ClientTask
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
@@ -131,8 +132,8 @@ class LineChecked(Struct, frozen=True):
 
     taken: frozenset[int]
     """The runs that have their turns."""
-    message: str | None = None
-    """Where the first of the others is in line."""
+    in_line: InLine | None = None
+    """Where the first of the others stands."""
 
 
 class ClientTaskNoted(Struct, frozen=True):

@@ -299,7 +299,8 @@ def _end(task: Task, event: WorkEnded, at: datetime) -> Advanced:
     ended = Inputs(decisions=task.inputs.decisions)
     # What may run on keeps its turn until it is stopped.
     over = (index for index, run in enumerate(task.runs) if run.is_open and index not in left)
-    return Advanced(replace(task, status=event.status, inputs=ended, runs=runs), _given_back(task, over))
+    after = replace(task, status=event.status, inputs=ended, runs=runs, in_line=None)
+    return Advanced(after, _given_back(task, over))
 
 
 def _given_back(task: Task, runs: Iterable[int]) -> tuple[GiveBack, ...]:
@@ -422,11 +423,13 @@ def _note_line(task: Task, event: LineChecked, at: datetime) -> Task:
     for index in event.taken:
         if runs[index].pending is Pending.TURN:
             runs = with_run(runs, index, replace(runs[index], pending=None))
-    checked = replace(task, runs=runs, checked_at=max(at, task.checked_at))
+    checked = replace(task, runs=runs, in_line=None, checked_at=max(at, task.checked_at))
     if task.due_runs(at):
         return checked  # what runs has more to say than what waits
-    begun = retry_text(runs[0].attempt, task.retry, at) if len(runs) == 1 and runs[0].attempt.number > 1 else None
-    shown = _with_message(checked, event.message or begun if checked.waiting_runs(at) else begun)
+    words = retry_text(runs[0].attempt, task.retry, at) if len(runs) == 1 and runs[0].attempt.number > 1 else None
+    if event.in_line is not None and checked.waiting_runs(at):
+        checked, words = replace(checked, in_line=event.in_line), event.in_line.text(at)
+    shown = _with_message(checked, words)
     return checked if shown is checked else _updated(shown, at)
 
 

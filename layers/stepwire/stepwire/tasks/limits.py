@@ -1,12 +1,12 @@
-"""What a tool limits: how many executions run at once, how many start in a time, and who may wait. Values only.
+"""What a tool limits: how many executions run at once, how many start in a time, and who may wait; where a task stands.
 
 A limit has a name, its pool, and a line for each value that it is counted for: one for all, one for each caller, or one
-for each value of an argument. `lines` says what happens in a line.
+for each value of an argument. `lines` says what happens in a line. Values only.
 """
 
 import hashlib
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -61,6 +61,43 @@ class LineTerms(Struct, frozen=True, omit_defaults=True):
     rules: Rules
     priority: int = 0
     """How many rounds it may overtake."""
+
+
+class InLine(Struct, frozen=True, omit_defaults=True):
+    """Where a task stands in its line, as it was when somebody last looked."""
+
+    position: int
+    """Of its first run that waits, from 1."""
+    begins_at: datetime | None = None
+    """When that run begins, estimated from what executions took lately; None: nobody can know."""
+    is_paused: bool = False
+    """Whether an operator lets nobody begin."""
+
+    def text(self, at: datetime) -> str:
+        """Say it to the caller, at the time of the look."""
+        head = "Next in line" if self.position == 1 else f"{ordinal(self.position)} in line"
+        if self.is_paused:
+            return f"{head}; the line is paused by its operator."
+        return f"{head}." if self.begins_at is None else f"{head}; about {span(self.begins_at - at)}."
+
+
+def ordinal(number: int) -> str:
+    """Write a number as a place: 1st, 2nd, 3rd, 4th."""
+    suffix = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
+
+
+def span(time: timedelta) -> str:
+    """Say how long something is, in the largest unit that says enough."""
+    seconds = max(1, round(time.total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return _plural(round(seconds / size), unit)
+    return _plural(seconds, "second")
+
+
+def _plural(count: int, unit: str) -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def line_key(pool: str, kind: str = "", value: Json = None) -> str:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.limits import Rules
+from stepwire.tasks.limits import InLine, Rules, span
 from stepwire.tasks.task import Execution
 from stepwire.times import MILLISECOND
 
@@ -289,32 +289,10 @@ def refusal_of(line: Line, count: int, at: datetime) -> LineFull | None:
     return None
 
 
-def words_of(line: Line, position: int, at: datetime) -> str:
-    """Say where a run is in the line, and how long it waits, for its caller."""
-    head = "Next in line" if position == 1 else f"{ordinal(position)} in line"
-    if line.is_paused:
-        return f"{head}; the line is paused by its operator."
+def standing_of(line: Line, position: int, at: datetime) -> InLine:
+    """Return where a run stands that has this position."""
     wait = wait_of(line, position, at)
-    return f"{head}." if wait is None else f"{head}; about {span(wait)}."
-
-
-def ordinal(number: int) -> str:
-    """Write a number as a place: 1st, 2nd, 3rd, 4th."""
-    suffix = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{suffix}"
-
-
-def span(time: timedelta) -> str:
-    """Say how long something is, in the largest unit that says enough."""
-    seconds = max(1, round(time.total_seconds()))
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= 2 * size:
-            return _plural(round(seconds / size), unit)
-    return _plural(seconds, "second")
-
-
-def _plural(count: int, unit: str) -> str:
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+    return InLine(position, None if wait is None else at + wait // MILLISECOND * MILLISECOND, line.is_paused)
 
 
 def _in(time: timedelta) -> str:

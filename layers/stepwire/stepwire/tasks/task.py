@@ -17,7 +17,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.approvals import Approvers, Decision
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
-from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 from stepwire.tracing import Trace
 
@@ -316,6 +316,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
     """Which part of its owner's usage counts it as active (see `usage`)."""
     line: LineTerms | None = None
     """The line in which its runs wait for their turns; None: its tool has no limit."""
+    in_line: InLine | None = None
+    """Where it stands in that line; None: it does not wait, or another run says more."""
     states: tuple[str, ...] | None = None
     """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
     version: int = 0

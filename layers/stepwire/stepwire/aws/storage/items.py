@@ -88,10 +88,12 @@ def item_of(task: Task) -> Item:
 
 
 def _news_of(task: Task) -> str:
-    """Return what a change of a working task may tell besides its status: questions to others, or progress."""
+    """Return what a change of a working task may tell besides its status: questions to others, progress, a place."""
     if task.work.approvers is not None and task.inputs.asked:
         return "questions"
-    return "progress" if task.progress else ""
+    if task.progress:
+        return "progress"
+    return "" if task.line is None else "line"
 
 
 def task_of(item: Item) -> Task:

@@ -40,12 +40,12 @@ from stepwire.rendering import (
     complete_result,
     legacy_result,
     legacy_task,
-    link_meta,
     mark_repeated,
     modern_answer,
     modern_requests,
     modern_task,
     naming_card,
+    task_meta,
 )
 from stepwire.server.call import Call, Reply, ResultOnStream, Stream
 from stepwire.server.extension import Extension, Method, Way
@@ -138,7 +138,7 @@ def _check_declared(call: Call) -> None:
 
 
 def _detailed(services: Services, call: Call, task: Task) -> JsonObject:
-    shown = {**modern_task(task, services.now()), **link_meta(task)}
+    shown = {**modern_task(task, services.now()), **task_meta(task)}
     match task.status:
         case InputRequired():
             return {**shown, "inputRequests": modern_requests(task.input_requests, call.modes)}
@@ -199,7 +199,7 @@ def get_legacy_task(services: Services, call: Call) -> JsonObject:
     """Return the status of a task."""
     services.polls.check(call.caller.principal, call.params.get("taskId"))
     task = services.operations.get(call.caller.principal, call.params.get("taskId"))
-    return {**legacy_task(task, services.now()), **link_meta(task)}
+    return {**legacy_task(task, services.now()), **task_meta(task)}
 
 
 def get_legacy_result(services: Services, call: Call) -> Reply:

@@ -16,7 +16,7 @@ from stepwire.engine.calls import Begun
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.protocol.tokens import answer_token, is_answer_token
-from stepwire.rendering import CARD, modern_status, naming_card, request_params, status_message, timestamp
+from stepwire.rendering import CARD, line_data, modern_status, naming_card, request_params, status_message, timestamp
 from stepwire.server.call import Call
 from stepwire.server.extension import OwnTool
 from stepwire.server.results import NotOpen, answer_or_raise, answer_question, title_of, unfinished
@@ -129,6 +129,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
         "ttlMs": task.kept // MILLISECOND,
         **pace,
         **_progress(task),
+        **({} if task.in_line is None else {"line": line_data(task.in_line)}),
         **({"states": [visible(name) for name in states]} if states else {}),
         "questions": [_question(one) for one in questions_of(task)],
         **_end(services, task),
