@@ -302,6 +302,31 @@ def test_of_two_who_answer_at_once_the_first_decides(world: World, era: str) -> 
     assert decision_of(world)["action"] == "decline"
 
 
+@pytest.mark.parametrize("is_at_once", [False, True], ids=["after a lost response", "at once"])
+def test_an_answer_that_is_sent_twice_counts_once_and_both_get_what_was_decided(
+    world: World, *, is_at_once: bool
+) -> None:
+    bob = Decider.of(world, "modern")
+    started(world)
+    arguments = {"approval_id": bob.listed()[0]["approvalId"]}
+    state = call(bob.client, arguments["approval_id"]).result["requestState"]
+
+    def send(answer: Json) -> Json:
+        more = {"inputResponses": {"decision": answer}, "requestState": state}
+        return bob.client.call(APPROVAL_ANSWER, arguments, more=more).result
+
+    got = list[Json]()
+    if is_at_once:
+        world.store.before_save = lambda: got.append(send(ACCEPT))
+    else:
+        got.append(send(ACCEPT))
+    got.append(send(DECLINE))
+
+    for one in got:
+        assert words(one) == "Your user has approved, at 2026-08-01T12:00:00.000Z. That has decided it."
+    assert decision_of(world)["action"] == "accept"
+
+
 # M44, M48, L3
 @pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}])
 def test_a_client_that_cannot_ask_is_told_how_else(world: World, era: str, capabilities: Json) -> None:

@@ -138,6 +138,7 @@ def test_a_decision_is_told_with_who_has_made_it(outbox: Callable[..., Outbox], 
 
     assert one.votes(answer) == [(QUESTION_CLOSED, "decided")]
 
+    assert one.told[0]["approved"] == int(approved)
     assert one.found() == []
     (by,) = one.told[0]["decision"]["by"]
     assert (one.told[0]["decision"]["approved"], by["by"], by["way"]) == (approved, "Bob", "tool")

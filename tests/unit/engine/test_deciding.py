@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
-from stepwire.engine.approvals import LARGEST_VOTES, MOST_FOUND, MOST_LISTED, MOST_READ, Outcome, Voting
+from stepwire.engine.approvals import LARGEST_VOTES, MOST_FOUND, MOST_LISTED, MOST_READ, HasVoted, own_vote
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import InboxEntry, QuestionKey
@@ -20,6 +20,7 @@ from stepwire.tasks.approvals import (
     Approver,
     Approvers,
     Audience,
+    Decision,
     Escalation,
     HasClaim,
     HasScope,
@@ -68,7 +69,7 @@ def key_of(task: Task, number: int = 1) -> QuestionKey:
 
 def vote(
     world: World, task: Task, approver: Approver = BOB, answer: Json = APPROVE, way: VoteWay = VoteWay.TOOL
-) -> Voting | WrongAnswer:
+) -> HasVoted | Decision | WrongAnswer:
     return world.approvals.vote(key_of(task), approver, answer, way)
 
 
@@ -87,10 +88,9 @@ def callbacks(world: World) -> list[Json]:
 def test_one_decision_is_delivered_with_who_has_made_it(answer: Json, action: str, content: Json, verb: str) -> None:
     world, task = asking()
 
-    voting = vote(world, task, answer=answer)
+    decision = vote(world, task, answer=answer)
 
-    assert isinstance(voting, Voting)
-    assert voting.outcome is Outcome.DECIDED
+    assert isinstance(decision, Decision)
     (got,) = callbacks(world)
     assert (got["action"], got.get("content")) == (action, content)
     at = got["answers"][0].pop("at")
@@ -101,25 +101,64 @@ def test_one_decision_is_delivered_with_who_has_made_it(answer: Json, action: st
     assert after.questions == ()
     assert after.inputs.undelivered == ()
     assert after.status == Working(f"finance {verb}, 2026-08-01 12:00 UTC.")
-    assert world.approvals.decision_of(key_of(task)) == voting.decision
+    assert world.approvals.standing(key_of(task), BOB) == decision
 
 
 def test_several_must_approve_and_one_refuses() -> None:
     world, task = asking(replace(POLICY, approvals=2))
-    assert isinstance(first := vote(world, task), Voting)
-    assert first.outcome is Outcome.COUNTED
+    assert isinstance(vote(world, task), HasVoted)
     assert callbacks(world) == []
 
-    with pytest.raises(UnknownApproval):
-        vote(world, task)  # the same person
     last = vote(world, task, CAROL, REFUSE)
 
-    assert isinstance(last, Voting)
-    assert last.outcome is Outcome.DECIDED
+    assert isinstance(last, Decision)
     (got,) = callbacks(world)
     assert [one["action"] for one in got["answers"]] == ["accept", "decline"]
     assert got["action"] == "decline"
     assert "content" not in got
+
+
+@pytest.mark.parametrize("again", [APPROVE, REFUSE, {"action": "cancel"}])
+@pytest.mark.parametrize("needed", [1, 2])
+def test_who_has_voted_and_sends_it_again_reads_what_they_have_voted(needed: int, again: Json) -> None:
+    world, task = asking(replace(POLICY, approvals=needed))
+    first = vote(world, task)
+    after, trail = world.stored(task), list(world.audit)
+    world.clock.time += HOUR
+
+    second = vote(world, task, answer=again)
+
+    assert second == first == world.approvals.standing(key_of(task), BOB)
+    assert isinstance(first, HasVoted | Decision)
+    assert own_vote(second, BOB) == own_vote(first, BOB)
+    assert world.stored(task) == after
+    assert (list(world.audit), len(callbacks(world))) == (trail, needed % 2)
+
+
+def test_who_has_voted_reads_it_after_the_task_has_ended_and_after_they_have_lost_the_group() -> None:
+    world, task = asking()
+    decision = vote(world, task)
+    world.succeed(task.task_id, {"answer": 1})
+
+    assert vote(world, task, person("bob", HasClaim("groups", ("staff",)))) == decision
+    with pytest.raises(UnknownApproval):
+        vote(world, task, CAROL)
+
+
+def test_of_two_votes_of_one_person_at_once_one_counts_and_both_get_it() -> None:
+    world, task = asking(replace(POLICY, approvals=2))
+    got = list[object]()
+
+    def other() -> None:
+        world.clock.time += HOUR
+        got.append(vote(world, task, answer=REFUSE))
+
+    world.store.before_save = other
+
+    assert isinstance(vote(world, task), Decision)
+    assert isinstance(got[0], Decision)
+    assert [one.action for one in world.audit if one.approver] == [AuditAction.DECLINED]
+    assert len(callbacks(world)) == 1
 
 
 @pytest.mark.parametrize(
@@ -216,14 +255,14 @@ def test_all_answers_to_one_question_fit_and_more_than_a_task_keeps_do_not() -> 
     large: Json = {"action": "accept", "content": {"amount": 1, "note": "x" * (LARGEST_CONTENT - 40)}}
     people = [person(f"{one:032x}") for one in range(MOST_APPROVALS)]
     for one in people[:-1]:
-        assert isinstance(vote(world, task, one, large), Voting)
+        assert isinstance(vote(world, task, one, large), HasVoted)
 
     others = [world.approvals.vote(key_of(task, 2), one, large, VoteWay.TOOL) for one in people[:2]]
 
     assert isinstance(others[1], WrongAnswer)
     assert str(LARGEST_VOTES) in others[1].reason
-    assert isinstance(world.approvals.vote(key_of(task, 2), people[1], REFUSE, VoteWay.TOOL), Voting)
-    assert isinstance(vote(world, task, people[-1], large), Voting)
+    assert isinstance(world.approvals.vote(key_of(task, 2), people[1], REFUSE, VoteWay.TOOL), Decision)
+    assert isinstance(vote(world, task, people[-1], large), Decision)
     assert len(callbacks(world)) == 2
 
 
@@ -246,10 +285,8 @@ def test_of_two_who_approve_at_once_both_count() -> None:
     world, task = asking(replace(POLICY, approvals=2))
     world.store.before_save = lambda: vote(world, task, CAROL)
 
-    voting = vote(world, task)
+    assert isinstance(vote(world, task), Decision)
 
-    assert isinstance(voting, Voting)
-    assert voting.outcome is Outcome.DECIDED
     (got,) = callbacks(world)
     assert [one["by"] for one in got["answers"]] == ["Carol", "Bob"]
 
@@ -270,10 +307,8 @@ def test_a_decision_of_which_the_state_machine_is_not_told_yet_is_told_by_the_ne
     world, task = asking()
     world.workflows.is_available = False
 
-    voting = vote(world, task)
+    assert isinstance(vote(world, task), Decision)
 
-    assert isinstance(voting, Voting)
-    assert voting.outcome is Outcome.DECIDED
     assert [one.answer for one in world.stored(task).inputs.undelivered if isinstance(one.answer, InputResponse)]
     world.workflows.is_available = True
     world.operations.get(ALICE, task.task_id)

@@ -193,12 +193,12 @@ class ApprovalPage(Struct, frozen=True):
                 return self._open(standing, visitor, Sent(given, form.faults))
             answer["content"] = form.content
         try:
-            voting = self.approvals.vote(visitor.link.key, _named(visitor, standing).approver, answer, visitor.way)
+            voted = self.approvals.vote(visitor.link.key, _named(visitor, standing).approver, answer, visitor.way)
         except UnknownApproval:  # somebody else was faster, or it has closed in this moment
-            voting = None
-        if isinstance(voting, WrongAnswer):
-            return self._open(standing, visitor, Sent(given, fault=voting.reason))
-        return self._closed(self.approvals.standing(visitor.link.key, visitor.approver), visitor)
+            return self._closed(self.approvals.standing(visitor.link.key, visitor.approver), visitor)
+        if isinstance(voted, WrongAnswer):
+            return self._open(standing, visitor, Sent(given, fault=voted.reason))
+        return self._closed(voted, visitor)
 
     def _seen(self, visitor: Visitor, sent: Sent, request: PageRequest) -> PageResponse:
         standing = self.approvals.standing(visitor.link.key, visitor.approver)

@@ -154,7 +154,7 @@ class _Run(Struct, dict=True):
         if task.waiting_runs(now) or not all(map(self._running.contains, map(task.execution_of, task.due_runs(now)))):
             return False
         self.skipped += 1
-        self.engine.upkeep.after_delivery(task)  # it runs, and may have answers that were not delivered
+        self.engine.upkeep.after_questions(task)
         return True
 
     def _check(self, key: TaskKey) -> None:

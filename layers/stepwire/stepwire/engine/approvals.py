@@ -3,14 +3,14 @@
 The rule: an approver sees the question, who asks, and the arguments that the manifest says; nothing else of the task. A
 question that is not there and one that somebody may not decide look the same. Whoever decides, by a tool, a card, a
 page or the console, comes through `vote`: the approver is checked against the question as it is now, and the first
-decision wins any race, because the vote is saved under the task's version.
+decision wins any race, because the vote is saved under the task's version. Voting is idempotent for a person: who has
+voted reads what they voted, as long as the task keeps it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from enum import Enum
 from itertools import chain, zip_longest
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, as_object, load_json
 from stepwire.tasks.approvals import Approval, Approver, Decision, Vote, VoteWay, digest_of
-from stepwire.tasks.events import Voted
+from stepwire.tasks.events import Advanced, Voted
 from stepwire.tasks.inputs import Action, InputRequest
 from stepwire.tasks.task import Task
 
@@ -63,23 +63,8 @@ class HasVoted(Struct, frozen=True):
     """Theirs."""
 
 
-class Outcome(Enum):
-    """What came of a vote."""
-
-    DECIDED = "decided"
-    """It was the last that was needed."""
-    COUNTED = "counted"
-    """More people must approve."""
-
-
-class Voting(Struct, frozen=True):
-    """A question after a vote."""
-
-    outcome: Outcome
-    question: OpenQuestion
-    """As it was before."""
-    decision: Decision | None = None
-    """What was decided; None: more people must approve."""
+Standing: TypeAlias = OpenQuestion | HasVoted | Decision
+"""How a question stands for an approver."""
 
 
 class Approvals(Struct, frozen=True):
@@ -116,7 +101,7 @@ class Approvals(Struct, frozen=True):
         """Write to the audit trail that an approver was shown a question."""
         self.recorder.note_approver(AuditAction.SEEN, question.task, approver, way)
 
-    def standing(self, key: QuestionKey, approver: Approver) -> OpenQuestion | HasVoted | Decision | None:
+    def standing(self, key: QuestionKey, approver: Approver) -> Standing | None:
         """Return how a question stands for an approver, who may decide it or has done so.
 
         A decision is returned whoever asks: without the name of somebody else, it may be shown to who had the link.
@@ -124,16 +109,7 @@ class Approvals(Struct, frozen=True):
         """
         task = self.recorder.load(key.task)
         decision = None if task is None else _decision_in(task, key.number)
-        question = None if decision else self._asked(task, key.number, approver)
-        if question is None:
-            return decision
-        vote = next((one for one in question.approval.votes if one.by == approver.person), None)
-        return HasVoted(question, vote) if vote else question
-
-    def decision_of(self, key: QuestionKey) -> Decision | None:
-        """Return what was decided of a question; None if it is open, has expired, or is long past."""
-        task = self.recorder.load(key.task)
-        return None if task is None else _decision_in(task, key.number)
+        return decision or self._standing(task, key.number, approver)
 
     def shown_arguments(self, question: OpenQuestion) -> JsonObject:
         """Return the arguments of the call that the manifest lets approvers see."""
@@ -143,8 +119,12 @@ class Approvals(Struct, frozen=True):
         given = as_object(load_json(self.recorder.store.parts.terms_of(question.task).input))
         return {name: given[name] for name in names if name in given}
 
-    def vote(self, key: QuestionKey, approver: Approver, answer: Json, way: VoteWay) -> Voting | WrongAnswer:
-        """Record the decision of a person, and deliver it if it is the last that is needed.
+    def vote(
+        self, key: QuestionKey, approver: Approver, answer: Json, way: VoteWay
+    ) -> HasVoted | Decision | WrongAnswer:
+        """Record the decision of a person, deliver it if it is the last that is needed, and return how it stands then.
+
+        Whoever has decided already, and sends it again because the answer was lost, gets what they have decided.
 
         Args:
             key: the question.
@@ -155,7 +135,9 @@ class Approvals(Struct, frozen=True):
         Raises:
             UnknownApproval: there is no such question that the approver may decide; it may have been decided.
         """
-        question = self.require(key, approver)
+        question = self.standing(key, approver)
+        if not isinstance(question, OpenQuestion):
+            return _voted(question, approver)
         response = read_answer(question.request, answer)
         if isinstance(response, WrongAnswer):
             return response
@@ -175,40 +157,63 @@ class Approvals(Struct, frozen=True):
             return WrongAnswer(f"with the answers before, it is larger than {LARGEST_VOTES} bytes: write less")
         return self._recorded(question, approver, vote)
 
-    def _recorded(self, question: OpenQuestion, approver: Approver, vote: Vote) -> Voting:
-        number = question.request.number
-        advanced = self.recorder.advanced(question.task, Voted(number, vote))
+    def _recorded(self, question: OpenQuestion, approver: Approver, vote: Vote) -> HasVoted | Decision:
+        advanced = self.recorder.advanced(question.task, Voted(question.request.number, vote))
         if advanced is None:
             raise UnknownApproval  # its task has gone
-        after, decision = advanced.task, _decision_in(advanced.task, number)
-        counted = _votes_in(after, number) if decision is None else decision.votes
-        if not any(one.by == vote.by and one.at == vote.at for one in counted):
-            raise UnknownApproval  # somebody else was faster
-        action = AuditAction.APPROVED if vote.is_approval else AuditAction.DECLINED
-        self.recorder.note_approver(action, after, approver, vote.way)
-        if decision is None:
-            return Voting(Outcome.COUNTED, question)
+        after = advanced.task
+        decision = _decision_in(after, question.request.number)
+        standing = _voted(decision or self._standing(after, question.request.number, approver), approver)
+        own = own_vote(standing, approver)
+        if own is not None and own.at == vote.at:  # else another request of theirs was faster
+            action = AuditAction.APPROVED if vote.is_approval else AuditAction.DECLINED
+            self.recorder.note_approver(action, after, approver, vote.way)
+            if decision is not None:
+                self._deliver(advanced)
+        return standing
+
+    def _deliver(self, advanced: Advanced) -> None:
         try:
-            self.upkeep.after_delivery(self.upkeep.runs.perform(advanced) if advanced.effects else after)
+            self.upkeep.after_delivery(self.upkeep.runs.perform(advanced) if advanced.effects else advanced.task)
         except Exception as fault:  # noqa: BLE001 - it is recorded; readers and the sweep deliver it
             self.report(fault)
-        return Voting(Outcome.DECIDED, question, decision)
 
     def _open(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | None:
-        found = self._asked(task, number, approver)
-        has_voted = found is not None and approver.person in {one.by for one in found.approval.votes}
-        return None if has_voted else found
+        found = self._standing(task, number, approver)
+        return found if isinstance(found, OpenQuestion) else None
 
-    def _asked(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | None:
+    def _standing(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | HasVoted | None:
+        """Return how an undecided question stands. Who has decided it so far as they can may read that for good."""
         request = None if task is None else next((one for one in task.questions if one.number == number), None)
         if task is None or request is None or request.approval is None:
             return None
-        may_decide = approver.may_decide(request.approval, task.asked_by, self.recorder.clock.now())
-        return OpenQuestion(task, request, request.approval) if may_decide else None
+        question, approval = OpenQuestion(task, request, request.approval), request.approval
+        own = next((one for one in approval.votes if one.by == approver.person), None)
+        if own is not None:
+            return HasVoted(question, own)
+        return question if approver.may_decide(approval, task.asked_by, self.recorder.clock.now()) else None
 
 
-def _votes_in(task: Task, number: int) -> Sequence[Vote]:
-    return next((one.approval.votes for one in task.questions if one.number == number and one.approval), ())
+def own_vote(standing: Standing | None, approver: Approver) -> Vote | None:
+    """Return what an approver has decided of a question."""
+    match standing:
+        case HasVoted(_, vote):
+            return vote
+        case Decision():
+            return next((one for one in standing.votes if one.by == approver.person), None)
+        case _:
+            return None
+
+
+def _voted(standing: Standing | None, approver: Approver) -> HasVoted | Decision:
+    """Return how a question stands for somebody who has decided it.
+
+    Raises:
+        UnknownApproval: they have not.
+    """
+    if standing is None or isinstance(standing, OpenQuestion) or own_vote(standing, approver) is None:
+        raise UnknownApproval
+    return standing
 
 
 def _decision_in(task: Task, number: int) -> Decision | None:

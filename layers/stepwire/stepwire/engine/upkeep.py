@@ -21,6 +21,7 @@ from stepwire.engine.runs import Runs
 from stepwire.errors import KeyDenied, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.events import AnswersDelivered, StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
+from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
@@ -152,6 +153,15 @@ class Upkeep(Struct, frozen=True):
             if isinstance(error, WorkflowsThrottled):
                 self.history_calls.pause(self.recorder.clock.now())
             return known
+
+    def after_questions(self, task: Task) -> Task:
+        """Return a running task after delivering its answers, and after its reminders and the ends of its questions.
+
+        The stream of the table tells of a question that has expired when the task is written without it.
+        """
+        task = self.runs.reminded(self.after_delivery(task))
+        left = as_of(task, self.recorder.clock.now()).questions
+        return self._checked(task) if len(left) < len(task.questions) else task
 
     def after_delivery(self, task: Task) -> Task:
         """Return the task after delivering the answers that its workflow may not have received, at least once.

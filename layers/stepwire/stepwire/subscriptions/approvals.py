@@ -91,7 +91,7 @@ class ApprovalChange(Struct, frozen=True):
             "number": self.request.number,
             "audience": [one.shown for one in approval.audiences(self.at)],
             "approvals": policy.approvals,
-            "approved": len(approval.votes),
+            "approved": sum(one.is_approval for one in (self.decision or approval).votes),
             "asked_by": person.name if person else None,
             "asked_at": timestamp(approval.asked_at),
             "expires_at": timestamp(self.expires_at),

@@ -11,6 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from stepwire.aws.clients import dynamodb_client, step_functions_client
 from stepwire.aws.settings import read_mcp_settings, required
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.table import Table
-from stepwire.engine.approvals import Approvals, OpenQuestion, Voting
+from stepwire.engine.approvals import Approvals, OpenQuestion, Standing
 from stepwire.engine.assembly import Settings, assemble
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import QuestionKey
@@ -28,7 +29,7 @@ from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonTextError, parse
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.tasks.approvals import Approval, Approver, Condition, HasClaim, VoteWay, waiting_text
+from stepwire.tasks.approvals import Approval, Approver, Condition, Decision, HasClaim, VoteWay, waiting_text
 from stepwire.tasks.inputs import params_of
 from stepwire_local.lambdas.functions import Function
 from stepwire_local.stack import LocalStack
@@ -47,12 +48,23 @@ class Refused(Exception):
     status = 400
 
 
+@dataclass
+class _Known:
+    """An open question."""
+
+    key: QuestionKey
+    words: str = ""
+    """What its task waits for."""
+    seen_by: set[str] = field(default_factory=set[str])
+    """Who has seen it."""
+
+
 class OpenApprovals:
     """The open questions to others than the callers. Thread-safe."""
 
     def __init__(self, stack: LocalStack) -> None:
         self._stack = stack
-        self._open: OrderedDict[str, tuple[QuestionKey, str]] = OrderedDict()
+        self._open: OrderedDict[str, _Known] = OrderedDict()
         self._turn = threading.Lock()
 
     def changed(self, change: ApprovalChange) -> None:
@@ -61,7 +73,8 @@ class OpenApprovals:
         with self._turn:
             if change.happened in OPEN:
                 audiences = change.approval.audiences(change.at)
-                self._open[name] = change.key, f"waits for {' or '.join(one.shown for one in audiences)}"
+                known = self._open.setdefault(name, _Known(change.key))
+                known.words = f"waits for {' or '.join(one.shown for one in audiences)}"
             else:
                 self._open.pop(name, None)
             while len(self._open) > MOST:
@@ -70,18 +83,33 @@ class OpenApprovals:
     def waiting(self) -> Mapping[str, str]:
         """Return what the tasks wait for, by their ids."""
         with self._turn:
-            return {str(key.task.task_id): words for key, words in self._open.values()}
+            return {str(one.key.task.task_id): one.words for one in self._open.values()}
 
     def listed(self, person: str) -> Sequence[Mapping[str, Any]]:
-        """Return the questions that a person may answer and has not, oldest first."""
+        """Return the questions that a person may answer and has not, oldest first.
+
+        The page asks for them again and again; the audit trail says the first time that the person has seen one.
+        """
         with self._turn:
-            keys = [key for key, _ in self._open.values()]
-        if not keys:
+            known = list(self._open.values())
+        if not known:
             return []
         with self._function().running():
-            approvals = self._approvals()
-            found = [one for key in keys if (one := _required(approvals, key, person)) is not None]
-            return [_shown(approvals, one) for one in found]
+            approvals, shown = self._approvals(), list[Mapping[str, Any]]()
+            for one in known:
+                question = _required(approvals, one.key, person)
+                if question is None:
+                    continue
+                if self._is_new(one, person):
+                    approvals.seen(question, _somebody(person, question.approval), VoteWay.CONSOLE)
+                shown.append(_shown(approvals, question))
+            return shown
+
+    def _is_new(self, known: "_Known", person: str) -> bool:
+        with self._turn:
+            is_new = person not in known.seen_by
+            known.seen_by.add(person)
+        return is_new
 
     def vote(self, name: str, person: str, body: bytes) -> Mapping[str, Any]:
         """Record the answer of a person to a question, and return what came of it.
@@ -90,25 +118,23 @@ class OpenApprovals:
             Refused: the answer is none, or nobody may answer the question any more.
         """
         with self._turn:
-            key, _ = self._open.get(name, (None, ""))
+            known = self._open.get(name)
         try:
             answer = parse(body)
         except JsonTextError as error:
             raise Refused(str(error)) from None
         with self._function().running():
             approvals = self._approvals()
-            found = None if key is None else _required(approvals, key, person)
+            found = None if known is None else _required(approvals, known.key, person)
             try:
-                voting = _voted(approvals, found, person, answer)
+                voted = _voted(approvals, found, person, answer)
             except UnknownApproval as error:
                 raise Refused(str(error)) from None
-        if isinstance(voting, WrongAnswer):
-            raise Refused(f"This cannot be the answer: {voting.reason}")
-        decided = voting.decision
-        return {
-            "outcome": voting.outcome.value,
-            "message": decided.text(with_names=True) if decided else "Recorded; more people must approve.",
-        }
+        if isinstance(voted, WrongAnswer):
+            raise Refused(f"This cannot be the answer: {voted.reason}")
+        if isinstance(voted, Decision):
+            return {"outcome": "decided", "message": voted.text(with_names=True)}
+        return {"outcome": "counted", "message": "Recorded; more people must approve."}
 
     def _function(self) -> Function:
         if _FUNCTION not in self._stack.functions:
@@ -138,7 +164,7 @@ def _required(approvals: Approvals, key: QuestionKey, person: str) -> OpenQuesti
         return None
 
 
-def _voted(approvals: Approvals, found: OpenQuestion | None, person: str, answer: Json) -> Voting | WrongAnswer:
+def _voted(approvals: Approvals, found: OpenQuestion | None, person: str, answer: Json) -> Standing | WrongAnswer:
     if found is None:
         raise UnknownApproval
     return approvals.vote(found.key, _somebody(person, found.approval), answer, VoteWay.CONSOLE)

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
-from stepwire.engine.approvals import Approvals, OpenQuestion
+from stepwire.engine.approvals import Approvals, HasVoted, OpenQuestion, own_vote
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import Asking, QuestionKey
 from stepwire.errors import UnknownApproval
@@ -29,7 +29,7 @@ from stepwire.server.services import Services
 from stepwire.tasks.approvals import Approver, Decision, Vote, VoteWay
 from stepwire.tasks.audiences import approver_of
 from stepwire.tasks.inputs import Action, FormElicitation, InputRequest
-from stepwire.tasks.task import Task, ToolResult, tool_error
+from stepwire.tasks.task import ToolResult, tool_error
 from stepwire.visible_text import visible
 
 SHOWN: Final = 20
@@ -146,11 +146,10 @@ def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult
     services.polls.check(call.caller.principal, named[0].task_id if named else APPROVAL_ANSWER)
     if named is None:
         return _UNKNOWN
-    key, approver = QuestionKey(*named), _approver(services, call)
-    try:
-        question = _approvals(services).require(key, approver)
-    except UnknownApproval:
-        return _own_vote(services, key, approver)
+    approver = _approver(services, call)
+    question = _approvals(services).standing(QuestionKey(*named), approver)
+    if not isinstance(question, OpenQuestion):
+        return _own_vote(arguments["approval_id"], question, approver)
     if not can_ask(call, question.request):
         return _CANNOT_ASK
     digest = call.session.digest_of(call.message_id)
@@ -190,7 +189,7 @@ def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int
         return _UNKNOWN
     if isinstance(outcome, WrongAnswer):
         return _ask(services, call, question, Asking(attempt, outcome.reason))
-    return _own_vote(services, question.key, approver)
+    return _own_vote(approval_id_of(question.key.task, question.key.number), outcome, approver)
 
 
 def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str | None) -> InputRequest:
@@ -208,29 +207,21 @@ def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str
     return replace(question.request, key=_KEY, number=attempt, asked=form, refusal=refusal, approval=None)
 
 
-def _own_vote(services: Services, key: QuestionKey, approver: Approver) -> ToolResult:
+def _own_vote(approval_id: str, standing: HasVoted | Decision | None, approver: Approver) -> ToolResult:
     """Say what an approver has decided, and what came of it; to whoever has not, what an unknown question gets."""
-    task = services.operations.recorder.load(key.task)
-    decision = None if task is None else next((one for one in task.inputs.decisions if one.number == key.number), None)
-    votes = decision.votes if decision else _votes_of(task, key.number)
-    own = next((one for one in votes if one.by == approver.person), None)
-    return _UNKNOWN if own is None else _voted(key, own, decision)
+    own = own_vote(standing, approver)
+    return _UNKNOWN if own is None else _voted(approval_id, own, standing)
 
 
-def _votes_of(task: Task | None, number: int) -> tuple[Vote, ...]:
-    found = () if task is None else (one.approval for one in task.questions if one.number == number)
-    return next((one.votes for one in found if one is not None), ())
-
-
-def _voted(key: QuestionKey, own: Vote, decision: Decision | None) -> ToolResult:
+def _voted(approval_id: str, own: Vote, standing: HasVoted | Decision | None) -> ToolResult:
     vote = "approved" if own.is_approval else "refused"
-    if decision is None:
-        outcome, rest = "open", "More people must approve before it is decided."
+    if isinstance(standing, Decision):
+        outcome = "approved" if standing.is_approval else "refused"
+        rest = "That has decided it." if standing.votes[-1].by == own.by else f"It is decided: {outcome}."
     else:
-        outcome = "approved" if decision.is_approval else "refused"
-        rest = "That has decided it." if decision.votes[-1].by == own.by else f"It is decided: {outcome}."
+        outcome, rest = "open", "More people must approve before it is decided."
     words = f"Your user has {vote}, at {timestamp(own.at)}. {rest}"
-    data: JsonObject = {"approvalId": approval_id_of(key.task, key.number), "vote": vote, "outcome": outcome}
+    data: JsonObject = {"approvalId": approval_id, "vote": vote, "outcome": outcome}
     return text_result(words, {**data, "instructions": words})
 
 
