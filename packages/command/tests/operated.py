@@ -11,6 +11,7 @@ from packages.command.tests.aws import Aws, Refusal
 from stepwire.aws.step_functions import execution_arn_of
 from stepwire.aws.storage.items import SHARDS, divided
 from stepwire.principal import Principal
+from stepwire.tasks.approvals import Approval, Approvers, Audience, HasClaim, Vote, VoteWay
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import (
     Action,
@@ -56,6 +57,17 @@ def asking(at: datetime) -> Task:
     """Return a task that waits for its caller."""
     request = InputRequest("approval", 1, _QUESTION, Callback(TOKEN), at + timedelta(days=1))
     return replace(working(at), status=InputRequired((request,)), inputs=Inputs(1, ("approval",)))
+
+
+def asking_others(at: datetime) -> Task:
+    """Return a task of which two people of finance must decide a question, and one has approved."""
+    minute = timedelta(minutes=1)
+    vote = Vote("9a04e3b1c7d2f650", SECRET, is_approval=True, at=at + minute, way=VoteWay.TOOL)
+    policy = Approvers(Audience((HasClaim("groups", ("finance",)),)), approvals=2)
+    request = InputRequest(
+        "approval", 1, _QUESTION, Callback(TOKEN), at + timedelta(days=1), approval=Approval(policy, at, (vote,))
+    )
+    return replace(working(at), status=Working(None, (request,)), inputs=Inputs(1, ("approval",)))
 
 
 def unconfirmed(at: datetime) -> Task:

@@ -21,6 +21,7 @@ from packages.command.tests.operated import (
     account,
     answered,
     asking,
+    asking_others,
     completed,
     moment,
     unconfirmed,
@@ -75,7 +76,14 @@ def test_a_running_task_says_where_it_is_and_what_it_does(stepwire: Stepwire) ->
 
 @pytest.mark.parametrize(
     ("made", "as_json"),
-    [(working, False), (asking, False), (unconfirmed, True), (answered, False), (completed, True)],
+    [
+        (working, False),
+        (asking, False),
+        (asking_others, False),
+        (unconfirmed, True),
+        (answered, False),
+        (completed, True),
+    ],
 )
 def test_what_the_caller_sent_and_received_is_shown_only_with_data(
     stepwire: Stepwire, made: Made, as_json: bool
@@ -109,6 +117,9 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Stop its execution", "List all events", "See the caller's"]),
         (asking, "RUNNING", ["its caller's answer to question 1: a form, key approval, until ", "state Settle"],
          ["Only its caller can answer", "Stop its execution", "List all events", "See the caller's"]),
+        (asking_others, "RUNNING", ["finance to decide question 1: a form, key approval, until ", "state Settle"],
+         ["Only finance can decide question 1: with approvals_list", "Stop its execution", "List all events",
+          "See the caller's"]),
         (unconfirmed, None, ["its caller's confirmation, until "],
          ["Nothing: without a confirmation", "See the caller's"]),
         (answered, "RUNNING", ["the workflow to take an answer that was given", "state Settle"],
@@ -127,8 +138,8 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
         (expired, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
-    ids=["runs", "asks", "unconfirmed", "answered", "not started", "end not heard", "completed", "failed", "too late",
-         "expired"],
+    ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "end not heard", "completed",
+         "failed", "too late", "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(
     stepwire: Stepwire, made: Made, status: str | None, waits: list[str], steps: list[str]

@@ -7,7 +7,7 @@ decision wins any race, because the vote is saved under the task's version. Voti
 voted reads what they voted, as long as the task keeps it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Final, TypeAlias

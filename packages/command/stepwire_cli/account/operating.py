@@ -100,7 +100,7 @@ def waits_for(task: Task, run: Run | None, at: datetime) -> list[str]:
         return []
     if task.awaits_confirmation:
         return [f"its caller's confirmation{_until(task.input_requests[0])}: nothing has been started"]
-    found = [_question(one) for one in task.input_requests]
+    found = [_question(one) for one in task.questions]
     if task.inputs.undelivered:
         found.append("the workflow to take an answer that was given: the next poll, or the sweep, delivers it")
     return [*found, *_of_the_run(run)]
@@ -108,8 +108,11 @@ def waits_for(task: Task, run: Run | None, at: datetime) -> list[str]:
 
 def _question(request: InputRequest) -> str:
     again = ", asked again, because the last answer did not fit" if request.refusal else ""
-    kind = _KINDS[mode_of(request.asked)]
-    return f"its caller's answer to question {request.number}: {kind}, key {request.key}{_until(request)}{again}"
+    facts = f"question {request.number}: {_KINDS[mode_of(request.asked)]}, key {request.key}{_until(request)}{again}"
+    if request.approval is None:
+        return f"its caller's answer to {facts}"
+    approved, needed = len(request.approval.votes), request.approval.policy.approvals
+    return f"{request.approval.shown} to decide {facts}, {approved} of {needed} have approved"
 
 
 def _until(request: InputRequest) -> str:
@@ -175,6 +178,10 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where) -> Iterator[Step
         server = ("--url", where.url) if where.url else ()
         yield Step("Only its caller can answer, signed in as before:",
                    shlex.join(("stepwire", "tasks", "answer", task.task_id, *server)))  # fmt: skip
+    for one in task.questions:
+        if one.approval is not None:
+            where_to = "with approvals_list in an agent of theirs, or with the link that they were sent"
+            yield Step(f"Only {one.approval.shown} can decide question {one.number}: {where_to}.")
     is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended)
     if is_late:
         yield Step("Look for its event in the dead-letter queue:", where.stepwire("replay", where.stack, "--dry-run"))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from stepwire.engine.follow_ups import Means, follow_up_of
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
-from stepwire.tasks.task import Completed, Failed, InputRequired, Task, Terms, ToolResult
+from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
 from stepwire_cli.account.operating import Step, Where, console_url, next_steps, status_of, waits_for
 from stepwire_cli.account.tasks import Fate, Run
@@ -73,10 +73,10 @@ class Shown:
         terms = self.task.work.terms
         arguments = load_json(terms.input) if isinstance(terms, Terms) and terms.input else None
         found: dict[str, Json] = {"arguments": arguments, "message": status.message}
-        if isinstance(status, InputRequired):
+        if self.task.questions:
             found["questions"] = [
                 {"key": one.key, "kind": mode_of(one.asked).value, "params": params_of(one.asked)}
-                for one in status.requests
+                for one in self.task.questions
             ]
         if self.task.inputs.undelivered:
             found["answers"] = [_answer(one) for one in self.task.inputs.undelivered]
