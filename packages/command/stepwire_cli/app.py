@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from stepwire_cli.caller_commands import caller
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.queue_commands import queue
 from stepwire_cli.server_commands import gateway, server_json, sign_in
@@ -61,6 +62,7 @@ app.add_typer(tasks, name="tasks")
 app.add_typer(sign_in, name="sign-in")
 app.add_typer(gateway, name="agentcore")
 app.add_typer(queue, name="queue")
+app.add_typer(caller, name="caller")
 new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(new, name="new")
 

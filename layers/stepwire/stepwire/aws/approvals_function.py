@@ -8,7 +8,7 @@ import binascii
 import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.approval_page.links import LinkMode, origin_of
 from stepwire.approval_page.looks import HEADERS
@@ -19,6 +19,7 @@ from stepwire.aws.approval_settings import ApprovalSettings, read_approval_setti
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
 from stepwire.aws.gateway import SignIn
+from stepwire.aws.identities import caller_with_claims
 from stepwire.aws.invocations import builds_once, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.approvals import DynamoDbInbox
@@ -26,8 +27,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.catalog.access import Access
 from stepwire.engine.assembly import assemble
 from stepwire.errors import AccessDenied
-from stepwire.json_text import JsonObject, as_object, write
-from stepwire.protocol.tokens import encode
+from stepwire.json_text import JsonObject, as_object
 from stepwire.tasks.approvals import Approver
 from stepwire.tasks.audiences import approver_of
 
@@ -107,32 +107,12 @@ def approver_by(claims: JsonObject, sign_in: SignIn, access: Access) -> Approver
     Raises:
         SignInRefused: the token could not call the endpoint either.
     """
-    texts = {name: _claim_text(value) for name, value in claims.items()}
-    token = f".{encode(write(claims).encode())}."
-    authorizer = {"jwt": {"claims": texts, "scopes": None}}
-    event = {"requestContext": {"authorizer": authorizer}, "headers": {"authorization": token}}
     try:
-        caller = sign_in.caller_of(event)
+        caller = caller_with_claims(sign_in, claims)
         access.check(caller.scopes)
     except AccessDenied as error:
         raise SignInRefused("Your account may not use this endpoint. Ask whoever runs it.") from error
     return approver_of(caller, access.prefix)
-
-
-def _claim_text(value: Any) -> str:
-    """Return a claim as API Gateway's authorizer writes it, which is Go's format: `true`, `[a b]`, `map[a:b]`."""
-    match value:
-        case str():
-            return value
-        case bool() | None:
-            return "<nil>" if value is None else str(value).lower()
-        case list():
-            return f"[{' '.join(map(_claim_text, cast(list[Any], value)))}]"
-        case dict():
-            entries = sorted(cast(dict[str, Any], value).items())
-            return f"map[{' '.join(f'{key}:{_claim_text(entry)}' for key, entry in entries)}]"
-        case _:
-            return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def request_in(event: Mapping[str, Any]) -> PageRequest:

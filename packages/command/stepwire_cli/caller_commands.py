@@ -1,0 +1,44 @@
+"""The commands about one caller. `app` has the others."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+caller = typer.Typer(
+    help="Find, stop, export and erase one caller. For an operator.", no_args_is_help=True, rich_markup_mode=None
+)
+OfStack = Annotated[
+    str,
+    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
+]
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="WHO", help="A hash of the log, a task's id, or the ARN of an IAM user, role or session."),
+]
+Token = Annotated[
+    Path | None,
+    typer.Option("--jwt", metavar="FILE", help="A file with a token of theirs; - is standard input."),
+]
+Subject = Annotated[str | None, typer.Option("--sub", metavar="SUB", help="The claim sub of their tokens.")]
+Issuer = Annotated[str | None, typer.Option(metavar="URL", help="The claim iss; else the endpoint's own issuer.")]
+Claim = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A further claim of PrincipalClaims; may be repeated.")
+]
+
+
+@caller.command()
+def whois(
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+) -> None:
+    """Say by which hash the endpoint knows a caller: that of the log and of the table."""
+    from stepwire_cli import callers
+
+    raise typer.Exit(callers.whois(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))

@@ -1,0 +1,71 @@
+"""`stepwire caller`: what an operator does about one caller."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from stepwire_cli.account.callers import LARGEST_TOKEN, Callers, Named, Who
+from stepwire_cli.account.connecting import connected
+from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.screen import Screen
+from stepwire_cli.settings import Settings
+
+_STANDARD_INPUT: Final = "-"
+
+
+def who_of(
+    name: str | None, token: Path | None, subject: str | None, issuer: str | None, claims: Sequence[str] | None
+) -> Who:
+    """Return a caller as the command line names them.
+
+    Raises:
+        CommandError: the token cannot be read, or a claim has no value.
+    """
+    pairs = [one.partition("=") for one in claims or ()]
+    if any(not sign for _, sign, _ in pairs):
+        raise CommandError("A claim is written NAME=VALUE, as in --claim org_id=acme.")
+    text = None if token is None else _read(token)
+    return Who(name, text, subject, issuer, {name: value for name, _, value in pairs})
+
+
+def _read(token: Path) -> str:
+    try:
+        if str(token) == _STANDARD_INPUT:
+            text = sys.stdin.read(LARGEST_TOKEN + 1)
+        else:
+            with token.open(encoding="utf-8") as file:
+                text = file.read(LARGEST_TOKEN + 1)
+    except (OSError, UnicodeDecodeError):
+        raise CommandError(f"The token cannot be read from {token}.") from None
+    if len(text) > LARGEST_TOKEN:
+        raise CommandError(f"What is in {token} has more than {LARGEST_TOKEN:,} characters, so it is no token.")
+    return text
+
+
+def whois(settings: Settings, stack: str, who: Who) -> int:
+    """Print by which hash the endpoint knows a caller.
+
+    Raises:
+        CommandError: nobody is named, or AWS cannot be asked.
+    """
+    screen = Screen(as_json=settings.as_json)
+    named = found(settings, stack, who, screen)
+    if screen.as_json:
+        screen.json({"principal": named.principal, "person": named.person or named.principal, "by": named.by})
+        return Exit.DONE
+    screen.result(named.principal)
+    screen.say(f"By {named.by}. The log has it as `principal`, and the table as `pk`.")
+    if named.person is not None:
+        screen.say(f"As an approver, the same person is {named.person}.")
+    return Exit.DONE
+
+
+def found(settings: Settings, stack: str, who: Who, screen: Screen) -> Named:
+    """Return the caller, and print what must be known of how they were found."""
+    calls = connected(settings.profile, settings.region)
+    named = Callers(calls, Endpoint(calls, stack)).named(who)
+    for warning in named.warnings:
+        screen.say(warning, "warning")
+    return named

@@ -1,0 +1,233 @@
+"""`stepwire caller`: by which hash the endpoint knows a caller."""
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packages.command.tests.aws import Aws, Refusal
+from packages.command.tests.operated import ID, OWNER, Stepwire, account, moment, working
+from stepwire.aws.gateway import SignIn
+from stepwire_cli.exits import Exit
+
+SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/live/0"
+ISSUER = "https://issuer.example.com/"
+CLAIMS = {"iss": ISSUER, "sub": "alice", "client_id": "a"}
+ROLE_ID = "AROAABCDEFGHIJKLMNOPQ"
+
+
+def endpoint(authorizer: str = "jwt", claims: str = "iss,sub", **answers: Any) -> Aws:
+    parameters = {"Authorizer": authorizer, "JwtIssuer": ISSUER, "PrincipalClaims": claims}
+    stack = {
+        "StackName": "live",
+        "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
+        "Outputs": [{"OutputKey": "PrincipalSalt", "OutputValue": SALT},
+                    {"OutputKey": "UserPool", "OutputValue": "eu-central-1_abc"}],
+    }  # fmt: skip
+    caller = {"Arn": "arn:aws:sts::123456789012:assumed-role/operators/olga", "UserId": "A", "Account": "123456789012"}
+    return account(working(moment()), DescribeStacks={"Stacks": [stack]}, GetCallerIdentity=caller, **answers)
+
+
+def jwt(claims: dict[str, Any]) -> str:
+    parts = (
+        base64.urlsafe_b64encode(json.dumps(one).encode()).decode().rstrip("=") for one in ({"alg": "none"}, claims)
+    )
+    return ".".join((*parts, "c2ln"))
+
+
+def served(authorizer: dict[str, Any], *claims: str) -> str:
+    """Return the principal by which the server knows whom API Gateway has verified."""
+    sign_in = SignIn(SALT, claims=claims or ("iss", "sub"))
+    return sign_in.caller_of({"requestContext": {"authorizer": authorizer}, "headers": {}}).principal
+
+
+def served_token(claims: dict[str, str], *names: str) -> str:
+    return served({"jwt": {"claims": claims, "scopes": None}}, *names)
+
+
+def test_a_token_leads_to_the_hash_that_the_server_computes(in_account: Stepwire, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"Bearer {jwt(CLAIMS)}\n")
+
+    code, out, said = in_account(endpoint(), "caller", "whois", "--jwt", str(file))
+
+    assert (code, out) == (Exit.DONE, f"{served_token(CLAIMS)}\n")
+    assert "decoded and not verified" in said
+
+
+def test_a_token_is_read_from_standard_input_and_is_nowhere_in_what_is_printed(
+    in_account: Stepwire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(jwt(CLAIMS)))
+
+    code, out, said = in_account(endpoint(), "caller", "whois", "--jwt", "-")
+
+    assert code == Exit.DONE
+    assert not any(part in out + said for part in jwt(CLAIMS).split("."))
+
+
+@pytest.mark.parametrize(
+    ("claims", "names"),
+    [
+        ({"iss": ISSUER, "sub": "alice", "tenants": ["a b", "c"], "admin": True}, "iss,sub,tenants,admin"),
+        ({"iss": ISSUER, "client_id": "m", "level": 3}, "iss,sub|client_id,level"),
+    ],
+)
+def test_claims_that_are_no_texts_are_hashed_as_api_gateway_writes_them(
+    in_account: Stepwire, tmp_path: Path, claims: dict[str, Any], names: str
+) -> None:
+    written = {"tenants": "[a b c]", "admin": "true", "level": "3"}
+    (tmp_path / "token").write_text(jwt(claims))
+
+    _, out, _ = in_account(endpoint(claims=names), "caller", "whois", "--jwt", str(tmp_path / "token"))
+
+    assert out.strip() == served_token(
+        {**claims, **{k: v for k, v in written.items() if k in claims}}, *names.split(",")
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "claims"),
+    [
+        (("--sub", "alice"), {"iss": ISSUER, "sub": "alice"}),
+        (("--sub", "alice", "--issuer", "https://other"), {"iss": "https://other", "sub": "alice"}),
+    ],
+)
+def test_a_subject_and_its_issuer_lead_to_the_same_hash_as_a_token(
+    in_account: Stepwire, words: tuple[str, ...], claims: dict[str, str]
+) -> None:
+    assert in_account(endpoint(), "caller", "whois", *words)[:2] == (Exit.DONE, f"{served_token(claims)}\n")
+
+
+def test_with_a_user_pool_the_issuer_is_the_pool(in_account: Stepwire) -> None:
+    issuer = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_abc"
+
+    _, out, _ = in_account(endpoint("cognito"), "caller", "whois", "--sub", "alice")
+
+    assert out.strip() == served_token({"iss": issuer, "sub": "alice"})
+
+
+def test_a_person_who_is_several_principals_is_named_with_both_hashes(in_account: Stepwire) -> None:
+    words = ("--sub", "alice", "--claim", "org_id=acme", "--json")
+
+    _, out, _ = in_account(endpoint(claims="iss,sub,org_id"), "caller", "whois", *words)
+
+    found = json.loads(out)
+    claims = {"iss": ISSUER, "sub": "alice", "org_id": "acme"}
+    assert found["principal"] == served_token(claims, "iss", "sub", "org_id")
+    assert found["person"] == served_token(claims)
+
+
+@pytest.mark.parametrize(
+    ("arn", "operation"),
+    [
+        ("arn:aws:iam::123456789012:role/teams/billing", "GetRole"),
+        ("arn:aws:sts::123456789012:assumed-role/billing/olga", "GetRole"),
+        ("arn:aws:iam::123456789012:user/robots/billing", "GetUser"),
+        (ROLE_ID, None),
+    ],
+)
+def test_an_iam_identity_leads_to_the_hash_of_its_unique_id(
+    in_account: Stepwire, arn: str, operation: str | None
+) -> None:
+    unique_id = "AIDAABCDEFGHIJKLMNOPQ" if operation == "GetUser" else ROLE_ID
+    noun = "User" if operation == "GetUser" else "Role"
+    found = {noun: {f"{noun}Id": unique_id, f"{noun}Name": "billing", "Path": "/", "Arn": arn,
+                    "CreateDate": "2026-01-01T00:00:00Z"}}  # fmt: skip
+    aws = endpoint("iam")
+    aws.answers |= {operation: found} if operation else {}
+
+    code, out, _ = in_account(aws, "caller", "whois", arn)
+
+    session = f"{unique_id}:olga" if unique_id == ROLE_ID else unique_id
+    assert (code, out) == (Exit.DONE, f"{served({'iam': {'userId': session}})}\n")
+    assert [given[f"{noun}Name"] for name, given in aws.calls if name == operation] == ["billing"] * bool(operation)
+
+
+@pytest.mark.parametrize("name", [OWNER, ID])
+def test_a_hash_is_itself_and_a_task_leads_to_its_owner(in_account: Stepwire, name: str) -> None:
+    assert in_account(endpoint(), "caller", "whois", name)[:2] == (Exit.DONE, f"{OWNER}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        ((), Exit.USAGE, "Name the caller by one of: 32 hexadecimal digits"),
+        ((OWNER, "--sub", "alice"), Exit.USAGE, "Name the caller by one of"),
+        (("nobody",), Exit.USAGE, "Name the caller by one of"),
+        ((OWNER.upper(),), Exit.USAGE, "Name the caller by one of"),
+        ((jwt(CLAIMS),), Exit.USAGE, "A token on the command line can be read by every user of this machine."),
+        (("--jwt", "/nonexistent/token"), Exit.USAGE, "The token cannot be read from /nonexistent/token."),
+        (("--jwt", __file__), Exit.USAGE, "That is no JWT"),
+        (("--sub", "alice", "--claim", "org"), Exit.USAGE, "A claim is written NAME=VALUE"),
+        (("arn:aws:iam::123456789012:root",), Exit.USAGE, "'arn:aws:iam::123456789012:root' is no user, role"),
+        ((ROLE_ID,), Exit.USAGE, "This endpoint takes tokens (Authorizer=jwt)"),
+        (("arn:aws:iam::210987654321:role/x",), Exit.USAGE, "This endpoint takes tokens (Authorizer=jwt)"),
+        ((f"{ID[:-1]}2",), Exit.UNKNOWN, "there is no task"),
+        ((OWNER, "--stack", "gone"), Exit.DONE, ""),
+        ((ID, "--stack", "gone"), Exit.UNKNOWN, "there is no stack gone of Stepwire"),
+    ],
+)
+def test_who_is_nobody_is_one_line(in_account: Stepwire, words: tuple[str, ...], code: Exit, line: str) -> None:
+    ended, _, said = in_account(endpoint(), "caller", "whois", *words)
+
+    assert ended == code
+    assert said.startswith(f"error: {line}" if line else "By ")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("claims", "names", "line"),
+    [
+        ({**CLAIMS, "token_use": "id"}, "iss,sub", "This is an ID token"),
+        (CLAIMS, "iss,sub,org_id", "it has no org_id. Add it with --claim NAME=VALUE."),
+    ],
+)
+def test_a_token_that_the_endpoint_would_refuse_is_said_so(
+    in_account: Stepwire, tmp_path: Path, claims: dict[str, str], names: str, line: str
+) -> None:
+    (tmp_path / "token").write_text(jwt(claims))
+
+    code, out, said = in_account(endpoint(claims=names), "caller", "whois", "--jwt", str(tmp_path / "token"))
+
+    assert (code, out) == (Exit.USAGE, "")
+    assert line in said
+
+
+def test_a_token_of_another_issuer_is_a_warning(in_account: Stepwire, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(jwt({**CLAIMS, "iss": "https://issuer.example.com"}))
+
+    code, _, said = in_account(endpoint(), "caller", "whois", "--jwt", str(tmp_path / "token"))
+
+    assert code == Exit.DONE
+    assert "the endpoint takes those of 'https://issuer.example.com/' only" in said
+
+
+def test_without_sign_in_all_callers_are_one(in_account: Stepwire) -> None:
+    code, _, said = in_account(endpoint("none"), "caller", "whois", "--sub", "alice")
+
+    assert code == Exit.USAGE
+    assert f"all its callers are one principal, {SignIn(SALT, is_open=True).caller_of({}).principal}" in said
+
+
+def test_an_identity_of_another_account_is_looked_up_there(in_account: Stepwire) -> None:
+    code, _, said = in_account(endpoint("iam"), "caller", "whois", "arn:aws:iam::210987654321:role/x")
+
+    assert code == Exit.USAGE
+    assert "is of account 210987654321, and these credentials are of 123456789012. Ask there" in said
+
+
+@pytest.mark.parametrize(
+    ("operation", "permission"), [("DescribeStacks", "cloudformation:DescribeStacks"), ("GetRole", "iam:GetRole")]
+)
+def test_a_missing_permission_is_named(in_account: Stepwire, operation: str, permission: str) -> None:
+    aws = endpoint("iam")
+    aws.answers[operation] = Refusal("AccessDenied")
+
+    code, out, said = in_account(aws, "caller", "whois", "arn:aws:iam::123456789012:role/x")
+
+    assert (code, out) == (Exit.SIGN_IN, "")
+    assert f"these credentials may not {permission}: add the permission" in said
