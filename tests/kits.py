@@ -14,6 +14,7 @@ from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine import waiting
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
+from stepwire.engine.blocks import Blocks
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -203,6 +204,12 @@ class World:
     """The lines of the audit log."""
     objects: FakeObjects = field(default_factory=FakeObjects)
     """What workflows have left in S3."""
+    blocked: set[str] = field(default_factory=set[str])
+    """The hashes of the callers whom an operator has blocked."""
+    block_reads: int = 0
+    """How often the list of them was read."""
+    blocked_fault: Exception | None = None
+    """What the next reads of it meet."""
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
@@ -242,7 +249,10 @@ class World:
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream
             self.store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
-        self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
+        self.blocks = Blocks(self._read_blocked, self.clock.now, self.troubles.append)
+        self.delivering = Delivering(
+            self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting(), self.blocks
+        )
         self.services = Services(
             self.catalog,
             self.operations,
@@ -254,6 +264,7 @@ class World:
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
             express=self.express.run,
+            blocks=self.blocks,
             events=lambda: Events(self.event_store, self.subscribing, self.subscribers),
             approvals=lambda: self.approvals,
             askings=lambda: self.askings,
@@ -266,6 +277,12 @@ class World:
         for change in changes:
             ApprovalRecording(self.inbox, self.audit.append).record(change)
         self.recording.record(list(told(self.subscribers, changes, self.clock.now())))
+
+    def _read_blocked(self) -> frozenset[str]:
+        self.block_reads += 1
+        if self.blocked_fault is not None:
+            raise self.blocked_fault
+        return frozenset(self.blocked)
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

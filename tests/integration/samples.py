@@ -30,6 +30,7 @@ class Sample:
 
 
 SAMPLES: Final = {
+    "block_commanded": Sample("BlocksFunction", {"blocked": True}),
     "execution_aborted": Sample("ExecutionEventsFunction", leaves="cancelled"),
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     # Of a task that has not ended, this is its own execution.

@@ -36,9 +36,11 @@ class AwsCalls:
     """The AWS calls of the handlers since the last `forget`."""
 
     made: list[str] = field(default_factory=list[str])
-    """The operation of each call, in order; retries count once, and reads of the catalog's head are left out."""
+    """The operation of each call, in order; retries count once, and what an instance reads by the clock is left out."""
     catalog_reads: list[str] = field(default_factory=list[str])
     """The number of reads of the catalog's head, which depends on the machine's clock."""
+    block_reads: list[str] = field(default_factory=list[str])
+    """The same of the list of blocked callers."""
     clients: list[str] = field(default_factory=list[str])
     """The service of each client that was built."""
     answer: Callable[[OperationModel], Any] = lambda _operation: None
@@ -48,6 +50,7 @@ class AwsCalls:
         """Reset the counts."""
         self.made.clear()
         self.catalog_reads.clear()
+        self.block_reads.clear()
         self.clients.clear()
 
     @contextmanager
@@ -64,10 +67,12 @@ class AwsCalls:
             boto3.DEFAULT_SESSION = kept
 
     def _note_key(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
-        context["reads_the_catalog"] = params.get("Key", {}).get("sk") == {"S": "head"}
+        key = params.get("Key", {})
+        clocked = {"head": self.catalog_reads, "list": self.block_reads}
+        context["counted_in"] = clocked.get(key.get("sk", {}).get("S", ""), self.made)
 
     def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> Any:
-        (self.catalog_reads if context.get("reads_the_catalog") else self.made).append(model.name)
+        context.get("counted_in", self.made).append(model.name)
         return self.answer(model)
 
     def _note_client(self, event_name: str, **_: object) -> None:

@@ -43,6 +43,9 @@ class AuditAction(Enum):
     UNDECIDED = "undecided"
     """A question to others was closed without a decision: `outcome` is `expired`, or `withdrawn` by the workflow."""
     REFUSED = "refused"
+    BLOCKED = "blocked"
+    """An operator has blocked the caller; `operator` says who."""
+    UNBLOCKED = "unblocked"
     UNSHAPED = "unshaped"
     """The output of a workflow could not be given the form that its tool's manifest says; `outcome` says why."""
     PRIMED = "primed"
@@ -78,7 +81,7 @@ class AuditEntry(Struct, frozen=True):
     follow_up: str | None = None
     """Of FOLLOWED_UP: the id of the task that was made."""
     operator: str | None = None
-    """Of FOLLOWED_UP: who gave the command, as the command says; None: the execution was redriven without one."""
+    """Who gave the command, as the command says; None: nobody did, or AWS did not say."""
     winner: str | None = None
     """Of the end of a race that was won: the name of the arm whose result it has."""
     approver: str | None = None

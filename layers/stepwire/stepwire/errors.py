@@ -41,7 +41,8 @@
     │   ├── AccessDenied               -31004  ours: the sign-in is insufficient; HTTP 403
     │   │   ├── InvalidToken                   HTTP 401
     │   │   ├── InsufficientScope              a scope is missing
-    │   │   └── IncompleteIdentity             the token lacks a claim that identifies the caller
+    │   │   ├── IncompleteIdentity             the token lacks a claim that identifies the caller
+    │   │   └── CallerBlocked                  an operator has blocked the caller
     │   ├── RequestCancelled           -31005  ours: ends the stream of a request that its client has cancelled
     │   └── WorkflowError                      the error with which the workflow ended its task
     ├── CatalogError                   a manifest is not valid; for the operator
@@ -421,6 +422,16 @@ class IncompleteIdentity(AccessDenied):
         """Name the missing claims, and no values of the others."""
         message = f"Your sign-in does not say who you are: it has no {', '.join(missing)}."
         super().__init__(message, {"missing": missing})
+
+
+class CallerBlocked(AccessDenied):
+    """An operator has blocked the caller."""
+
+    def __init__(self, *, is_first: bool = True) -> None:
+        """Say whom to ask, and nothing of the reason."""
+        super().__init__("You may not use this endpoint at present. Ask whoever runs it.")
+        self.is_first = is_first
+        """Whether this process has not refused the caller lately: only then is it audited."""
 
 
 class RequestCancelled(ProtocolError):

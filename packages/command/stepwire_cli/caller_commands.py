@@ -42,3 +42,39 @@ def whois(
     from stepwire_cli import callers
 
     raise typer.Exit(callers.whois(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))
+
+
+@caller.command()
+def block(
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+) -> None:
+    """Refuse everything that a caller asks, within a minute. What runs for them goes on: see cancel-all."""
+    from stepwire_cli import callers
+
+    who = callers.who_of(name, jwt, sub, issuer, claim)
+    raise typer.Exit(callers.block(context.obj, stack, who, "block"))
+
+
+@caller.command()
+def unblock(
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+) -> None:
+    """Let a blocked caller in again, within a minute."""
+    from stepwire_cli import callers
+
+    who = callers.who_of(name, jwt, sub, issuer, claim)
+    raise typer.Exit(callers.block(context.obj, stack, who, "unblock"))

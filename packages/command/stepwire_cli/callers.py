@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from stepwire_cli.account.callers import LARGEST_TOKEN, Callers, Named, Who
+from stepwire_cli.account.commanding import BLOCKS, obeyed
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.exits import CommandError, Exit
@@ -51,7 +52,8 @@ def whois(settings: Settings, stack: str, who: Who) -> int:
         CommandError: nobody is named, or AWS cannot be asked.
     """
     screen = Screen(as_json=settings.as_json)
-    named = found(settings, stack, who, screen)
+    calls = connected(settings.profile, settings.region)
+    named = _named(Callers(calls, Endpoint(calls, stack)), who, screen)
     if screen.as_json:
         screen.json({"principal": named.principal, "person": named.person or named.principal, "by": named.by})
         return Exit.DONE
@@ -62,10 +64,37 @@ def whois(settings: Settings, stack: str, who: Who) -> int:
     return Exit.DONE
 
 
-def found(settings: Settings, stack: str, who: Who, screen: Screen) -> Named:
-    """Return the caller, and print what must be known of how they were found."""
+def block(settings: Settings, stack: str, who: Who, action: str) -> int:
+    """Block or unblock a caller.
+
+    Args:
+        settings: the options of every command.
+        stack: name of the endpoint's stack.
+        who: the caller.
+        action: `block` or `unblock`.
+
+    Raises:
+        CommandError: nobody is named, or AWS cannot be asked.
+    """
+    screen = Screen(as_json=settings.as_json)
     calls = connected(settings.profile, settings.region)
-    named = Callers(calls, Endpoint(calls, stack)).named(who)
+    endpoint = Endpoint(calls, stack)
+    named = _named(Callers(calls, endpoint), who, screen)
+    answer = obeyed(calls, endpoint.physical_id(BLOCKS), {action: list(named.hashes)})
+    if screen.as_json:
+        screen.json(answer)
+        return Exit.DONE
+    done = "blocked" if answer["blocked"] else "not blocked any more"
+    seconds = answer["holds_within_seconds"]
+    screen.result(f"{' and '.join(named.hashes)}: {done}. Every function knows it within {seconds} seconds.")
+    if answer["blocked"]:
+        screen.say(f"What runs for them goes on: stepwire caller cancel-all {named.principal} --stack {stack}")
+    return Exit.DONE
+
+
+def _named(callers: Callers, who: Who, screen: Screen) -> Named:
+    """Return the caller, and print what must be known of how they were found."""
+    named = callers.named(who)
     for warning in named.warnings:
         screen.say(warning, "warning")
     return named

@@ -231,3 +231,55 @@ def test_a_missing_permission_is_named(in_account: Stepwire, operation: str, per
 
     assert (code, out) == (Exit.SIGN_IN, "")
     assert f"these credentials may not {permission}: add the permission" in said
+
+
+def blocks(answer: Any = NotImplemented, claims: str = "iss,sub") -> Aws:
+    def invoked(given: Any) -> Any:
+        command = given["stepwire_command"]
+        return {"blocked": "block" in command, "hashes": command.get("block", []), "holds_within_seconds": 30}
+
+    return endpoint(claims=claims, Invoke=invoked if answer is NotImplemented else answer)
+
+
+@pytest.mark.parametrize(("action", "words"), [("block", "blocked. Every"), ("unblock", "not blocked any more. Every")])
+def test_a_caller_is_blocked_and_unblocked_by_a_function_of_its_own(
+    in_account: Stepwire, action: str, words: str
+) -> None:
+    aws = blocks()
+
+    code, out, said = in_account(aws, "caller", action, OWNER)
+
+    (sent,) = [given for name, given in aws.calls if name == "Invoke"]
+    operator = "arn:aws:sts::123456789012:assumed-role/operators/olga"
+    assert code == Exit.DONE
+    assert sent == {"stepwire_command": {action: [OWNER], "operator": operator}}
+    assert [given["LogicalResourceId"] for name, given in aws.calls if name == "DescribeStackResource"] == [
+        "BlocksFunction"
+    ]
+    assert out == f"{OWNER}: {words} function knows it within 30 seconds.\n"
+    assert (f"stepwire caller cancel-all {OWNER} --stack live" in said) == (action == "block")
+
+
+def test_a_person_is_blocked_by_both_hashes(in_account: Stepwire) -> None:
+    aws = blocks(claims="iss,sub,org_id")
+
+    in_account(aws, "caller", "block", "--sub", "alice", "--claim", "org_id=acme")
+
+    (sent,) = [given for name, given in aws.calls if name == "Invoke"]
+    assert len(set(sent["stepwire_command"]["block"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        (Refusal("AccessDeniedException"), Exit.SIGN_IN, "these credentials may not lambda:InvokeFunction: add the"),
+        ({"refused": "5,000 callers are blocked."}, Exit.FAILED, "error: 5,000 callers are blocked."),
+        (None, Exit.FAILED, "deploy the version of the command"),
+    ],
+)
+def test_a_block_that_does_not_hold_is_one_line(in_account: Stepwire, answer: Any, code: Exit, words: str) -> None:
+    ended, out, said = in_account(blocks(answer), "caller", "block", OWNER)
+
+    assert (ended, out) == (code, "")
+    assert words in said
+    assert len(said.splitlines()) == 1

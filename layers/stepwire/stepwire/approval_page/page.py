@@ -1,7 +1,8 @@
 """Answers the requests of the page: who asks with which link, what they see, and the vote of a form.
 
 The ladder of a POST, first failure wins: 1. it comes from our own page; 2. its size and form; 3. the link; 4. with
-sign-in, the form's token, which says who has signed in for this link some minutes ago; 5. the button; 6. the fields.
+sign-in, the form's token, which says who has signed in for this link some minutes ago, and that nobody has blocked
+them; 5. the button; 6. the fields.
 Who may vote is checked by `engine.approvals`, against the question as it is now.
 """
 
@@ -32,8 +33,9 @@ from stepwire.approval_page.pages import (
 from stepwire.approval_page.signing_in import COOKIE, IssuerUnavailable, SigningIn, SignInRefused
 from stepwire.codec import value_of
 from stepwire.engine.approvals import Approvals, HasVoted, OpenQuestion
+from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.dialogue import WrongAnswer
-from stepwire.errors import UnknownApproval
+from stepwire.errors import CallerBlocked, UnknownApproval
 from stepwire.json_text import Json, load_json
 from stepwire.protocol.tokens import Purpose, seal
 from stepwire.tasks.approvals import Approver, Decision, HasScope, VoteWay
@@ -97,6 +99,7 @@ class _FormToken(Struct, frozen=True, array_like=True, forbid_unknown_fields=Tru
     name: str
     until: int
     """Seconds since 1970."""
+    principal: str = ""
 
 
 class _Refused(Exception):
@@ -118,6 +121,7 @@ class ApprovalPage(Struct, frozen=True):
     secrets: Secrets
     signing_in: SigningIn | None = None
     """Needed in mode SIGN_IN."""
+    blocks: Blocks = field(default_factory=nobody_blocked)
 
     def answer(self, request: PageRequest) -> PageResponse:
         """Return the answer to a request. Only a POST changes anything."""
@@ -159,11 +163,12 @@ class ApprovalPage(Struct, frozen=True):
             return PageResponse(
                 _FORBIDDEN, note_page("You are not signed in", str(error), self.brand, again), (_FORGET,)
             )
+        self._check_not_blocked(approver)
         link = self._link(text)
         if link.until <= self._now:  # they see what was decided, and no more
             approver = replace(approver, qualities=frozenset())
         until = int(min(self._now + LONGEST_FORM, link.until).timestamp())
-        written: list[Json] = [text, approver.person, approver.name, until]
+        written: list[Json] = [text, approver.person, approver.name, until, approver.principal]
         token = seal(written, Purpose.APPROVAL_FORM, self.secret())
         seen = self._seen(Visitor(approver, VoteWay.SIGN_IN, text, link, token), Sent({}), request)
         return replace(seen, cookies=(_FORGET,))
@@ -263,8 +268,15 @@ class ApprovalPage(Struct, frozen=True):
         if found is None or not is_its or found.until <= self._now.timestamp():
             again = sign_in_page(f"{PATH}{visitor.text}?{SIGN_IN}", self.brand, is_expired=True)
             raise _Refused(PageResponse(_FORBIDDEN, again))
-        approver = Approver(found.person, found.name, has_link=True)
+        approver = Approver(found.person, found.name, principal=found.principal, has_link=True)
+        self._check_not_blocked(approver)
         return replace(visitor, approver=approver, way=VoteWay.SIGN_IN, token=token)
+
+    def _check_not_blocked(self, approver: Approver) -> None:
+        """Refuse a person whom an operator has blocked. Who has a link without a sign-in is not known."""
+        if self.blocks.has(approver.person, approver.principal or approver.person):
+            page = note_page("Not yours to decide", str(CallerBlocked()), self.brand)
+            raise _Refused(PageResponse(_FORBIDDEN, page, (_FORGET,)))
 
     def _scopes(self, link: Link) -> list[str]:
         """Return the scopes that the audiences of a question need, as far as it is open."""

@@ -40,6 +40,8 @@ _COUNTED: Final = {
     AuditAction.DECLINED: "Declined",
     AuditAction.UNDECIDED: "Undecided",
     AuditAction.REFUSED: "Refused",
+    AuditAction.BLOCKED: "CallersBlocked",
+    AuditAction.UNBLOCKED: "CallersUnblocked",
     AuditAction.UNSHAPED: "Unshaped",
     AuditAction.PRIMED: "Primed",
     AuditAction.RESUMED: "Resumed",
@@ -79,10 +81,10 @@ def write_audit_entry(entry: AuditEntry) -> None:
         "winner": entry.winner,
         "approver": entry.approver,
         "way": entry.way,
+        "operator": entry.operator,
     }
     if entry.follow_up is not None:
         told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}
-        told["operator"] = entry.operator
     line = dict[str, Any]()
     if os.environ.get("TOOL_METRICS") != "off":
         line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})

@@ -23,11 +23,13 @@ from stepwire.aws.gateway import request_of, response_of
 from stepwire.aws.invocations import builds_once, deadline_of, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
+from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
 from stepwire.engine.assembly import Engine, Settings, assemble
+from stepwire.engine.blocks import Blocks
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn, UnknownPath
@@ -116,6 +118,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second, ports.clock),
             report=self._report,
             access=settings.access,
+            blocks=Blocks(DynamoDbBlocks(self._table).read, ports.clock.now, self._report),
             identity=settings.identity,
             discovery=settings.discovery,
             events=cache(lambda: self._events(engine)) if settings.events else None,

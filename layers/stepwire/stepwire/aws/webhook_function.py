@@ -23,8 +23,10 @@ from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
 from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.settings import is_on, required
+from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
+from stepwire.engine.blocks import Blocks
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, Delivering, Done, Job, Outcome, Taking
 from stepwire.tracing import follow
@@ -132,15 +134,19 @@ class WebhooksHandler:
 
     @cached_property
     def _delivering(self) -> Delivering:
-        table = Table(required(os.environ, "TABLE_NAME"), patient_dynamodb_client)
+        table, clock = Table(required(os.environ, "TABLE_NAME"), patient_dynamodb_client), SystemClock()
         return Delivering(
             DynamoDbEventStore(table),
             DynamoDbSubscriptionStore(table),
             HttpsEndpoints(allows_local=is_on(os.environ, "LOCAL_WEBHOOKS")),
             sign,
-            SystemClock(),
+            clock,
             os.urandom,
+            Blocks(DynamoDbBlocks(table).read, clock.now, self._report),
         )
+
+    def _report(self, fault: Exception) -> None:
+        log_fault(fault, "the list of blocked callers could not be read", "read again", self._logger)
 
     @cached_property
     def _bells(self) -> Doorbells:

@@ -6,7 +6,7 @@ This file climbs all rungs in this order, cheapest and most protective first (a 
   2. it is a POST, which alone carries messages, or a GET that resumes a stream (L9)
   3. it brings JSON that is not compressed, within the limit, and accepts JSON (M7); a GET accepts events
   4. the body is JSON (M5), and one object, no batch (L6); from here on, errors carry the request's id (M20)
-  5. the caller's token has the scopes that every request needs
+  5. nobody has blocked the caller, and their token has the scopes that every request needs
   6. the body is one message, and unambiguous (M5, M25)
   7. the era: modern `_meta` decides, then `initialize`, then the version header (A2); nothing else
 Legacy only:
@@ -74,6 +74,9 @@ META_KEY: Final = "stepwire/idempotencyKey"
 _WRONG_ID: Final = f"The id must be an integer within ±(2^53 - 1), or a string of at most {LONGEST_ID} characters."
 LONGEST_KEY: Final = 255  # characters
 _KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
+
+
+_STATIC: Final = frozenset({"initialize", "notifications/initialized", "ping", "server/discover"})
 
 
 class Served(Struct, frozen=True):
@@ -148,6 +151,12 @@ def receive(request: HttpRequest, allowed_origins: Collection[str]) -> Received:
         )
     _check_transfer(headers, request.body)  # rung 3
     return Received(request, headers, parse_body(request.body))  # rung 4
+
+
+def needs_aws(received: Received) -> bool:
+    """Tell whether a request may need a call of AWS. The others are answered from what the release contains."""
+    method = None if received.body is None else as_object(received.body.reading.value).get("method")
+    return not (isinstance(method, str) and method in _STATIC)
 
 
 def _check_transfer(headers: RequestHeaders, body: bytes) -> None:

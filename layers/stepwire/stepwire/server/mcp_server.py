@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.errors import (
+    CallerBlocked,
     HttpMethodNotAllowed,
     InsufficientScope,
     InternalError,
@@ -24,7 +25,7 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.http import EVENT_STREAM, SESSION, HttpRequest, HttpResponse
-from stepwire.protocol.inbound import Inbound, Received, admit, identify, receive
+from stepwire.protocol.inbound import Inbound, Received, admit, identify, needs_aws, receive
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     MODERN_VERSIONS,
@@ -64,6 +65,7 @@ class McpServer(Struct, frozen=True):
         try:
             received = receive(request, self.allowed_origins)
             follow(received.trace)
+            self.services.blocks.check(request.caller, may_read=needs_aws(received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound)
             if isinstance(message, Request) and message.method == "tools/call":
@@ -141,6 +143,8 @@ class McpServer(Struct, frozen=True):
     def _audit(self, owner: Principal, error: ProtocolError) -> None:
         if isinstance(error, TooManyPolls):
             return  # a client that polls without a pause must not fill the log
+        if isinstance(error, CallerBlocked) and not error.is_first:
+            return  # nor one that goes on although it is blocked
         self.services.operations.recorder.audit(AuditEntry(AuditAction.REFUSED, owner, outcome=type(error).__name__))
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.tools import Catalog
+from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.dialogue import Dialogue, Permit
 from stepwire.engine.operations import Operations, PollLimit
@@ -78,6 +79,8 @@ class Services(Struct, frozen=True, dict=True):
     report: Callable[[Exception], None]
     """Receives faults in spite of which the client still gets its response."""
     access: Access = field(default_factory=Access)
+    blocks: Blocks = field(default_factory=nobody_blocked)
+    """Refuses the callers whom an operator has blocked."""
     express: Callable[[ToolCall, datetime | None], ToolResult | TaskError] = no_express
     """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple

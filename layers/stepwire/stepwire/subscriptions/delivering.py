@@ -13,9 +13,10 @@ from enum import Enum
 from threading import Lock
 from typing import Final, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.ports import Clock, Randomness
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import Position, Recorded, cursor_of
@@ -46,6 +47,8 @@ IS_SLOW_AFTER: Final = 0.25
 """Seconds after which an invocation that still waits for receivers takes further messages."""
 TAKES_MORE_FOR: Final = 45.0
 """Seconds for which it does so at most, and half of that at least. A message that was taken last may need 40 more."""
+WHEN_BLOCKED: Final = timedelta(minutes=15)
+"""After that long, a subscription of a blocked caller is looked at again; SQS delays a message no longer."""
 _AFTER_A_FAULT: Final = 1.0  # seconds
 
 
@@ -54,6 +57,8 @@ class Outcome(Enum):
 
     NOTHING = "nothing"
     """There was nothing to deliver, or not yet."""
+    BLOCKED = "blocked"
+    """An operator has blocked the caller: what is there waits."""
     DELIVERED = "delivered"
     FAILED = "failed"
     SUSPENDED = "suspended"
@@ -95,6 +100,7 @@ class Delivering(Struct, frozen=True):
     sign: Sign
     clock: Clock
     randomness: Randomness
+    blocks: Blocks = field(default_factory=nobody_blocked)
 
     def deliver(self, owner: Principal, subscription_id: str, carrier: str) -> Done:
         """Deliver what is there.
@@ -104,11 +110,14 @@ class Delivering(Struct, frozen=True):
             subscription_id: the subscription.
             carrier: the id of the message that asks for it, the same each time that it comes.
         """
-        at = self.clock.now()
+        at, is_blocked = self.clock.now(), self.blocks.has(owner)
         until = at + CLAIM
         found = self.store.claim(owner, subscription_id, carrier, at, until)
         if not isinstance(found, Subscription):
             return Done(Outcome.NOTHING)  # whoever delivers to it looks for news before it ends
+        if is_blocked:
+            self.store.pause(found, until, at + WHEN_BLOCKED)
+            return Done(Outcome.BLOCKED, again_after=WHEN_BLOCKED)
         return self._not_yet(found, carrier, until, at) or self._deliver(found, carrier, until, at + BUDGET)
 
     def _not_yet(self, subscription: Subscription, carrier: str, until: datetime, at: datetime) -> Done | None:

@@ -229,6 +229,8 @@ class Approver(Struct, frozen=True):
     name: str
     qualities: frozenset[Condition] = field(default_factory=frozenset[Condition])
     """What their sign-in shows: each a condition with one value."""
+    principal: str = ""
+    """By which they call, where that is something else."""
     has_link: bool = False
     """Whether a link that was made for the very question admits them, whatever their qualities."""
 

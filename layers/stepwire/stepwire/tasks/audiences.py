@@ -143,4 +143,7 @@ def approver_of(caller: Caller, scope_prefix: str = "") -> Approver:
     if session is not None and "iss" not in claims:  # a token is no signature, whatever it claims
         partition, account, role = session.groups()
         qualities.append(HasRole(f"arn:{partition}:iam::{account}:role/{role}"))
-    return Approver(caller.person or caller.principal, caller.name, frozenset(qualities[:MOST_QUALITIES]))
+    known = frozenset(qualities[:MOST_QUALITIES])
+    return Approver(
+        caller.person or caller.principal, caller.name, known, principal=caller.principal if caller.person else ""
+    )

@@ -1,0 +1,78 @@
+"""The list of blocked callers in the table: one item, which the functions that serve callers read.
+
+    pk  "blocks"  sk  "list"      callers: the hashes, at most 5,000 (160 kB)
+    pk  "blocks"  sk  a hash      since, operator: when it was blocked, and by whom
+
+No principal is called "blocks", and no other kind of item is in that partition, so IAM can permit it alone. The list
+decides; it is written first, and the item beside it only tells an operator more. Each write is idempotent.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from stepwire.aws.storage.table import Item, Table, in_milliseconds, moment_of
+from stepwire.engine.blocks import MOST_BLOCKED
+from stepwire.principal import Principal
+
+PARTITION: Final = "blocks"
+_LIST: Final = {"pk": {"S": PARTITION}, "sk": {"S": "list"}}
+_HAS_ROOM: Final = "attribute_not_exists(callers) OR size(callers) < :most OR contains(callers, :one)"
+_IS_NEW: Final = "attribute_not_exists(pk)"
+
+
+class Block(Struct, frozen=True):
+    """How a caller is blocked."""
+
+    since: datetime | None = None
+    """None: it was not noted, because the command was interrupted."""
+    operator: str | None = None
+
+
+class DynamoDbBlocks(Struct, frozen=True):
+    """The list in a DynamoDB table."""
+
+    table: Table
+
+    def read(self) -> frozenset[str]:
+        """Return the hashes of all blocked callers."""
+        item = self.table.get(_LIST)
+        return frozenset() if item is None else hashes_in(item)
+
+    def block(self, one: Principal, operator: str | None, at: datetime) -> bool:
+        """Add a caller to the list; return False if it is full. Idempotent: the first who blocked stays noted."""
+        values = {":these": {"SS": [one]}, ":one": {"S": one},
+                  ":most": {"N": str(MOST_BLOCKED)}}  # fmt: skip
+        if self.table.update(_LIST, "ADD callers :these", _HAS_ROOM, values) is not None:
+            return False
+        by = {} if operator is None else {"operator": {"S": operator}}
+        self.table.put({**record_key(one), "since": in_milliseconds(at), **by}, _IS_NEW)
+        return True
+
+    def unblock(self, one: Principal) -> None:
+        """Take a caller from the list. Idempotent."""
+        self.table.update(_LIST, "DELETE callers :these", "", {":these": {"SS": [one]}})
+        self.table.client.delete_item(TableName=self.table.name, Key=record_key(one))
+
+
+def list_key() -> Item:
+    """Return the primary key of the list."""
+    return dict(_LIST)
+
+
+def record_key(one: Principal) -> Item:
+    """Return the primary key of what is noted of a block."""
+    return {"pk": {"S": PARTITION}, "sk": {"S": one}}
+
+
+def hashes_in(item: Item) -> frozenset[str]:
+    """Return the hashes of the list."""
+    return frozenset(item.get("callers", {}).get("SS", ()))
+
+
+def block_in(item: Item | None) -> Block:
+    """Return what is noted of a block."""
+    if item is None:
+        return Block()
+    return Block(moment_of(int(item["since"]["N"])), item.get("operator", {}).get("S"))
