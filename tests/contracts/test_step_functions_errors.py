@@ -45,6 +45,7 @@ def test_a_start_sends_the_name_and_the_unchanged_input() -> None:
     ("code", "reason"),
     [
         ("StateMachineDoesNotExist", "its state machine no longer exists"),
+        ("InvalidArn", "its state machine is in another Region"),
         ("StateMachineDeleting", "its state machine is being deleted"),
         ("InvalidExecutionInput", "Step Functions does not accept the arguments as input"),
         ("ExecutionLimitExceeded", "too many workflows are running; try again later"),

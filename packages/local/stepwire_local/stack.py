@@ -82,6 +82,9 @@ class LocalStack:
             `Endpoint`, that defaults to the name of the first stack. No client waits for what they register: it is
             compiled when the block begins.
         name: The name of the first stack; default: one that no other has.
+        region: The Region in which it is.
+        taken_over: Names of a table or bucket that the first stack takes over, by their logical ids, as a change set of
+            type IMPORT does. They must be there.
         port: The port on 127.0.0.1; 0 takes any free one.
         parameters: Values of the parameters of whichever template declares them. If declared, `Authorizer` defaults
             to `none` and `AllowedOrigins` to this endpoint's own origins.
@@ -110,6 +113,8 @@ class LocalStack:
         *,
         others: Sequence[str | Path] = (),
         name: str | None = None,
+        region: str = REGION,
+        taken_over: Mapping[str, str] | None = None,
         port: int = 0,
         parameters: Mapping[str, str] | None = None,
         variables: Mapping[str, str] | None = None,
@@ -124,6 +129,8 @@ class LocalStack:
     ) -> None:
         self._paths = [Path(template), *map(Path, others)]
         self._name = name
+        self._region = region
+        self._taken_over = dict(taken_over or {})
         self._wanted_port = port
         self._given = dict(parameters or {})
         self._instances = instances
@@ -285,7 +292,7 @@ class LocalStack:
         self._follow()
         self._warm()
         self._publish()
-        self._sweeper = Sweeper(self.deployments[0].world.tables, ACCOUNT, REGION, lambda: self.expiry)
+        self._sweeper = Sweeper(self.deployments[0].world.tables, ACCOUNT, self._region, lambda: self.expiry)
         for machinery in (*self._mappings(), *self._watches(), self._sweeper):
             machinery.start()
             undo.callback(machinery.stop)
@@ -301,11 +308,12 @@ class LocalStack:
         return World(
             name,
             ACCOUNT,
-            REGION,
+            self._region,
             instances=self._instances,
             stubs=stubs,
             variables=self._variables,
             is_endpoint=is_endpoint,
+            taken_over=self._taken_over if is_endpoint else {},
         )
 
     def _stand_in(self) -> None:
@@ -355,7 +363,7 @@ class LocalStack:
 
     def _front(self) -> Application:
         if self._services_at is not None:
-            return Services(self._services_at, REGION)
+            return Services(self._services_at, self._region)
         return self.front(Gateway(self.api(), self.watcher.answered if self.watcher else tell_nobody))
 
     def _warm(self) -> None:
@@ -390,7 +398,7 @@ class LocalStack:
     def api(self) -> Api:
         """Return the API that the first template describes, with its routes; without any, an empty one."""
         world = self.deployments[0].world
-        return replace(world.api or Api("none", ACCOUNT, REGION), routes=tuple(world.routes))
+        return replace(world.api or Api("none", ACCOUNT, self._region), routes=tuple(world.routes))
 
     def _forget(self) -> None:
         """Stop the executions without status events, and unregister the functions and roles."""
@@ -409,6 +417,6 @@ class LocalStack:
         for world in (one.world for one in self.deployments):
             for function in world.functions.values():
                 functions.unregister(function)
-            forget(world.parameters, ACCOUNT, REGION)
+            forget(world.parameters, ACCOUNT, self._region)
             for role in world.roles.values():
                 permissions.unregister(role)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 # Reasons that a caller may see; operators find the details in CloudTrail.
 _REASONS: Final = {
     "StateMachineDoesNotExist": "its state machine no longer exists",
+    "InvalidArn": "its state machine is in another Region",
     "StateMachineDeleting": "its state machine is being deleted",
     "InvalidExecutionInput": "Step Functions does not accept the arguments as input",
     "ExecutionLimitExceeded": "too many workflows are running; try again later",
@@ -72,7 +73,8 @@ _EVENTS_OF_PASSED_STATES: Final = 250  # enough for fifty states, once for a tas
 _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 # Pages of running executions: 100,000 executions, 15 MB.
 _MOST_PAGES: Final = 100
-_MISSING: Final = frozenset({"ExecutionDoesNotExist"})
+# The ARN of a task that another Region has left is none here.
+_MISSING: Final = frozenset({"ExecutionDoesNotExist", "InvalidArn"})
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
 _KEY_DENIED: Final = frozenset({"KmsAccessDeniedException", "KmsInvalidStateException"})
 _ROLE_DENIAL: Final = "AccessDenied"  # STS's; Step Functions' own is AccessDeniedException

@@ -22,9 +22,9 @@ _DUMMIES = {
 }
 
 
-def dummy_credentials() -> dict[str, str]:
-    """Return the variables that stand for a function's role."""
-    return dict(_DUMMIES)
+def dummy_credentials(region: str) -> dict[str, str]:
+    """Return the variables that stand for a function's role, and for its Region."""
+    return {**_DUMMIES, "AWS_DEFAULT_REGION": region, "AWS_REGION": region}
 
 
 @contextmanager

@@ -129,7 +129,7 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
     runtime = {
         **machine_variables(),
         **world.variables,
-        **dummy_credentials(),
+        **dummy_credentials(world.region),
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties.get('Runtime', 'image')}",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),
         "AWS_LAMBDA_FUNCTION_NAME": name,

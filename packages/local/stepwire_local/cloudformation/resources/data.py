@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from stepwire_local.account.isolation import REGION
 from stepwire_local.cloudformation.resources.kinds import (
     NOT_ENFORCED,
     Created,
@@ -25,14 +26,18 @@ _TABLE = (
 
 def _table(resource: Resource, world: World) -> Created:
     properties = resource.properties
-    name: str = properties.get("TableName", world.name(resource))
-    settings: dict[str, Any] = picked(properties, _TABLE)
-    if "ProvisionedThroughput" not in settings:
+    old = world.takes_over(resource)
+    name: str = old or properties.get("TableName", world.name(resource))
+    settings: dict[str, Any] = {} if old else picked(properties, _TABLE)
+    if not old and "ProvisionedThroughput" not in settings:
         settings["BillingMode"] = "PAY_PER_REQUEST"
     if stream := properties.get("StreamSpecification"):
         settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
     dynamodb = world.client("dynamodb")
-    table = dynamodb.create_table(TableName=name, **typed(dynamodb, "CreateTable", settings))["TableDescription"]
+    if old:
+        table = dynamodb.update_table(TableName=name, **settings)["TableDescription"]
+    else:
+        table = dynamodb.create_table(TableName=name, **typed(dynamodb, "CreateTable", settings))["TableDescription"]
     if time_to_live := properties.get("TimeToLiveSpecification"):
         dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
     world.tables.append(name)
@@ -41,8 +46,11 @@ def _table(resource: Resource, world: World) -> Created:
 
 
 def _bucket(resource: Resource, world: World) -> Created:
-    name: str = resource.properties.get("BucketName", world.name(resource).lower())
-    world.client("s3").create_bucket(Bucket=name)
+    old = world.takes_over(resource)
+    name: str = old or resource.properties.get("BucketName", world.name(resource).lower())
+    if not old:
+        place = {"CreateBucketConfiguration": {"LocationConstraint": world.region}} if world.region != REGION else {}
+        world.client("s3").create_bucket(Bucket=name, **place)
     domain = f"{name}.s3.amazonaws.com"
     regional = f"{name}.s3.{world.region}.amazonaws.com"
     return Created(name, {"Arn": f"arn:aws:s3:::{name}", "DomainName": domain, "RegionalDomainName": regional})

@@ -68,6 +68,7 @@ class World:
     stubs: Book = field(default_factory=Book)
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # of each function, beside the template's
     is_endpoint: bool = True  # the first stack, without whose functions nothing serves
+    taken_over: Mapping[str, str] = field(default_factory=dict[str, str])  # names of what was there, by logical id
 
     @property
     def stack_id(self) -> str:
@@ -81,6 +82,10 @@ class World:
     def name(self, resource: Resource) -> str:
         """Return a physical name, unique in the account."""
         return f"{self.stack}-{resource.logical_id}"
+
+    def takes_over(self, resource: Resource) -> str | None:
+        """Return the name of what was there before the stack, and now belongs to it; None: it must be created."""
+        return self.taken_over.get(resource.logical_id)
 
     def arn(self, service: str, tail: str) -> str:
         """Return an ARN of this account and region."""
