@@ -74,6 +74,11 @@ def _keys(items: Iterable[Params]) -> tuple[str, ...]:
     return tuple(item["pk"]["S"] for item in items if "S" in item.get("pk", {}))
 
 
+def _keys_of(params: Params) -> tuple[str, ...]:
+    """Return the partition key of the one item that a call, or a part of a transaction, names."""
+    return _keys([params.get("Key") or params.get("Item") or {}])
+
+
 _PARTITION = re.compile(r"\bpk = (:\w+)")
 """The partition that a query names."""
 
@@ -109,7 +114,9 @@ _PARTS = {
 
 def _transaction(params: Params, place: Place) -> Iterable[Need]:
     """Return the permissions of a transaction: those of its parts, because it has no action of its own."""
-    return (Need(_PARTS[kind], _table(part, place)) for item in params["TransactItems"] for kind, part in item.items())
+    for item in params["TransactItems"]:
+        for kind, part in item.items():
+            yield Need(_PARTS[kind], _table(part, place), _keys_of(part))
 
 
 def _put_events(params: Params, place: Place) -> Iterable[Need]:
@@ -138,8 +145,7 @@ def _path(params: Params, place: Place) -> Iterable[Need]:
 
 def _of_item(operation: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
-        keys = _keys([params.get("Key") or params.get("Item") or {}])
-        return (Need(f"dynamodb:{operation}", _table(params, place), keys),)
+        return (Need(f"dynamodb:{operation}", _table(params, place), _keys_of(params)),)
 
     return rule
 

@@ -261,7 +261,10 @@ def test_a_condition_on_leading_keys_holds_for_the_items_that_it_names(tmp_path:
 
         for name in ("catalog", "catalog#a"):
             assert call(stack, "dynamodb", "put_item", TableName=table, Item={"pk": {"S": name}}) == 200
+            part = {"Put": {"TableName": table, "Item": {"pk": {"S": name}}}}
+            assert call(stack, "dynamodb", "transact_write_items", TransactItems=[part]) == 200
         requests = [
+            ("transact_write_items", {"TransactItems": [{"Put": {"TableName": table, "Item": {"pk": {"S": "b"}}}}]}),
             ("put_item", {"TableName": table, "Item": {"pk": {"S": "a-task"}}}),
             ("get_item", {"TableName": table, "Key": {"pk": {"S": "catalogue"}}}),
             ("batch_get_item", {"RequestItems": {table: {"Keys": [{"pk": {"S": "catalog"}}, {"pk": {"S": "b"}}]}}}),
