@@ -272,3 +272,29 @@ def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
     assert found[2]["states"] == 60
     assert found[2]["frames"] == 5
     assert "passed" in found[3] or "succeeded" in found[3]
+
+
+def test_the_page_of_lines_shows_who_runs_and_who_waits(stack: LocalStack) -> None:
+    item: list[list[Any]] = [["item", "desk"], ["seconds", "60"]]
+    steps: list[list[Any]] = [
+        *([["start", "Reserve an item", item]] * 4),
+        ["status", "1st in line"],
+        ["open", "#/lines"],
+        ["text", "main table"],
+        ["axe"],
+        ["size", 320, 700, "dark"],
+        ["axe"],
+        ["text", "#to-lines"],
+    ]
+
+    found = seen(stack, steps)
+
+    rows = [line.split("\t") for line in found[6].splitlines()]
+    assert [row[:2] for row in rows] == [
+        ["Place", "Task"],
+        *[["runs", "Reserve an item"]] * 3,
+        ["1", "Reserve an item"],
+    ]
+    assert (found[7], found[9]) == ([], []), "what axe found"
+    assert found[8] is False, "whether it is wider than the window"
+    assert found[10] == "Lines1", "and how many wait"

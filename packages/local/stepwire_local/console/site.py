@@ -18,6 +18,7 @@ from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.console import layout
 from stepwire_local.console.approvals import PEOPLE, OpenApprovals, Refused
 from stepwire_local.console.guard import refusal
+from stepwire_local.console.lines import Lines
 from stepwire_local.console.messages import Messages
 from stepwire_local.console.sign_in import Token
 from stepwire_local.console.tasks import Execution, Tasks, course_in, executions_of
@@ -101,6 +102,7 @@ class Console:
         self._messages = Messages()
         self._tasks = Tasks()
         self.approvals = OpenApprovals(stack)
+        self._lines = Lines(stack)
         self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
 
     @property
@@ -162,6 +164,7 @@ class Console:
             ("GET", "tasks"): lambda task_id, _: self._task(task_id) if task_id else self._newest_first(),
             ("GET", "states"): self._visits,
             ("GET", "graphs"): lambda digest, _: self._graph(digest),
+            ("GET", "lines"): lambda _, _asked: self._lines.listed(),
             ("GET", "messages"): lambda _, asked: self._wire(asked),
             ("GET", "approvals"): lambda _, asked: self.approvals.listed(asked.get("as", "")),
             ("POST", "approvals"): lambda name, asked: self.approvals.vote(name, asked.get("as", ""), body),
@@ -177,8 +180,11 @@ class Console:
         return {**known, "people": list(PEOPLE)}
 
     def _newest_first(self) -> Any:
-        waiting = self.approvals.waiting()
-        return [{**one, "waitsFor": waiting.get(one["taskId"])} for one in self._tasks.newest_first()]
+        approvals, places = self.approvals.waiting(), self._lines.waiting()
+        return [
+            {**one, "waitsFor": approvals.get(one["taskId"]), "inLine": places.get(one["taskId"])}
+            for one in self._tasks.newest_first()
+        ]
 
     def _machines(self) -> Sequence[str]:
         return [arn for one in self._stack.deployments for arn in one.world.state_machines]

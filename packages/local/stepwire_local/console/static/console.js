@@ -5,6 +5,7 @@ import { Client } from "./mcp.js";
 import { formOf } from "./form.js";
 import { questionForm, resultOf } from "./panel.js";
 import { ApprovalsView } from "./approvals.js";
+import { LinesView } from "./lines.js";
 import { TaskView } from "./task.js";
 import { Wire } from "./wire.js";
 
@@ -61,10 +62,12 @@ function showTasks() {
   if (now === listed) return;
   listed = now;
   byId("no-tasks").hidden = state.tasks.length > 0;
-  const waiting = state.tasks.filter((one) => one.waitsFor).length;
-  byId("to-approvals").replaceChildren(h("span", { class: "title" }, "Questions to others"), waiting ? h("span", { class: "badge waiting" }, String(waiting)) : "");
+  for (const [place, words, data] of [["to-approvals", "Questions to others", "waitsFor"], ["to-lines", "Lines", "inLine"]]) {
+    const waiting = state.tasks.filter((one) => one[data]).length;
+    byId(place).replaceChildren(h("span", { class: "title" }, words), waiting ? h("span", { class: "badge waiting" }, String(waiting)) : "");
+  }
   byId("tasks").replaceChildren(...state.tasks.map((one) =>
-    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status, one.waitsFor), h("time", {}, clock(one.createdAt)))))));
+    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status, one.waitsFor ?? one.inLine), h("time", {}, clock(one.createdAt)))))));
   mark();
 }
 
@@ -121,6 +124,7 @@ function route() {
   const [, kind, name] = location.hash.split("/").map(decodeURIComponent);
   if (kind === "tasks" && name) return show(new TaskView(context, name));
   if (kind === "messages") return show(allMessages());
+  if (kind === "lines") return show(new LinesView(context));
   if (kind === "approvals") return show(new ApprovalsView(context));
   const tool = context.toolNamed(kind === "tools" ? name : "");
   if (tool) return show(toolView(tool));

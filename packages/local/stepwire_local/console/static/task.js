@@ -112,7 +112,7 @@ export class TaskView {
       const { executions } = await this.context.api(`tasks/${this.taskId}`);
       if (this.isClosed) return;
       const known = this.context.taskOf(this.taskId);
-      if (known) this.status.replaceChildren(badge(known.status, known.waitsFor), known.waitsFor ? h("a", { href: "#/approvals" }, "Answer as somebody else") : "");
+      if (known) this.status.replaceChildren(badge(known.status, known.waitsFor ?? known.inLine), known.waitsFor ? h("a", { href: "#/approvals" }, "Answer as somebody else") : "", known.inLine ? h("a", { href: "#/lines" }, "See the line") : "");
       await this.showExecutions(executions);
       await this.wire.refresh(this.context.api);
       if (known && !["working", "input_required"].includes(known.status)) pause = QUIET;

@@ -1,0 +1,76 @@
+"""The lines of tools with a limit, as the console shows them: who runs, who waits, and in which place.
+
+Only read: operators change lines with `stepwire queue`. Read from the table at each look, so it is what is true now.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from stepwire.aws.storage.lines import DynamoDbLines
+from stepwire.aws.storage.table import Table
+from stepwire.rendering import timestamp
+from stepwire.tasks.limits import ordinal
+from stepwire.tasks.lines import Held, Line, Place, waiting_by_caller
+from stepwire.times import MILLISECOND
+from stepwire_local.stack import LocalStack
+
+MOST: Final = 20
+"""Lines that are shown."""
+MOST_PLACES: Final = 100
+"""Places of one line that are shown."""
+_TABLE: Final = "TasksTable"
+
+
+class Lines:
+    """The lines of a stack in which somebody waits."""
+
+    def __init__(self, stack: LocalStack) -> None:
+        self._stack = stack
+
+    def listed(self) -> Sequence[Mapping[str, Any]]:
+        """Return them, the fullest first."""
+        found = [_shown(key, *one) for key, *one in self._in_use()]
+        return sorted(found, key=lambda one: -one["waiting"])
+
+    def waiting(self) -> Mapping[str, str]:
+        """Return in which place tasks wait, by their ids; of a race, that of its first run."""
+        words = dict[str, str]()
+        for _, _, _, places in self._in_use():
+            for number, place in enumerate(places, 1):
+                words.setdefault(str(place.ticket.task_id), f"{ordinal(number)} in line")
+        return words
+
+    def _in_use(self) -> Iterator[tuple[str, Line, Sequence[Held], Sequence[Place]]]:
+        name = self._stack.physical_ids.get(_TABLE)
+        if name is None:  # a stack of somebody else
+            return
+        lines = DynamoDbLines(Table(name, lambda: self._stack.client("dynamodb")))
+        for key in list(lines.in_use())[:MOST]:
+            line = lines.line(key)
+            if line is not None and line.waiting:
+                yield key, line, lines.turns(key), lines.first(key, MOST_PLACES)
+
+
+def _shown(key: str, line: Line, turns: Sequence[Held], places: Sequence[Place]) -> Mapping[str, Any]:
+    oldest = min((one.joined_at for one in places), default=None)
+    return {
+        "line": key,
+        "pool": line.pool,
+        "most": line.rules.most,
+        "waiting": line.waiting,
+        "oldestSince": oldest and timestamp(oldest),
+        "tookMs": line.took and line.took // MILLISECOND,
+        "paused": line.is_paused,
+        "drained": line.is_drained,
+        "callers": [{"caller": owner, "waiting": count} for owner, count in waiting_by_caller(places).items()],
+        "running": [{"taskId": one.ticket.task_id, "since": timestamp(one.since)} for one in turns],
+        "places": [
+            {
+                "position": number,
+                "taskId": one.ticket.task_id,
+                "caller": one.ticket.owner,
+                "since": timestamp(one.joined_at),
+            }
+            for number, one in enumerate(places, 1)
+        ],
+    }
