@@ -1,8 +1,8 @@
 """`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
 First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
-local stack, a large refund, which asks a second person in place of the caller, and reserve_stock, whose end wakes an
-agent by webhook. With --all (`make demo ALL=1`) reserve_stock runs once
+local stack, a large refund, which asks a second person in place of the caller, reserve_stock, whose end wakes an agent
+by webhook, and six calls of it, of which three wait in line. With --all (`make demo ALL=1`) reserve_stock runs once
 more, fails twice and is retried, and get_quote, whose state machines race, too. With --yes or without a terminal, the
 demo answers by itself. The rule: exit code 0 only if all results are correct: the report agrees with this program's
 own count of the file, and the refund with the answer. The endpoint is a new local stack, or the one in --url. The
@@ -49,6 +49,8 @@ DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
 LOGS: Final = ROOT / FOLDER
 PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
 STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
+CALLS: Final = 6
+"""Of a tool of which three run at once."""
 LARGE_REFUND: Final = {"order_id": "A-1003", "amount": "890.00", "currency": "EUR", "reason": "The desk came too late."}
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 
@@ -206,6 +208,28 @@ class Demo:
             case other:
                 raise WrongResult(f"The agent was woken, and its task is {other.status}.")
 
+    async def wait_in_line(self) -> None:
+        """Reserve more items at once than the warehouse takes, and show who waits in line.
+
+        Raises:
+            WrongResult: not every item was reserved, or nobody had to wait.
+        """
+        self.console.print(f"\n[bold]tools/call reserve_stock[/] {CALLS} times; the warehouse takes three at once")
+        self.progress.begin("in line")
+        called, waits = list[str](), 0
+        for number in range(1, CALLS + 1):
+            task = await self.client.create_task("reserve_stock", {"item": f"chair {number}", "seconds": 1})
+            if isinstance(task, CallToolResult):
+                raise NotATask("the server answered without a task")
+            called.append(task.task_id)
+            waits += task.status_message is not None
+            self.console.print(f"         [bold]{escape(task.task_id)}[/] {escape(task.status_message or 'Runs.')}")
+        results = await asyncio.gather(*map(self.client.task_result, called))
+        reserved = {str((one.structured_content or {}).get("item")) for one in results}
+        if len(reserved) < CALLS or not waits:
+            raise WrongResult(f"Reserved were {sorted(reserved)}, and {waits} calls waited in line.")
+        self.console.print(f"\nAll {CALLS} are reserved; {waits} of them waited for their turns.", style="green")
+
     async def reserve(self) -> None:
         """Reserve an item that is in stock at the third attempt, and show the result.
 
@@ -295,6 +319,7 @@ async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bo
                 await demo.large_refund(endpoint.approvals)
             if endpoint.logs is not None:  # another stack calls no address of this machine
                 await demo.wake()
+                await demo.wait_in_line()
             if is_whole:
                 await demo.reserve()
                 await demo.quote()

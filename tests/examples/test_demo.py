@@ -220,6 +220,8 @@ def test_the_screen_shows_the_report_and_ends_with_the_next_steps() -> None:
     assert any(re.fullmatch(r"Ann of finance approved, .* UTC\. The caller was not asked\.", line) for line in lines)
     assert any("Waits for one of finance to decide" in line for line in lines)
     assert "A chair is reserved, and nobody polled for it." in lines
+    assert any(re.fullmatch(r" *\w{36} (Next|2nd|3rd) in line(; about .*)?\.", line) for line in lines)
+    assert any(re.fullmatch(r"All 6 are reserved; \d of them waited for their turns\.", line) for line in lines)
     end = lines.index("What the functions wrote, " + next(line for line in lines if ".stepwire" in line).split()[-1])
     assert lines[end + 1 :] == [line for line in demo.next_steps(demo.Endpoint("", Path()))[2:] if line] + [""]
     logged = (demo.ROOT / lines[end].split()[-1].rstrip(":")).read_text()
