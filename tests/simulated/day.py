@@ -1,7 +1,8 @@
 """A day of a tool with a limit, in simulated time: thousands of calls, and events that are late, lost or doubled.
 
 Nothing is random but for a seed. What happens next is on a heap; the clock jumps to it. After everything that happens,
-no more executions may run than the limit allows.
+no more executions may run than the limit allows. Callers poll their tasks, but one in ten never comes back: where the
+end of such a task is lost, only the sweep finds it.
 """
 
 from collections.abc import Iterable
@@ -35,6 +36,7 @@ _TOOL: Final = replace(
     OPTIONAL, ttl=timedelta(days=2), concurrency=Concurrency("day", Rules(most=MOST, waiting=100_000))
 )
 _LOST, _DOUBLED, _CANCELLED, _DIED = 0.01, 0.02, 0.005, 0.002
+_POLL: Final = timedelta(minutes=1)  # the least time between two polls
 _FULL: Final = 0.8
 """The part of what the limit bears that the calls of the day need."""
 
@@ -121,6 +123,8 @@ class Day:
         task = self.world.calls.call(ToolCall(owner, _TOOL, ARGUMENTS, line=terms))
         self._called_at[task.task_id] = self.world.clock.time
         self.called += 1
+        if number % 10 != 9:
+            self._after(max(_POLL, self.lasts), self._poll, task.key)
         if self.random.random() < _CANCELLED:
             self._after(self.lasts, self._cancel, task.key)
 
@@ -133,10 +137,20 @@ class Day:
         for change in self._taken():
             self._after(timedelta(seconds=1), self._deliver, change)
 
+    def _poll(self, key: TaskKey) -> None:
+        try:
+            task = self.world.operations.get(key.owner, key.task_id)
+        except UnknownTask:  # it has ended, and is forgotten
+            return
+        if not task.has_ended:
+            self._after(max(_POLL, self.lasts, task.poll_hint(self.world.clock.now())), self._poll, key)
+
     def _note_starts(self) -> None:
         """Let each execution that has begun end after some time."""
-        self._running = {one for one in self._running if self._runs(one)}
         starts, self.world.workflows.starts = self.world.workflows.starts, []
+        if not starts:
+            return
+        self._running = {one for one in self._running if self._runs(one)}
         for start in starts:
             if not self._runs(start.execution) or start.execution in self._running:
                 continue
