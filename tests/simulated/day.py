@@ -24,7 +24,7 @@ from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.principal import Caller, Principal, principal_of
 from stepwire.tasks.ids import TaskId, TaskKey, task_key_from_execution
 from stepwire.tasks.limits import Rules
-from stepwire.tasks.lines import Line
+from stepwire.tasks.lines import MEND_PAUSE, Line
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
@@ -101,6 +101,16 @@ class Day:
             self._until_death(partial(act, *given))
             self._note_starts()
             self._take_wake_ups()
+
+    def turns_left(self) -> int:
+        """Return how many of as many calls as may run begin at once, after all of the day is done.
+
+        A turn that a process that died has kept comes back to the first who would have to wait for it.
+        """
+        self.world.clock.time += MEND_PAUSE
+        for number in range(MOST):
+            self._call(1 + number)
+        return len(self.world.workflows.running())
 
     def _until_death(self, act: Any) -> None:
         try:

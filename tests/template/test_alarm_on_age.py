@@ -1,0 +1,80 @@
+"""The alarm on age rings: from a call that waits in line, by the log line of the sweep and its metric, to the alarm."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+from msgspec.structs import replace
+
+from stepwire.aws.background_functions import SweepHandler
+from stepwire.background.line_commands import LineCommand, LineCommands
+from stepwire.catalog.tools import Concurrency
+from stepwire.tasks.limits import Rules
+from stepwire_local.account.engine import shared_account
+from tests.kits import OPTIONAL
+from tests.server.neighbours import CountedWorld
+from tests.template.document import resource
+from tests.unit.engine.test_lines import call
+
+POOL: Final = "warehouse"
+HOUR: Final = timedelta(hours=1)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedWorld]:
+    """A stack whose table the function sweep reads too."""
+    with shared_account():
+        world = CountedWorld()
+        lines: Any = world.store.lines
+        monkeypatch.setenv("TABLE_NAME", lines.table.name)
+        yield world
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """Run the sweep once, and return the fields that it has logged."""
+    caplog.clear()
+    SweepHandler()({}, None)
+    return [vars(record) for record in caplog.records]
+
+
+def rings(name: str, values: list[float]) -> bool:
+    """Tell whether an alarm rings after these values of its metric, one in each period."""
+    alarm = resource(name).properties
+    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+    last = values[-alarm["EvaluationPeriods"] :]
+    return len(last) == alarm["EvaluationPeriods"] and all(one >= alarm["Threshold"] for one in last)
+
+
+def measured(entries: list[dict[str, Any]]) -> list[float]:
+    """Return the values that the metric filter of the alarm's metric finds in a log."""
+    found = resource("WaitsForTurns").properties
+    (metric,) = found["MetricTransformations"]
+    pattern = re.fullmatch(r"\{ \$\.(\w+) > (\d+) \}", found["FilterPattern"])
+    assert pattern
+    field, least = pattern.groups()
+    assert (metric["MetricName"], metric["MetricValue"]) == (
+        resource("LinesAlarm").properties["MetricName"],
+        f"$.{field}",
+    )
+    return [one[field] for one in entries if one.get(field, 0) > int(least)]
+
+
+@pytest.mark.parametrize(("waited", "expected"), [(5.9 * HOUR, False), (6.1 * HOUR, True)])
+def test_a_call_that_has_waited_for_six_hours_rings_the_alarm(
+    world: CountedWorld, caplog: pytest.LogCaptureFixture, waited: timedelta, expected: bool
+) -> None:
+    world.clock.time = datetime.now(UTC) - waited
+    LineCommands(world.engine).change(LineCommand.PAUSE, POOL)
+    call(world, replace(OPTIONAL, ttl=timedelta(days=1), concurrency=Concurrency(POOL, Rules(most=1))))
+
+    values = measured([*logged(caplog), *logged(caplog)])
+
+    assert values == [int(waited.total_seconds())] * 2
+    assert rings("LinesAlarm", values) == expected
+    assert not rings("LinesAlarm", values[1:]), "two periods in a row"
+
+
+def test_a_line_in_which_nobody_waits_has_no_value(world: CountedWorld, caplog: pytest.LogCaptureFixture) -> None:
+    assert measured(logged(caplog)) == []
