@@ -7,7 +7,7 @@ some minutes.
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from statistics import median, quantiles
 from typing import Final
 
@@ -34,33 +34,7 @@ _ON_LINES: Final = ("line", "rank", "turn")
 def costs() -> str:
     """Return the table of calls, units and dollars."""
     with shared_account():
-        world = CountedWorld()
-        world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(OPTIONAL, _LIMITED)))
-        client = ModernClient(world)
-        tasks = list[str]()
-        without = _counted(world, lambda: tasks.append(client.start("optional")))
-        plain_end = _counted(world, lambda: world.succeed(tasks.pop(), OUTPUT))
-        at_once = _counted(world, lambda: tasks.append(client.start("limited")))
-        tasks.append(client.start("limited"))
-        waiting = client.start("limited")
-        for number in range(WAITING - 1):
-            ModernClient(world, caller(number)).start("limited")
-            world.clock.advance(seconds=1)
-        in_line = _counted(world, lambda: tasks.append(client.start("limited")))
-        handed = _counted(world, lambda: world.succeed(tasks[0], OUTPUT))
-        world.clock.time += world.intervals.repair
-        world.operations.get(ALICE, waiting)  # mends the line, once a minute for all
-        look = _counted(world, lambda: client.task("get", tasks[-1]))
-        cancelled = _counted(world, lambda: client.task("cancel", tasks[-1]))
-    rows = {
-        "call, without a limit": without,
-        "call that begins at once": at_once,
-        f"call that waits, behind {WAITING}": in_line,
-        "look at a task that waits, once in its interval": look,
-        "end, without a limit": plain_end,
-        "end that hands its turn to the next, which begins": handed,
-        "cancel in line": cancelled,
-    }
+        rows = _operations(CountedWorld())
     return _table(
         (
             "operation",
@@ -72,6 +46,33 @@ def costs() -> str:
         ),
         ((name, *counted) for name, counted in rows.items()),
     )
+
+
+def _operations(world: CountedWorld) -> Mapping[str, Iterable[str]]:
+    """Do each operation, beside its like without a limit, and return what it has taken."""
+    world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(OPTIONAL, _LIMITED)))
+    client, tasks = ModernClient(world), list[str]()
+    without = _counted(world, lambda: tasks.append(client.start("optional")))
+    plain_end = _counted(world, lambda: world.succeed(tasks.pop(), OUTPUT))
+    at_once = _counted(world, lambda: tasks.append(client.start("limited")))
+    tasks.append(client.start("limited"))
+    waiting = client.start("limited")
+    for number in range(WAITING - 1):
+        ModernClient(world, caller(number)).start("limited")
+        world.clock.advance(seconds=1)
+    in_line = _counted(world, lambda: tasks.append(client.start("limited")))
+    handed = _counted(world, lambda: world.succeed(tasks[0], OUTPUT))
+    world.clock.time += world.intervals.repair
+    world.operations.get(ALICE, waiting)  # mends the line, once a minute for all
+    return {
+        "call, without a limit": without,
+        "call that begins at once": at_once,
+        f"call that waits, behind {WAITING}": in_line,
+        "look at a task that waits, once in its interval": _counted(world, lambda: client.task("get", tasks[-1])),
+        "end, without a limit": plain_end,
+        "end that hands its turn to the next, which begins": handed,
+        "cancel in line": _counted(world, lambda: client.task("cancel", tasks[-1])),
+    }
 
 
 def _counted(world: CountedWorld, act: Callable[[], object]) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ import pytest
 from packages.command.tests.wrap.account import Time
 from stepwire.engine.follow_ups import Means
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.commanding import TASKS
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.follow_ups import FUNCTION, FollowUp, follow_up
+from stepwire_cli.account.follow_ups import FollowUp, follow_up
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.tasks import Tasks
 from stepwire_local import at_once
@@ -45,7 +46,7 @@ def command(stack: Deployed, means: Means, task_id: str) -> FollowUp:
     time = Time()
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
     key = Tasks(calls, stack.stack.physical_ids["TasksTable"]).key_of(task_id)
-    return follow_up(calls, stack.stack.physical_ids[FUNCTION], means, key)
+    return follow_up(calls, stack.stack.physical_ids[TASKS], means, key)
 
 
 def followed(client: ModernClient, task_id: str, means: Means) -> str | None:

@@ -4,12 +4,12 @@ from dataclasses import asdict
 from typing import Final
 
 from stepwire.engine.follow_ups import Means
-from stepwire.principal import PRINCIPAL_PATTERN
+from stepwire_cli.account.commanding import TASKS
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.account.follow_ups import FUNCTION, FollowUp, follow_up
-from stepwire_cli.account.tasks import Tasks
-from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.account.follow_ups import FollowUp, follow_up
+from stepwire_cli.account.tasks import Tasks, check_principal
+from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
@@ -33,13 +33,12 @@ def follow(settings: Settings, means: str, task_id: str, stack: str, principal: 
     Raises:
         CommandError: the task cannot be found or continued, or AWS cannot be asked.
     """
-    if principal is not None and not PRINCIPAL_PATTERN.fullmatch(principal):
-        raise CommandError(f"{principal[:100]!r} is no principal: it has 32 hexadecimal digits, as in the log.")
+    check_principal(principal)
     screen = Screen(as_json=settings.as_json)
     calls = connected(settings.profile, settings.region)
     endpoint = Endpoint(calls, stack)
     key = Tasks(calls, endpoint.table()).key_of(task_id, principal)
-    made = follow_up(calls, endpoint.physical_id(FUNCTION), Means(means), key)
+    made = follow_up(calls, endpoint.physical_id(TASKS), Means(means), key)
     if screen.as_json:
         screen.json({"follows": key.task_id, **asdict(made)})
         return Exit.DONE

@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from stepwire.principal import PRINCIPAL_PATTERN
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.operating import Step, Where
 from stepwire_cli.account.showing import Shown, as_json, history_rows, text_rows
-from stepwire_cli.account.tasks import Executions, Tasks
-from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.account.tasks import Executions, Tasks, check_principal
+from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
@@ -33,8 +32,7 @@ def show(settings: Settings, task_id: str, stack: str, principal: str | None, *,
     Raises:
         CommandError: the task cannot be found, or AWS cannot be asked.
     """
-    if principal is not None and not PRINCIPAL_PATTERN.fullmatch(principal):
-        raise CommandError(f"{principal[:100]!r} is no principal: it has 32 hexadecimal digits, as in the log.")
+    check_principal(principal)
     screen = Screen(as_json=settings.as_json)
     calls = connected(settings.profile, settings.region, lambda own: Endpoint(own, stack).output("ExternalId") or None)
     endpoint = Endpoint(calls, stack)

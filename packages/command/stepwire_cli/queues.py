@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from stepwire.principal import PRINCIPAL_PATTERN
-from stepwire.tasks.lines import span
+from stepwire.tasks.limits import span
 from stepwire.times import MILLISECOND
+from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.account.follow_ups import FUNCTION
-from stepwire_cli.account.lines import ask
-from stepwire_cli.account.tasks import Tasks
-from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.account.tasks import Tasks, check_principal
+from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
@@ -28,8 +26,7 @@ def run(settings: Settings, action: str, stack: str, name: str = "", principal: 
     Raises:
         CommandError: there is no such line or task, or AWS cannot be asked.
     """
-    if principal is not None and not PRINCIPAL_PATTERN.fullmatch(principal):
-        raise CommandError(f"{principal[:100]!r} is no principal: it has 32 hexadecimal digits, as in the log.")
+    check_principal(principal)
     screen = Screen(as_json=settings.as_json)
     calls = connected(settings.profile, settings.region)
     endpoint = Endpoint(calls, stack)
@@ -39,7 +36,7 @@ def run(settings: Settings, action: str, stack: str, name: str = "", principal: 
         command |= {"owner": key.owner, "task_id": key.task_id}
     elif name:
         command["line"] = name
-    answer = ask(calls, endpoint.physical_id(FUNCTION), command)
+    answer = obeyed(calls, endpoint.physical_id(TASKS), command)
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE

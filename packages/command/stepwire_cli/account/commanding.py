@@ -1,16 +1,18 @@
-"""What an operator commands about a caller, done by a function of the endpoint.
+"""What an operator commands, done by a function of the endpoint: about its tasks, its lines and its callers.
 
-Each kind of command has a function of its own, so that IAM can permit one and not the others.
+The function has the permissions and the rules; whoever may invoke it may command it. So IAM can permit to command tasks
+and lines, and not to block callers: that is another function's.
 """
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.follow_ups import operator_of
 
+TASKS: Final = "ExecutionEventsFunction"
+"""Logical id of the function that continues tasks and changes lines."""
 BLOCKS: Final = "BlocksFunction"
 """Logical id of the function that blocks."""
 
@@ -21,7 +23,7 @@ def obeyed(calls: Calls, function: str, command: Mapping[str, Any]) -> dict[str,
     Raises:
         AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
     """
-    payload = json.dumps({"stepwire_command": {**command, **operator_of(calls)}}).encode()
+    payload = json.dumps({"stepwire_command": {**command, **_operator_of(calls)}}).encode()
     answer = calls.call("lambda", "Invoke", FunctionName=function, Payload=payload)
     said: Any = json.loads(answer["Payload"].read() or b"null")
     if "FunctionError" in answer:
@@ -30,6 +32,14 @@ def obeyed(calls: Calls, function: str, command: Mapping[str, Any]) -> dict[str,
         case {"refused": str(reason)}:
             raise AccountError(reason)
         case dict():
-            return said
+            return cast("dict[str, Any]", said)
         case _:
             raise AccountError("this stack is of a version without this command: deploy the version of the command")
+
+
+def _operator_of(calls: Calls) -> dict[str, str]:
+    """Return who gives the command, for the audit trail; nothing if AWS does not say."""
+    try:
+        return {"operator": calls.call("sts", "GetCallerIdentity")["Arn"]}
+    except AccountError:
+        return {}

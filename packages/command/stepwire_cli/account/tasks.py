@@ -24,7 +24,7 @@ from stepwire.aws.storage.items import (
     terms_of,
 )
 from stepwire.aws.storage.table import Item
-from stepwire.principal import Principal
+from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, TermsElsewhere
 from stepwire_cli.account.calls import Calls
@@ -35,6 +35,16 @@ from stepwire_cli.exits import CommandError
 _STATES: Final = "stepfunctions"
 _REGION: Final = 3  # part of an ARN
 _PAGE: Final = 200  # events
+
+
+def check_principal(principal: str | None) -> None:
+    """Refuse what cannot be the principal of a task's caller, if one is named.
+
+    Raises:
+        CommandError: it is none.
+    """
+    if principal is not None and not PRINCIPAL_PATTERN.fullmatch(principal):
+        raise CommandError(f"{principal[:100]!r} is no principal: it has 32 hexadecimal digits, as in the log.")
 
 
 class Fate(Enum):
