@@ -3,20 +3,23 @@
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from stepwire.principal import Principal
 from stepwire.tasks.task import Task
+from tests.model.approvers import ApproverMoves, people, questions_to_others, votes
 from tests.model.clients import ClientMoves
 from tests.model.ends import End, arm_of
 from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, next_moves
 from tests.model.operators import OperatorMoves
 from tests.model.rest import Rest
 from tests.model.run import News, Run, key_of
-from tests.model.stack import DELAY, RACED, SWEEP
+from tests.model.stack import APPROVED, DELAY, RACED, SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
@@ -34,7 +37,7 @@ def arms_running(run: Run) -> list[tuple[str, str]]:
     return [pair for pair in pairwise(arms) if key_of(pair[0]) == key_of(pair[1])]
 
 
-class Machine(ClientMoves, WorldMoves, OperatorMoves, RuleBasedStateMachine):
+class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedStateMachine):
     """One run of the model."""
 
     @initialize(left_out=st.frozensets(st.sampled_from(LEFT_OUT), max_size=2))
@@ -63,6 +66,27 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, RuleBasedStateMachine):
     def have_a_confirmation(self, in_legacy: bool) -> None:
         """Call a tool that needs a confirmation."""
         self._undisturbed(lambda: self.call("legacy" if in_legacy else "modern", "confirmed", None, 0))
+
+    @move(4, has_room, tool=st.sampled_from(APPROVED), limited=st.booleans(), person=people)
+    def have_a_question_to_others(self, tool: str, limited: bool, person: Principal) -> None:
+        """Let a workflow ask others than its caller, and have one of them asked."""
+        self._undisturbed(lambda: self.call("modern", tool, None, 0))
+        if self.world.running():
+            self._undisturbed(lambda: self.ask(0, limited))
+        if questions_to_others(self):
+            self._undisturbed(lambda: self.open_form(person, 0))
+
+    @move(4, lambda run: has_room_for_two(run) and run.forms, person=people, how=votes, other=votes)
+    def vote_at_once(self, person: Principal, how: str, other: str) -> None:
+        """Let two people, or one by two clients, decide a question at the same time."""
+        self.counted["vote at once"] += 1
+        form = self.forms[-1]
+        before = len(self.under_way)
+        self._answer(replace(form, person=person, state=""), {})
+        if len(self.under_way) > before:
+            self.finish(before)
+        self._vote(self.forms[-1], how)
+        self._vote(form, other)
 
     def _undisturbed(self, make: Callable[[], None]) -> None:
         before = len(self.under_way)

@@ -16,6 +16,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.usage import RECLAIM_PAUSE
+from tests.model.deciding import Others
 from tests.model.ends import (
     CANCELLED,
     DECLINED,
@@ -94,6 +95,8 @@ class Question:
     given: list[Given] = field(default_factory=list[Given])
     over: int | None = None
     """The step by which the end of its execution was certainly recorded."""
+    others: Others | None = None
+    """Those who decide it in place of the caller; None: it is the caller's."""
     was_wrong: bool = False
     """Whether a client may have answered wrongly, so that it is asked again under another key and id."""
 
@@ -314,11 +317,17 @@ class Reference:
     def _asks(self, operation: Operation, told: Told, shown: dict[str, str]) -> None:
         for message in shown.values():
             question = self.question(told.task_id, message)
+            assert question.others is None, "the caller is asked what others decide"
             taken = (one.taken for one in question.given)
             assert not any(one is not None and one < operation.number for one in taken), "an answered question is asked"
             assert question.over is None or question.over >= operation.number, "a question outlives its execution"
         for question in self.questions.values():
-            if question.task_id == told.task_id and told.kinds == OPEN and self.is_open(question, operation.number):
+            if (
+                question.others is None
+                and question.task_id == told.task_id
+                and told.kinds == OPEN
+                and self.is_open(question, operation.number)
+            ):
                 assert question.message in shown.values(), "a question is not shown"
 
     def question(self, task_id: str, message: str) -> Question:
@@ -348,7 +357,9 @@ class Reference:
         for token, question in self.questions.items():
             sent = self.world.states[token].answers
             assert all(one == sent[0] for one in sent), "a state is sent two answers"
-            if sent and "output" in sent[0]:
+            if sent and "output" in sent[0] and question.others is not None:
+                question.others.checks(sent[0]["output"])
+            elif sent and "output" in sent[0]:
                 value = json.loads(sent[0]["output"])
                 given = [one for one in question.given if one.value == value]
                 assert given, "a state gets an answer that no client sent"

@@ -14,7 +14,7 @@ from stepwire.tasks.task import Task
 from tests.model.ends import arm_of
 from tests.model.reference import OPEN, Operation, Reference
 from tests.model.seen import modern_details
-from tests.model.stack import MOST_AT_ONCE, Stack, arns_of
+from tests.model.stack import MOST_AT_ONCE, SWEEP, Stack, arns_of
 from tests.races import open_executions
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.simulated.step_functions import RUNNING
@@ -76,8 +76,12 @@ class Rest:
             state = self.stack.step_functions.states[question.token]
             if state.waits:
                 assert all(one.taken is None for one in question.given), "an answer is lost"
-                asked = [one.destination for one in tasks[TaskId(question.task_id)].input_requests]
-                assert Callback(question.token) in asked, "a state waits, but its question is not shown"
+                open_ones = {one.destination: one for one in tasks[TaskId(question.task_id)].questions}
+                assert Callback(question.token) in open_ones, "a state waits, but its question is not shown"
+                approval = open_ones[Callback(question.token)].approval
+                assert (approval is None) == (question.others is None), "a question is put to whom it is not for"
+                if approval is not None and question.others is not None:
+                    question.others.check_open(approval, self.reference.now, 2 * SWEEP)
 
     def check_slots(self, *, anyone_died: bool) -> None:
         """Check that no ended task holds a slot, except after a death or a confirmation that came too late.

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
@@ -28,6 +29,7 @@ from stepwire.principal import Principal
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.inputs import Callback
 from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
@@ -35,6 +37,7 @@ from stepwire.tasks.usage import Limits
 from stepwire_local.account.engine import shared_account
 from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
+from tests.model.deciding import NEEDED, policy_of
 from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
 from tests.races import racing
@@ -61,10 +64,12 @@ RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
 QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY, has_slot_each=True), name="quorum")
 RACED: Final = tuple(RULES)
 WITH_RETRY: Final = (*RETRIED, LIMITED_RETRIED.name, QUORUM.name)
+_APPROVED: Final = [replace(OPTIONAL, name=name, approvers=policy_of(needed)) for name, needed in NEEDED.items()]
+APPROVED: Final = tuple(NEEDED)
 CATALOG: Final = catalog_of(
     *(
         replace(tool, ttl=TTL)
-        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, LIMITED, LIMITED_RETRIED)
+        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, LIMITED, LIMITED_RETRIED, *_APPROVED)
     )
 )
 MOST_ACTIVE: Final = 8
@@ -145,6 +150,7 @@ class Stack:
             RESUMING,
             PollLimit(0, self.clock),
             report,
+            approvals=lambda: engine.approvals(DynamoDbInbox(Table(self.account.table, lambda: boundary.dynamodb))),
         )
         self.server = McpServer(services, frozenset(), report)
         self.events = ExecutionEvents(assemble(ports))
@@ -184,6 +190,12 @@ class Stack:
         """Tell whether a task is there and has not expired."""
         task = self.tasks().get(TaskId(task_id))
         return task is not None and task.expires_at > self.clock.time
+
+    def number_of(self, task_id: str, token: str) -> int | None:
+        """Return the number of an open question of a task; None if it is not open."""
+        task = self.tasks().get(TaskId(task_id))
+        asked = () if task is None else task.questions
+        return next((one.number for one in asked if one.destination == Callback(token)), None)
 
     def ends(self) -> dict[TaskId, Status]:
         """Return the status of each ended task, by id."""

@@ -11,12 +11,13 @@ from stepwire.background.execution_events import ExecutionProgress
 from stepwire.background.input_requests import Question as Asking
 from stepwire.tasks.task import Progress, Task
 from tests.kits import FORM
+from tests.model.deciding import NEEDED, Others
 from tests.model.ends import End
 from tests.model.handlers import Done, Handler, Outcome
 from tests.model.moves import few, has_handlers, has_news, has_running, has_tasks, move
 from tests.model.reference import Question
-from tests.model.run import LARGE, LARGEST, News, Run
-from tests.model.stack import TTL
+from tests.model.run import LARGE, LARGEST, News, Run, key_of
+from tests.model.stack import TTL, label_of
 from tests.simulated.step_functions import Waiting
 
 
@@ -91,6 +92,9 @@ class WorldMoves(Run):
         arn, token = self._execution(which), f"token-{self.reference.step:05}"
         until = self.stack.clock.time + timedelta(seconds=60) if limited else None
         question = Question(token, self.worker(arn), f"May {token} go on", until)
+        tool, owner = label_of(self.world.executions[arn].input).split(" ", maxsplit=1)[0], key_of(arn).owner
+        if tool in NEEDED:
+            question.others = Others(NEEDED[tool], owner, self.stack.clock.time, until)
         state = self.world.states[token] = Waiting(arn, until)
         self.reference.questions[token] = question
         form = {**FORM, "message": f"{question.message}?"}
@@ -99,6 +103,8 @@ class WorldMoves(Run):
         def ended(outcome: Outcome) -> None:
             if isinstance(outcome, Done):
                 question.recorded = self.reference.step
+                if question.others is not None:
+                    question.others.number = self.stack.number_of(question.task_id, token)
             else:
                 state.waits = False
 

@@ -19,6 +19,7 @@ from msgspec import structs
 from stepwire.catalog.access import Access, Scopes
 from stepwire.principal import Caller, Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.server.mcp_server import McpServer
 from tests.kits import ALICE, ARGUMENTS, World
 from tests.server.answers import Answer, Json, judge
 from tests.waiting import attempts
@@ -73,7 +74,7 @@ class Endpoint(Protocol):
 class SignedIn:
     """An endpoint whose sign-in has verified these scopes and claims of its caller."""
 
-    world: World
+    world: Endpoint
     scopes: Scopes = None
     access: Access | None = None
     claims: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -88,7 +89,8 @@ class SignedIn:
         """Answer one request."""
         server = self.world.server
         if self.access is not None:
-            server = structs.replace(server, services=structs.replace(server.services, access=self.access))
+            own = cast(McpServer, server)
+            server = structs.replace(own, services=structs.replace(own.services, access=self.access))
         caller = structs.replace(request.caller, scopes=self.scopes, claims=self.claims, person=self.person)
         return server.handle(structs.replace(request, caller=caller))
 

@@ -291,6 +291,26 @@ def test_of_two_who_approve_at_once_both_count() -> None:
     assert [one["by"] for one in got["answers"]] == ["Carol", "Bob"]
 
 
+def test_a_vote_and_a_question_of_the_same_millisecond_are_both_recorded() -> None:
+    world, task = asking(replace(POLICY, remind=HOUR))
+    world.ask(task.task_id, "second")
+    world.store.before_save = lambda: world.ask(task.task_id, "third")
+
+    assert isinstance(vote(world, task), Decision)
+
+    assert len(callbacks(world)) == 1
+    assert [one.key for one in world.stored(task).questions] == ["second", "third"]
+
+
+def test_of_two_questions_that_are_asked_in_the_same_millisecond_both_are_open() -> None:
+    world, task = asking(replace(POLICY, remind=HOUR))
+    world.store.before_save = lambda: world.ask(task.task_id, "third")
+
+    world.ask(task.task_id, "second")
+
+    assert [one.key for one in world.stored(task).questions] == ["approval", "third", "second"]
+
+
 def test_an_answer_of_the_caller_at_the_same_time_is_an_answer_to_the_callers_question_alone() -> None:
     world, task = asking(replace(POLICY, questions=("approval",)))
     world.ask(task.task_id, "note")

@@ -198,9 +198,13 @@ class Recorder(Struct, frozen=True):
 
 
 def _is_of(stored: Task, sent: Task) -> bool:
-    """Tell whether a stored task is the one that was sent; if another writer sent as much, effects are idempotent."""
+    """Tell whether a stored task is the one that was sent, and not what another writer sent in the same millisecond.
+
+    Parts that are stored beside the task are not compared: if another writer sent as much, effects are idempotent.
+    """
     is_next = stored.version == sent.version + 1 and stored.last_updated_at == sent.last_updated_at
-    return is_next and stored.runs == sent.runs and type(stored.status) is type(sent.status)
+    is_same = stored.runs == sent.runs and type(stored.status) is type(sent.status)
+    return is_next and is_same and stored.questions == sent.questions and stored.inputs == sent.inputs
 
 
 def entry_of(action: AuditAction, task: Task, outcome: str | None = None) -> AuditEntry:
