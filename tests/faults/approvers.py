@@ -1,24 +1,35 @@
-"""What people other than the caller do with questions, and what is done for them: ask, remind, list, decide."""
+"""What people other than the caller do with questions, and what is done for them: ask, remind, list, decide, tell."""
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Final
+from functools import partial
+from typing import Final, cast
 
+from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
+from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
-from stepwire.errors import UnknownApproval
-from stepwire.rendering import timestamp
+from stepwire.rendering import approval_id_of, timestamp
+from stepwire.subscriptions.events import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
-from tests.faults.seen import ANSWER, Act, Seen, legacy, taken
+from tests.faults.deliveries import Deliveries
+from tests.faults.operation import ANSWERED, LISTED, OPENED, RECORDED, TOLD_LATER, Caller, Operation
+from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream, taken
 from tests.faults.site import APPROVED, Site
 from tests.faults.tasks_at_hand import question_of
-from tests.server.answers import Json
+from tests.kits import BOB
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient, SignedIn
+from tests.server.messages import questions
 
 HOUR: Final = timedelta(hours=1)
 FINANCE: Final = HasScope("finance")
-ANN: Final = Approver("a" * 32, "Ann", frozenset({FINANCE}))
+ANN: Final = Approver("a" * 32, "somebody", frozenset({FINANCE}))
+VOTE: Final[Json] = {**ANSWER, "action": "accept"}
+ACCEPTED: Final = 202
 
 
 def _called(site: Site) -> Task:
@@ -55,13 +66,20 @@ def others_are_reminded(site: Site) -> list[str]:
 def arrange_listing(site: Site) -> Act:
     before = _called(site)
     site.process.requests.record(question_of(site, before))
-    images = {"OldImage": item_of(before), "NewImage": item_of(site.task())}
+    return _streamed(site, before, site.task())
+
+
+def _streamed(site: Site, before: Task, after: Task, handler: StatusChangesHandler | None = None) -> Act:
+    """Return an act that gives a change of a task to the function that reads the stream."""
+    images = {"OldImage": item_of(before), "NewImage": item_of(after)}
     at = {"ApproximateCreationDateTime": site.clock.now().timestamp(), "SequenceNumber": "1"}
     record = {"eventName": "MODIFY", "dynamodb": {**images, **at}}
 
     def act() -> Seen:
         failures: list[Json] = []
-        seen = taken(lambda: failures.extend(site.process.outbox({"Records": [record]}, None)["batchItemFailures"]))()
+        seen = taken(
+            lambda: failures.extend((handler or site.process.outbox)({"Records": [record]}, None)["batchItemFailures"])
+        )()
         return Seen.ERROR if failures else seen
 
     return act
@@ -73,22 +91,204 @@ def others_find_it(site: Site) -> list[str]:
     return [] if found or site.task().has_ended else ["a question that its approvers do not find"]
 
 
-def arrange_decision(site: Site) -> Act:
-    task = _asked(site)
-    key, now = QuestionKey(task.key, 1), timestamp(site.clock.now())
-    vote: Json = {**ANSWER, "action": "accept"}
-    told = {"action": "accept", "by": ANN.name, "person": ANN.person, "at": now, "way": "tool"}
-    expected = {**vote, "answers": [{**told, "content": vote["content"]}]}
+def others_find_it_no_more(site: Site) -> list[str]:
+    inbox = DynamoDbInbox(Table(site.table, lambda: site.account.tables))
+    return ["a closed question that is still listed"] if inbox.find([digest_of(FINANCE)], 10) else []
+
+
+def arrange_unlisting(site: Site) -> Act:
+    """The question was decided, and its workflow got the answer."""
+    act, listed = arrange_listing(site), site.task()
+    assert act() is Seen.RESULT
+    inbox = DynamoDbInbox(Table(site.table, lambda: site.account.tables))
+    site.process.engine.approvals(inbox).vote(QuestionKey(listed.key, 1), ANN, VOTE, VoteWay.TOOL)
+    site.outputs[listed.execution] = _given(site)
+    return _streamed(site, listed, site.task())
+
+
+def arrange_approvals_list(site: Site) -> Act:
+    assert arrange_listing(site)() is Seen.RESULT
+    client = _client(site, "modern")
 
     def act() -> Seen:
-        inbox = DynamoDbInbox(Table(site.table, lambda: site.account.boundary.dynamodb))
-        try:
-            site.process.engine.approvals(inbox).vote(key, ANN, vote, VoteWay.TOOL)
-        except UnknownApproval:  # it was decided before
-            return Seen.REFUSAL
-        except Exception:  # noqa: BLE001 - a person tries again
-            return Seen.ERROR
+        answer = client.call(APPROVALS_LIST, {})
+        if "result" not in answer.body:
+            return seen_in(answer)
+        assert len(answer.result["structuredContent"]["approvals"]) == 1
+        return Seen.RESULT
+
+    return act
+
+
+def _client(site: Site, era: str) -> ModernClient | LegacyClient:
+    """Return Ann's client, which can ask her."""
+    endpoint = SignedIn(site, frozenset({FINANCE.scope}), person=ANN.person)
+    if era == "modern":
+        return ModernClient(endpoint, BOB, ASKING_CAPABILITY)
+    return LegacyClient.opened(endpoint, owner=BOB, capabilities=ASKING_CAPABILITY)
+
+
+def _answer(client: ModernClient | LegacyClient, task: Task) -> Callable[..., Answer]:
+    """Return a call of the tool with which Ann decides."""
+    return partial(client.call, APPROVAL_ANSWER, {"approval_id": approval_id_of(task.key, 1)})
+
+
+def _given(site: Site) -> Json:
+    """Return what the workflow gets."""
+    given = {"by": ANN.name, "person": ANN.person, "at": timestamp(site.clock.now()), "way": VoteWay.TOOL.value}
+    return {**VOTE, "answers": [{"action": "accept", **given, "content": VOTE["content"]}]}
+
+
+def arrange_form(site: Site) -> Act:
+    call = _answer(_client(site, "modern"), _asked(site))
+    return lambda: seen_in(call())
+
+
+def arrange_decision(site: Site) -> Act:
+    task = _asked(site)
+    call, expected = _answer(_client(site, "modern"), task), _given(site)
+    more: Json = {"requestState": call().result["requestState"], "inputResponses": {"decision": VOTE}}
+    site.restart()
+
+    def act() -> Seen:
+        answer = call(more=more)
+        if "result" not in answer.body:
+            return seen_in(answer)
+        assert answer.result["structuredContent"]["vote"] == "approved", "who has voted reads that"
         site.outputs[task.execution] = expected
         return Seen.RESULT
 
     return act
+
+
+def arrange_form_on_a_stream(site: Site) -> Act:
+    call = _answer(_client(site, "legacy"), _asked(site))
+
+    def act() -> Seen:
+        answer = call()
+        return Seen.RESULT if answer.is_stream and questions(answer.messages) else seen_in(answer)
+
+    return act
+
+
+def arrange_decision_posted(site: Site) -> Act:
+    task, client = _asked(site), cast(LegacyClient, _client(site, "legacy"))
+    (asked,), expected = questions(_answer(client, task)().messages), _given(site)
+
+    def act() -> Seen:
+        seen = seen_in(client.respond(asked, result=VOTE))
+        site.outputs[task.execution] = expected if seen is Seen.RESULT else site.outputs.get(task.execution)
+        return seen
+
+    return act
+
+
+def arrange_closing_posted(site: Site) -> Act:
+    client = cast(LegacyClient, _client(site, "legacy"))
+    (asked,) = questions(_answer(client, _asked(site))().messages)
+    return lambda: seen_in(client.respond(asked, result={"action": "cancel"}))
+
+
+def arrange_closing_resumed(site: Site) -> Act:
+    """The stream goes on after its user has closed the form."""
+    client = cast(LegacyClient, _client(site, "legacy"))
+    latest = first = _answer(client, _asked(site))()
+    (asked,) = questions(first.messages)
+    assert client.respond(asked, result={"action": "cancel"}).status == ACCEPTED
+
+    def act() -> Seen:
+        nonlocal latest
+        latest = client.resume(latest.last_event_id, opened_by=first.request)
+        return seen_of_stream(latest)
+
+    return act
+
+
+def _poll(site: Site) -> Answer:
+    """Let Ann ask what waits for her, from where she has read."""
+    made: Deliveries = site.deliveries
+    site.serve_events(lambda: made.events)
+    return _client(site, "modern").ask("events/poll", {"name": REQUESTED, "cursor": made.cursor})
+
+
+def arrange_listening(site: Site) -> Act:
+    """The first poll opens the record of events, and says what the approver's sign-in shows."""
+    site.deliveries = Deliveries(site)
+    return lambda: seen_in(_poll(site))
+
+
+def arrange_telling(site: Site) -> Act:
+    made = site.deliveries = Deliveries(site)
+    made.cursor = _poll(site).result["cursor"]
+    before = _called(site)
+    site.process.requests.record(question_of(site, before))
+    return _streamed(site, before, site.task(), made.stream)
+
+
+def approvers_are_told(site: Site) -> list[str]:
+    told = [one["data"]["happened"] for one in _poll(site).result["events"]]
+    return [] if "asked" in told or site.task().has_ended else ["a question of which an approver is not told"]
+
+
+OPERATIONS: Final = (
+    Operation("question to others", Caller.WORKFLOW, TOLD_LATER, arrange_ask_others, others_are_asked),
+    Operation("reminder", Caller.QUEUE, TOLD_LATER, arrange_remind, others_are_reminded),
+    Operation(
+        "approvals_list",
+        Caller.CLIENT,
+        ("BatchGetItem inbox", "Query inbox", "BatchGetItem tasks"),
+        arrange_approvals_list,
+    ),
+    Operation("approval_answer", Caller.CLIENT, ("GetItem task", "GetSecretValue"), arrange_form),
+    Operation(
+        "approval_answer, decided",
+        Caller.CLIENT,
+        ("GetItem task", "GetSecretValue", *ANSWERED),
+        arrange_decision,
+    ),
+    Operation(
+        "approval_answer, 2025-11-25",
+        Caller.CLIENT,
+        ("GetItem task", "GetItem asking"),
+        arrange_form_on_a_stream,
+    ),
+    Operation("approval_answer, 2025-11-25, decided", Caller.CLIENT, ANSWERED, arrange_decision_posted),
+    Operation("approval_answer, 2025-11-25, closed", Caller.CLIENT, ("PutItem asking",), arrange_closing_posted),
+    Operation(
+        "approval_answer, 2025-11-25, resumed",
+        Caller.RESUMING,
+        ("GetItem task", "GetItem asking"),
+        arrange_closing_resumed,
+    ),
+    Operation(
+        "events/poll of an approver, first",
+        Caller.CLIENT,
+        ("GetItem events", "GetItem events", "PutItem subscriber", "PutItem events", *OPENED),
+        arrange_listening,
+        first=1,
+        last=3,
+    ),
+    Operation(
+        "question told to its approvers",
+        Caller.STREAM,
+        (*LISTED, "Query subscriber", *RECORDED, "Query events"),
+        arrange_telling,
+        approvers_are_told,
+        first=4,
+        last=7,
+    ),
+    Operation(
+        "question to others unlisted",
+        Caller.STREAM,
+        ("DeleteItem inbox", "UpdateItem inbox", "DeleteItem inbox", "PutEvents"),
+        arrange_unlisting,
+        others_find_it_no_more,
+    ),
+    Operation(
+        "question to others listed",
+        Caller.STREAM,
+        (*LISTED, "PutEvents"),
+        arrange_listing,
+        others_find_it,
+    ),
+)

@@ -22,7 +22,8 @@ from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Cancelled, Completed, Failed, Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
-from tests.faults.operations import OPERATIONS, Operation
+from tests.faults.operation import Operation
+from tests.faults.operations import OPERATIONS
 from tests.faults.seen import Act, Seen, modern
 from tests.faults.site import DELAY, INTERVALS, LEAVING, LEFT, Account, Site
 from tests.kits import OUTPUT

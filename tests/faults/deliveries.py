@@ -46,6 +46,8 @@ class Deliveries:
 
     site: Site
     receivers: FakeEndpoints = field(default_factory=FakeEndpoints)
+    cursor: str | None = None
+    """Where an approver's polls go on."""
 
     def __post_init__(self) -> None:
         boundary, table = self.site.account.boundary, self.site.table
@@ -54,7 +56,7 @@ class Deliveries:
         ring = Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue).ring
         clock, randomness = self.site.clock, self.site.randomness
         recording = Recording(record, store, ring, clock.now)
-        self.stream = StatusChangesHandler(lambda: boundary.events)
+        self.stream = StatusChangesHandler(lambda: boundary.events, lambda: boundary.patient_dynamodb)
         vars(self.stream).update(_recording=recording, _bus=None)
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)

@@ -4,9 +4,6 @@ An operation is arranged on a new site. The arrangement returns a function that 
 when it is called again: as a client repeats a request, or AWS delivers an event again.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
 from typing import Final
 
 from stepwire.tasks.usage import MOST_IN_ONE, Limits
@@ -85,6 +82,7 @@ from tests.faults.client_requests import (
     arrange_resume_large,
     arrange_resume_too_large_for_an_item,
 )
+from tests.faults.operation import ANSWERED, OPENED, RECORDED, Caller, Operation
 from tests.faults.operators import (
     arrange_end_after_a_redrive,
     arrange_redrive_command,
@@ -92,8 +90,6 @@ from tests.faults.operators import (
     arrange_restart_command,
     redrive_has_its_task,
 )
-from tests.faults.seen import Act
-from tests.faults.site import Site
 from tests.faults.waiting_in_line import (
     arrange_cancel_in_line,
     arrange_create_in_line,
@@ -104,58 +100,6 @@ from tests.faults.waiting_in_line import (
     arrange_sweep_line,
     line_is_right,
 )
-
-
-class Caller(Enum):
-    """Who triggers an operation; the value describes a repetition by them."""
-
-    CLIENT = "retry"
-    RESUMING = "next GET"
-    EVENTBRIDGE = "redelivery"
-    LETTER = "redelivery, or replay of the dead letter"
-    OPERATOR = "repeated command"
-    STREAM = "redelivery by the stream"
-    QUEUE = "redelivery by the queue"
-    WORKFLOW = "retry of the state"
-    SCHEDULE = "next sweep"
-
-    @property
-    def always_comes_again(self) -> bool:
-        """Tell whether this caller always retries until it succeeds; the others may not."""
-        return self not in {Caller.CLIENT, Caller.RESUMING, Caller.EVENTBRIDGE, Caller.OPERATOR}
-
-
-def nothing_more(site: Site) -> list[str]:
-    """Check nothing more: the operation has no goal of its own."""
-    return []
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One operation."""
-
-    name: str
-    caller: Caller
-    steps: tuple[str, ...]
-    """The calls to AWS, in order."""
-    arrange: Callable[[Site], Act]
-    wrongs: Callable[[Site], list[str]] = nothing_more
-    """Returns what is still missing afterwards, besides the general `wrongs`."""
-    limits: Limits = field(default_factory=Limits)
-    first: int = 0
-    """The first call that gets faults here; the calls before it are tested with another operation."""
-    last: int | None = None
-    """The last call that gets faults here; None is the last of all."""
-    repeats: bool = False
-    """Whether a repeated request creates another task."""
-    executions: int = 1
-    """How many executions there are afterwards, at most."""
-
-    @property
-    def own_steps(self) -> range:
-        """The indexes of the calls that get faults here."""
-        return range(self.first, len(self.steps) if self.last is None else self.last + 1)
-
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
@@ -171,12 +115,8 @@ _TURN: Final = ("TransactGetItems line", "TransactWriteItems line")
 _ENDED: Final = ("GetItem task", "PutItem task", "UpdateItem usage")
 _CALLED: Final = ("GetItem task", "PutItem task", "StartExecution", "GetItem task")
 _MENDED: Final = ("GetItem line", "Query turn", "BatchGetItem tasks", "TransactWriteItems line")
-_OPENED: Final = ("GetItem events", "UpdateItem events")
-_RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")
 _DELIVERED: Final = ("Query change", "UpdateItem events")
 _POSTED: Final = ("UpdateItem events", "Query change", "POST event")
-_TOLD_LATER: Final = ("GetItem task", "PutItem task", "SendMessage")
-_ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 
 OPERATIONS: Final = (
     Operation("create", Caller.CLIENT, _CREATION, arrange_create, repeats=True),
@@ -327,27 +267,16 @@ OPERATIONS: Final = (
         arrange_cancelled_request,
         ends_are_recorded,
     ),
-    Operation("answer", Caller.CLIENT, _ANSWERED, arrange_answer),
-    Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_answer_posted),
+    Operation("answer", Caller.CLIENT, ANSWERED, arrange_answer),
+    Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_answer_posted),
     Operation("client's task created", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
     Operation("client's task ended", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_ended),
-    Operation("client's task, result", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_client_task_result),
+    Operation("client's task, result", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_client_task_result),
     Operation(
         "client's task lost", Caller.CLIENT, ("GetItem task", "PutItem task", "PutItem task"), arrange_client_task_lost
     ),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
-    Operation(
-        "question to others", Caller.WORKFLOW, _TOLD_LATER, approvers.arrange_ask_others, approvers.others_are_asked
-    ),
-    Operation("reminder", Caller.QUEUE, _TOLD_LATER, approvers.arrange_remind, approvers.others_are_reminded),
-    Operation("decision of others", Caller.CLIENT, _ANSWERED, approvers.arrange_decision),
-    Operation(
-        "question to others listed",
-        Caller.STREAM,
-        ("GetItem inbox", "PutItem inbox", "UpdateItem inbox", "UpdateItem inbox", "PutEvents"),
-        approvers.arrange_listing,
-        approvers.others_find_it,
-    ),
+    *approvers.OPERATIONS,
     Operation(
         "question that cannot be asked",
         Caller.WORKFLOW,
@@ -603,7 +532,7 @@ OPERATIONS: Final = (
         last=13,
         executions=2,
     ),
-    Operation("events/poll, first", Caller.CLIENT, _OPENED, deliveries.arrange_poll),
+    Operation("events/poll, first", Caller.CLIENT, OPENED, deliveries.arrange_poll),
     Operation("events/poll", Caller.CLIENT, ("GetItem events", "Query change"), deliveries.arrange_poll_again),
     Operation(
         "events/subscribe",
@@ -612,7 +541,7 @@ OPERATIONS: Final = (
             "GetItem events",
             "UpdateItem events",
             "GetItem events",
-            *_OPENED,
+            *OPENED,
             "GetItem verified",
             *("UpdateItem waits",) * 2,
             "POST challenge",
@@ -641,7 +570,7 @@ OPERATIONS: Final = (
     Operation(
         "event recorded",
         Caller.STREAM,
-        (*_RECORDED, "Query events", "UpdateItem events", "SendMessageBatch"),
+        (*RECORDED, "Query events", "UpdateItem events", "SendMessageBatch"),
         deliveries.arrange_record,
         deliveries.events_arrive,
     ),

@@ -25,6 +25,7 @@ from stepwire.aws.s3 import LargeResults, Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
+from stepwire.aws.storage.approvals import DynamoDbAskings, DynamoDbInbox
 from stepwire.aws.storage.items import item_key, task_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
@@ -167,6 +168,8 @@ class Process:
             PollLimit(0, site.clock),
             report,
             is_weather=is_weather if site.repeats else _is_no_weather,
+            approvals=lambda: self.engine.approvals(DynamoDbInbox(Table(site.table, lambda: boundary.dynamodb))),
+            askings=lambda: DynamoDbAskings(Table(site.table, lambda: boundary.dynamodb)),
         )
         self.server = McpServer(services, frozenset(), report)
         patient_ports = replace(

@@ -7,7 +7,8 @@ case of every operation is tested in each run; the others run with ALL=1, becaus
 import pytest
 
 from tests.faults.cases import Case, cases, quick_cases, tried
-from tests.faults.operations import OPERATIONS, Operation
+from tests.faults.operation import Operation
+from tests.faults.operations import OPERATIONS
 from tests.faults.report import read_outcomes, shown, table
 from tests.faults.site import Account, Site
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Generator, Mapping
 from io import BytesIO
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
@@ -29,21 +29,30 @@ class _Body(BytesIO):
         yield self.read()
 
 
+_OF_APPROVERS: Final = {"'approvals#": "inbox", "'subscribers#": "subscriber"}
+"""The subjects of items under the digests of approvers' qualities, by how their keys begin."""
+
+
 def subject_of(request: AWSPreparedRequest) -> str:
     """Return the subject of a call to the table or to S3: a task, an idempotency key, a caller's usage, a result."""
     if ".s3." in request.url:
         return "result" if "large-results" in request.url else "output"
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
+    is_query = "KeyConditionExpression" in body
+    keys = body["ExpressionAttributeValues"] if is_query else {**body.get("Item", {}), **body.get("Key", {})}
+    text = str(body.get("RequestItems", keys))
+    of_approvers = next((subject for begin, subject in _OF_APPROVERS.items() if begin in text), None)
+    if of_approvers is not None:
+        return of_approvers
     if "RequestItems" in body:
         return "tasks"
     if "TransactItems" in body:
         return "line"
-    if "KeyConditionExpression" in body:
-        values = body["ExpressionAttributeValues"]
-        kind = {**values.get(":prefix", {}), **values.get(":first", {})}.get("S", "").partition("#")[0]
-        if "line" in str(values.get(":pk", values.get(":line", ""))):
-            return kind or "lines"
-        return kind if kind in {"events", "change", USAGE} else body.get("IndexName", "tasks")
-    key = {**body.get("Item", {}), **body.get("Key", {})}
-    is_inbox = key.get("pk", {}).get("S", "").startswith("approvals#")
-    return "inbox" if is_inbox else key.get("sk", {}).get("S", "").partition("#")[0]
+    return _queried(body, keys) if is_query else keys.get("sk", {}).get("S", "").partition("#")[0]
+
+
+def _queried(body: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    kind = {**values.get(":prefix", {}), **values.get(":first", {})}.get("S", "").partition("#")[0]
+    if "line" in str(values.get(":pk", values.get(":line", ""))):
+        return kind or "lines"
+    return kind if kind in {"events", "change", USAGE} else body.get("IndexName", "tasks")

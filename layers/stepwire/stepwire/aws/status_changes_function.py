@@ -193,7 +193,7 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
         if self._recording is None or not (events or approvals):
             return []
         try:
-            events += told(DynamoDbSubscribers(self._table), approvals, datetime.now(UTC)) if approvals else ()
+            events += told(DynamoDbSubscribers(self._table), approvals, self._recording.now()) if approvals else ()
             self._recording.record(events)
         except Exception as fault:  # noqa: BLE001 - it is delivered again
             Logger().error("the events of callers could not be recorded", fault=type(fault).__name__)
