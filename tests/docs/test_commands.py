@@ -65,6 +65,7 @@ UNTESTABLE: Final = {
         "docs/removing.md",
         "aws",
     ): "needs an AWS account; tests/docs/test_removing.py holds its names against the template",
+    ("docs/one_caller.md", "stepwire"): "needs an AWS account; packages/command/tests/test_callers.py runs it locally",
     ("docs/removing.md", "sam"): "needs an AWS account",
     ("docs/sign_in.md", "aws"): "needs a user pool, and an AWS CLI newer than the pinned botocore",
     (

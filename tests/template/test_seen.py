@@ -213,7 +213,8 @@ def test_every_metric_that_we_count_is_shown(
     # which needs no MetricsDashboard=tools.
     of_the_log = {"Retrieved", "CancelRequests", "CardAnswers", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
     of_approvers = {"ApprovalsAsked", "ApprovalsSeen", "Approved", "Declined", "Undecided"}
-    assert counted - looked_at == of_the_log | of_approvers
+    of_operators = {"CallersBlocked", "CallersUnblocked"}
+    assert counted - looked_at == of_the_log | of_approvers | of_operators
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
@@ -442,7 +443,9 @@ def test_every_queue_that_no_function_reads_has_an_alarm_on_the_first_message(qu
 def test_every_function_that_is_always_there_is_watched_for_throttles() -> None:
     functions = {one.logical_id for one in resources("AWS::Serverless::Function") if "Condition" not in one.body}
 
-    assert references(resource("ThrottlesAlarm").properties["Metrics"]) == functions
+    # An operator sees that a command is throttled, and it is repeated.
+    commanded = {"BlocksFunction"}
+    assert references(resource("ThrottlesAlarm").properties["Metrics"]) == functions - commanded
 
 
 def test_every_rule_with_a_dead_letter_queue_is_watched_for_lost_events() -> None:
