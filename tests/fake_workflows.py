@@ -91,6 +91,8 @@ class FakeWorkflows:
     denied: set[str] = field(default_factory=set[str])
     """The names of the methods that are refused, because they need a key that is denied."""
     stop_fault: StopRefused | None = None
+    before_stop: Callable[[], object] = lambda: None
+    """Called before an execution is stopped, to simulate what happens meanwhile."""
     """Raised by every stop."""
 
     redrive_fault: RedriveRefused | WorkflowsUnavailable | None = None
@@ -220,6 +222,7 @@ class FakeWorkflows:
 
     def stop(self, execution: Execution, cause: str) -> bool:
         self.stops.append(Stop(execution, cause))
+        self.before_stop()
         if self.stop_fault is not None:
             raise self.stop_fault
         if self.states.get(execution) == Running():

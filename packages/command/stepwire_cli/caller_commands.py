@@ -27,6 +27,9 @@ Claim = Annotated[
 ]
 
 
+Agreed = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
+
+
 @caller.command()
 def whois(
     context: typer.Context,
@@ -78,3 +81,22 @@ def unblock(
 
     who = callers.who_of(name, jwt, sub, issuer, claim)
     raise typer.Exit(callers.block(context.obj, stack, who, "unblock"))
+
+
+@caller.command("cancel-all")
+def cancel_all(  # noqa: PLR0913 - one for each option
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+    yes: Agreed = False,
+) -> None:
+    """Cancel all tasks of a caller that have not ended. After an interruption, the same command goes on."""
+    from stepwire_cli import callers
+
+    who = callers.who_of(name, jwt, sub, issuer, claim)
+    raise typer.Exit(callers.cancel_all(context.obj, stack, who, is_agreed=yes))

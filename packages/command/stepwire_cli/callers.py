@@ -1,14 +1,19 @@
 """`stepwire caller`: what an operator does about one caller."""
 
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from stepwire_cli.account.callers import LARGEST_TOKEN, Callers, Named, Who
+from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import BLOCKS, obeyed
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.follow_ups import FUNCTION
+from stepwire_cli.agreeing import agrees
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
@@ -90,6 +95,42 @@ def block(settings: Settings, stack: str, who: Who, action: str) -> int:
     if answer["blocked"]:
         screen.say(f"What runs for them goes on: stepwire caller cancel-all {named.principal} --stack {stack}")
     return Exit.DONE
+
+
+def cancel_all(settings: Settings, stack: str, who: Who, *, is_agreed: bool) -> int:
+    """Cancel what a caller runs, and print what was cancelled and what could not be.
+
+    Raises:
+        CommandError: nobody is named, AWS cannot be asked, or nobody agrees.
+    """
+    screen = Screen(as_json=settings.as_json)
+    calls = connected(settings.profile, settings.region)
+    endpoint = Endpoint(calls, stack)
+    named = _named(Callers(calls, endpoint), who, screen)
+    tasks = CallersTasks(calls, endpoint.physical_id(FUNCTION), named.principal, time.sleep)
+    running = tasks.count().running
+    if running and not is_agreed and not agrees(screen, f"Cancel {running:,} tasks of {named.principal}?"):
+        raise CommandError(f"{running:,} tasks of {named.principal} have not ended: cancel them with --yes.")
+    done = cancelled(screen, tasks, running)
+    screen.pause()
+    if screen.as_json:
+        screen.json({"principal": named.principal, **asdict(done)})
+    else:
+        screen.result(f"{done.cancelled:,} cancelled, {done.ended:,} had ended, {len(done.failed):,} could not be.")
+        for one in done.failed:
+            screen.result(f"{one['task_id']}  {one['reason']}")
+        screen.say("A caller who is not blocked may call again meanwhile: repeat the command to be sure.")
+    return Exit.FAILED if done.failed else Exit.DONE
+
+
+def cancelled(screen: Screen, tasks: CallersTasks, running: int) -> Cancelled:
+    """Cancel what runs, with a line that shows how far it is."""
+
+    def watch(done: Cancelled) -> None:
+        share = min(100, 100 * (done.cancelled + len(done.failed)) // max(1, running))
+        screen.progress("cancelling", f"{share}%: {done.cancelled:,} of {running:,}")
+
+    return tasks.cancel(watch)
 
 
 def _named(callers: Callers, who: Who, screen: Screen) -> Named:

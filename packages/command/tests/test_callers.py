@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from packages.command.tests.aws import Aws, Refusal
 from packages.command.tests.operated import ID, OWNER, Stepwire, account, moment, working
 from stepwire.aws.gateway import SignIn
+from stepwire_cli.account.callers_tasks import MOST_PAUSES, PAUSE
 from stepwire_cli.exits import Exit
 
 SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/live/0"
@@ -283,3 +286,79 @@ def test_a_block_that_does_not_hold_is_one_line(in_account: Stepwire, answer: An
     assert (ended, out) == (code, "")
     assert words in said
     assert len(said.splitlines()) == 1
+
+
+# --------------------------------------------------------------------------------------------------------- cancel-all
+
+
+@dataclass
+class Runs:
+    """A caller's tasks, as the function counts and cancels them: two in each part."""
+
+    running: int = 5
+    ended: int = 1
+    busy: int = 0
+    """How many parts AWS throttles."""
+    failed: tuple[dict[str, str], ...] = ()
+    commands: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def __call__(self, given: Any) -> Any:
+        command = given["stepwire_command"]
+        self.commands.append(command)
+        if command["caller"] == "count":
+            return {"running": self.running, "ended": self.ended, "after": None}
+        if self.busy:
+            self.busy -= 1
+            return {"cancelled": 0, "ended": 0, "failed": [], "after": command.get("after"), "is_busy": True}
+        now = min(2, self.running)
+        self.running -= now
+        more = {"after": ID} if self.running else {"after": None, "ended": self.ended, "failed": list(self.failed)}
+        return {"cancelled": now, "ended": 0, "failed": [], "is_busy": False, **more}
+
+
+def test_all_tasks_of_a_caller_are_cancelled_in_parts(in_account: Stepwire) -> None:
+    runs = Runs()
+
+    code, out, said = in_account(endpoint(Invoke=runs), "caller", "cancel-all", OWNER, "--yes")
+
+    assert (code, out) == (Exit.DONE, "5 cancelled, 1 had ended, 0 could not be.\n")
+    assert [(one["caller"], one.get("after")) for one in runs.commands] == [
+        ("count", None), ("cancel", None), ("cancel", ID), ("cancel", ID)
+    ]  # fmt: skip
+    assert said.splitlines()[:3] == ["cancelling: 40%: 2 of 5", "cancelling: 80%: 4 of 5", "cancelling: 100%: 5 of 5"]
+
+
+def test_without_a_yes_nothing_is_cancelled(in_account: Stepwire) -> None:
+    runs = Runs()
+
+    code, out, said = in_account(endpoint(Invoke=runs), "caller", "cancel-all", OWNER)
+
+    assert (code, out, said) == (
+        Exit.USAGE, "", f"error: 5 tasks of {OWNER} have not ended: cancel them with --yes.\n"
+    )  # fmt: skip
+    assert [one["caller"] for one in runs.commands] == ["count"]
+
+
+def test_what_could_not_be_cancelled_is_named(in_account: Stepwire) -> None:
+    runs = Runs(failed=({"task_id": ID, "reason": "The task goes on: its role may not stop it."},))
+
+    code, out, _ = in_account(endpoint(Invoke=runs), "caller", "cancel-all", OWNER, "--yes")
+
+    assert code == Exit.FAILED
+    assert out.splitlines()[1:] == [f"{ID}  The task goes on: its role may not stop it."]
+
+
+def test_throttling_is_waited_out_and_the_same_command_goes_on_later(
+    in_account: Stepwire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = list[float]()
+    monkeypatch.setattr(time, "sleep", lambda span: slept.append(span) if span == PAUSE else None)
+    runs = Runs(busy=3)
+
+    code, out, _ = in_account(endpoint(Invoke=runs), "caller", "cancel-all", OWNER, "--yes", "--json")
+    runs = Runs(busy=1_000)
+    given_up, _, said = in_account(endpoint(Invoke=runs), "caller", "cancel-all", OWNER, "--yes", "--json")
+
+    assert (code, json.loads(out)["cancelled"], slept[:3]) == (Exit.DONE, 5, [PAUSE] * 3)
+    assert (given_up, len(slept)) == (Exit.FAILED, 3 + MOST_PAUSES - 1)
+    assert "0 tasks were cancelled; repeat the command" in said

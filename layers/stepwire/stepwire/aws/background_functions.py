@@ -26,6 +26,7 @@ from stepwire.aws.workflow_events import (
     execution_event_of,
     question_of,
 )
+from stepwire.background.caller_commands import CallerCommands
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
@@ -35,7 +36,7 @@ from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.follow_ups import Means
 from stepwire.engine.upkeep import Allowance
 from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, WorkflowsUnavailable
-from stepwire.principal import Principal
+from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.rendering import modern_status
 from stepwire.tasks.ids import TaskKey, task_id_of
 from stepwire.tracing import follow
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
 _MALFORMED: Final = "The command names no task: update the command `stepwire`, or this stack."
 _MALFORMED_LINE: Final = "The command names no line and no task: update the command `stepwire`, or this stack."
+_MALFORMED_CALLER: Final = "The command names no caller: update the command `stepwire`, or this stack."
 UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
 
@@ -114,11 +116,15 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
     {"means": "redrive" | "restart", "owner": hex, "task_id": id, "operator"?: ARN}
     {"task_id": id, "status": status, "is_new": bool, "has_begun": bool} or {"refused": reason}
 
+    {"caller": "count" | "cancel", "owner": hex, "after"?: id} is answered with what `CallerCommands` returns.
+
     {"queue": "list" | "show" | "pause" | "resume" | "drain", "line"?: key or name} and
     {"queue": "front", "owner": hex, "task_id": id} are answered with what `LineCommands` returns.
     """
     if "queue" in command:
         return _obeyed_in_line(command, LineCommands(engine))
+    if "caller" in command:
+        return _obeyed_about_caller(command, CallerCommands(engine))
     task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
     if task_id is None or not isinstance(owner, str) or command.get("means") not in {one.value for one in Means}:
         return {"refused": _MALFORMED}
@@ -136,6 +142,21 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
         "is_new": made.is_new,
         "has_begun": made.has_begun,
     }
+
+
+def _obeyed_about_caller(command: dict[str, Any], callers: CallerCommands) -> dict[str, Any]:
+    """Count or cancel the tasks of a caller, from the task `after` on."""
+    owner, after = str(command.get("owner")), command.get("after")
+    last = task_id_of(after)
+    if not PRINCIPAL_PATTERN.fullmatch(owner) or (after is not None and last is None):
+        return {"refused": _MALFORMED_CALLER}
+    match command["caller"]:
+        case "count":
+            return callers.count(Principal(owner), last)
+        case "cancel":
+            return callers.cancel(Principal(owner), last, str(command.get("operator") or "unknown"))
+        case _:
+            return {"refused": _MALFORMED_CALLER}
 
 
 def _obeyed_in_line(command: dict[str, Any], lines: LineCommands) -> dict[str, Any]:

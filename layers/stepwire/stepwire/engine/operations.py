@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.engine.ports import Clock, TaskPage, Workflows
-from stepwire.engine.recorder import Recorder
+from stepwire.engine.recorder import Recorder, entry_of
 from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import TIME_TO_ANSWER, WaitLimiter
 from stepwire.errors import (
@@ -58,6 +58,9 @@ from stepwire.tasks.task import (
 PAGE_SIZE: Final = 50
 _RETRY_PAUSES: Final = (0.3, 1.0)  # seconds; between attempts to fetch a result
 
+# The message of the task, and the cause that Step Functions shows.
+_BY_CALLER: Final = ("The task was cancelled by its caller.", "Cancelled by the caller.")
+_BY_OPERATOR: Final = ("The task was cancelled by the operator of this endpoint.", "Cancelled by the operator.")
 _FIRST_PAUSE: Final = 0.1  # seconds; between reads of a task that is watched
 _LONGEST_PAUSE: Final = 1.0
 MOST_REMEMBERED: Final = 10_000  # tasks; the least recently polled is dropped first
@@ -156,8 +159,10 @@ class Operations(Struct, frozen=True):
                 yield latest
             task = latest
 
-    def cancel(self, owner: Principal, task_id: object) -> Task:
+    def cancel(self, owner: Principal, task_id: object, operator: str | None = None) -> Task:
         """Stop the execution, record the task as cancelled, and return it (T23: before the response).
+
+        With an `operator`, they cancel it in the caller's place.
 
         Raises:
             UnknownTask: the caller has no such task.
@@ -166,17 +171,18 @@ class Operations(Struct, frozen=True):
         task = self.recorder.require(owner, task_id)
         if task.has_ended:
             raise TaskAlreadyEnded
-        stopped = WorkStopped("The task was cancelled by its caller.")
+        words, cause = _BY_CALLER if operator is None else _BY_OPERATOR
+        stopped = WorkStopped(words)
         if task.awaits_confirmation:
             # Only if nobody confirmed the call meanwhile: then there is an execution to stop.
             cancelled_first = self.recorder.save_if_unchanged(task, stopped)
             if cancelled_first is None:
-                return self.cancel(owner, task_id)
-            self.recorder.note(AuditAction.CANCELLED, cancelled_first)
+                return self.cancel(owner, task_id, operator)
+            self._note_cancel(cancelled_first, operator)
             return cancelled_first
         running = [task.execution_of(run) for run in task.due_runs(self.recorder.clock.now())]
         try:
-            there = frozenset(one.name for one in running if self.workflows.stop(one, "Cancelled by the caller."))
+            there = frozenset(one.name for one in running if self.workflows.stop(one, cause))
         except StopRefused as refusal:
             self.report(refusal)
             raise WorkflowNotStopped(f"The task goes on: {refusal.reason}.") from None
@@ -188,8 +194,11 @@ class Operations(Struct, frozen=True):
             raise TaskAlreadyEnded
         self.upkeep.runs.give_back(cancelled, after.given_back)
         cancelled = self._stop_what_began_meanwhile(cancelled, frozenset(one.name for one in running))
-        self.recorder.note(AuditAction.CANCELLED, cancelled)
+        self._note_cancel(cancelled, operator)
         return cancelled
+
+    def _note_cancel(self, task: Task, operator: str | None) -> None:
+        self.recorder.audit(replace(entry_of(AuditAction.CANCELLED, task), operator=operator))
 
     def _stop_what_began_meanwhile(self, task: Task, stopped: frozenset[str]) -> Task:
         """Stop the executions that began between the read of the task and its end."""

@@ -1,0 +1,85 @@
+"""All tasks of one caller: counted and cancelled in parts by a function of the endpoint, which has the rules.
+
+The rule: an interruption loses nothing. Each part is done when the function answers, and a part that is asked for again
+passes over what has ended.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from stepwire.principal import Principal
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.commanding import obeyed
+from stepwire_cli.account.errors import TooBusy
+
+PAUSE: Final = 5.0
+"""Seconds after which a part is asked for again, if AWS throttles or does not answer."""
+MOST_PAUSES: Final = 24
+"""In a row, which is two minutes."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many tasks a caller has."""
+
+    running: int = 0
+    ended: int = 0
+
+
+@dataclass
+class Cancelled:
+    """What came of the tasks."""
+
+    cancelled: int = 0
+    ended: int = 0
+    failed: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    """The id of each task that could not be cancelled, and the reason."""
+
+
+@dataclass(frozen=True)
+class CallersTasks:
+    """The tasks of a caller."""
+
+    calls: Calls
+    function: str
+    owner: Principal
+    sleep: Callable[[float], None]
+
+    def count(self) -> Counted:
+        """Return how many tasks have ended, and how many have not."""
+        parts = list(self._parts("count"))
+        return Counted(sum(one["running"] for one in parts), sum(one["ended"] for one in parts))
+
+    def cancel(self, watch: Callable[[Cancelled], None]) -> Cancelled:
+        """Cancel those that have not ended.
+
+        Args:
+            watch: gets what is done after each part.
+
+        Raises:
+            TooBusy: AWS throttles for minutes. What is done is done, and the same command goes on.
+        """
+        done, pauses = Cancelled(), 0
+        for part in self._parts("cancel"):
+            done.cancelled += part["cancelled"]
+            done.ended += part["ended"]
+            done.failed += part["failed"]
+            watch(done)
+            pauses = pauses + 1 if part["is_busy"] and not part["cancelled"] else 0
+            if pauses == MOST_PAUSES:
+                raise TooBusy(
+                    f"AWS throttles, or does not answer: {done.cancelled:,} tasks were cancelled; repeat the command"
+                )
+            if part["is_busy"]:
+                self.sleep(PAUSE)
+        return done
+
+    def _parts(self, action: str) -> Iterator[dict[str, Any]]:
+        after: dict[str, str] = {}
+        while True:
+            part = obeyed(self.calls, self.function, {"caller": action, "owner": self.owner, **after})
+            yield part
+            if part["after"] is None and not part.get("is_busy"):
+                return
+            after = {"after": part["after"]} if part["after"] is not None else {}
