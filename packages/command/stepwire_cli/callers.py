@@ -9,10 +9,9 @@ from typing import Final
 
 from stepwire_cli.account.callers import LARGEST_TOKEN, Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
-from stepwire_cli.account.commanding import BLOCKS, obeyed
+from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.account.follow_ups import FUNCTION
 from stepwire_cli.agreeing import agrees
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
@@ -107,7 +106,7 @@ def cancel_all(settings: Settings, stack: str, who: Who, *, is_agreed: bool) -> 
     calls = connected(settings.profile, settings.region)
     endpoint = Endpoint(calls, stack)
     named = _named(Callers(calls, endpoint), who, screen)
-    tasks = CallersTasks(calls, endpoint.physical_id(FUNCTION), named.principal, time.sleep)
+    tasks = CallersTasks(calls, endpoint.physical_id(TASKS), named.principal, time.sleep)
     running = tasks.count().running
     if running and not is_agreed and not agrees(screen, f"Cancel {running:,} tasks of {named.principal}?"):
         raise CommandError(f"{running:,} tasks of {named.principal} have not ended: cancel them with --yes.")
