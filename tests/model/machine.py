@@ -19,7 +19,7 @@ from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_
 from tests.model.operators import OperatorMoves
 from tests.model.rest import Rest
 from tests.model.run import News, Run, key_of
-from tests.model.stack import APPROVED, DELAY, RACED, SWEEP
+from tests.model.stack import APPROVED, DELAY, IN_LINE, MOST_AT_ONCE, RACED, SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
@@ -87,6 +87,18 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
             self.finish(before)
         self._vote(self.forms[-1], how)
         self._vote(form, other)
+
+    @move(2, has_room, tool=st.sampled_from(IN_LINE))
+    def have_a_line(self, tool: str) -> None:
+        """Call a tool with a limit as often as it may run at once, and once more."""
+        for _ in range(MOST_AT_ONCE + 1):
+            self._undisturbed(lambda: self.call("modern", tool, None, 0))
+
+    @move(2, has_room_for_two, tool=st.sampled_from(IN_LINE))
+    def ask_for_turns_together(self, tool: str) -> None:
+        """Let two callers ask for a turn at the same time."""
+        self.call("modern", tool, None, 0)
+        self.call("modern of bob", tool, None, 0)
 
     def _undisturbed(self, make: Callable[[], None]) -> None:
         before = len(self.under_way)
