@@ -60,6 +60,22 @@ class Claims(dict[str, str]):
             return {}
 
 
+def claim_text(value: Json) -> str:
+    """Return a claim as API Gateway's authorizer writes it, which is Go's format: `true`, `[a b]`, `map[a:b]`."""
+    match value:
+        case str():
+            return value
+        case bool() | None:
+            return "<nil>" if value is None else str(value).lower()
+        case list():
+            return f"[{' '.join(map(claim_text, cast(list[Json], value)))}]"
+        case dict():
+            entries = sorted(cast(JsonObject, value).items())
+            return f"map[{' '.join(f'{key}:{claim_text(entry)}' for key, entry in entries)}]"
+        case _:
+            return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 class Caller(Struct, frozen=True):
     """Who calls, as the sign-in verified it."""
 

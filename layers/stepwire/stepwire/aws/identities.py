@@ -3,11 +3,9 @@
 The rule: nothing is hashed here. `SignIn.caller_of` decides, from the event that API Gateway would send.
 """
 
-from typing import Any, cast
-
 from stepwire.aws.gateway import SignIn
 from stepwire.json_text import JsonObject, write
-from stepwire.principal import Caller
+from stepwire.principal import Caller, claim_text
 from stepwire.protocol.tokens import encode
 
 
@@ -19,7 +17,7 @@ def caller_with_claims(sign_in: SignIn, claims: JsonObject) -> Caller:
         IncompleteIdentity: a required claim is missing.
         NotSignedIn: there are no claims.
     """
-    texts = {name: _claim_text(value) for name, value in claims.items()}
+    texts = {name: claim_text(value) for name, value in claims.items()}
     token = f".{encode(write(claims).encode())}."
     authorizer = {"jwt": {"claims": texts, "scopes": None}}
     return sign_in.caller_of({"requestContext": {"authorizer": authorizer}, "headers": {"authorization": token}})
@@ -28,19 +26,3 @@ def caller_with_claims(sign_in: SignIn, claims: JsonObject) -> Caller:
 def caller_with_unique_id(sign_in: SignIn, unique_id: str) -> Caller:
     """Return the caller whose signature is of the IAM user (AIDA...) or the role (AROA...) with this id."""
     return sign_in.caller_of({"requestContext": {"authorizer": {"iam": {"userId": unique_id}}}})
-
-
-def _claim_text(value: Any) -> str:
-    """Return a claim as API Gateway's authorizer writes it, which is Go's format: `true`, `[a b]`, `map[a:b]`."""
-    match value:
-        case str():
-            return value
-        case bool() | None:
-            return "<nil>" if value is None else str(value).lower()
-        case list():
-            return f"[{' '.join(map(_claim_text, cast(list[Any], value)))}]"
-        case dict():
-            entries = sorted(cast(dict[str, Any], value).items())
-            return f"map[{' '.join(f'{key}:{_claim_text(entry)}' for key, entry in entries)}]"
-        case _:
-            return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

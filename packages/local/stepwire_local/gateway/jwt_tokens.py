@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl
 
 import jwt
 
+from stepwire.principal import claim_text
+
 # "Only RSA-based algorithms are supported", says the guide. Naming them keeps `none` and HS256 out.
 ALGORITHMS = ("RS256", "RS384", "RS512")
 
@@ -80,7 +82,7 @@ def may_use(caller: SignedIn, wanted: Sequence[str]) -> bool:
 
 def authorizer_context(caller: SignedIn, wanted: Sequence[str]) -> dict[str, Any]:
     """Return the caller's part of the event: claims as strings; scopes, or null if the route requires none."""
-    claims = {name: _text(value) for name, value in caller.claims.items()}
+    claims = {name: claim_text(value) for name, value in caller.claims.items()}
     return {"jwt": {"claims": claims, "scopes": list(caller.scopes) if wanted else None}}
 
 
@@ -140,19 +142,3 @@ def _scopes(claims: Mapping[str, Any]) -> list[str]:
     if isinstance(given, list):
         return [scope for scope in cast("list[Any]", given) if isinstance(scope, str)]
     return given.split() if isinstance(given, str) else []
-
-
-def _text(value: Any) -> str:
-    """Return a claim in API Gateway's format, which is Go's: `true`, `[a b]`, `map[a:b]`."""
-    match value:
-        case str():
-            return value
-        case bool() | None:
-            return "<nil>" if value is None else str(value).lower()
-        case list():
-            return f"[{' '.join(map(_text, cast('list[Any]', value)))}]"
-        case dict():
-            entries = sorted(cast("dict[str, Any]", value).items())
-            return f"map[{' '.join(f'{key}:{_text(entry)}' for key, entry in entries)}]"
-        case _:
-            return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
