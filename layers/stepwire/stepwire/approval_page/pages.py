@@ -126,10 +126,10 @@ def _head(title: str, status: str, style: str) -> Markup:
 
 
 def _facts(question: OpenQuestion) -> Markup:
-    approval, person = question.approval, question.task.origin.person
+    approval, person, work = question.approval, question.task.origin.person, question.task.work
     facts: list[tuple[str, Node]] = [
         ("Asked by", person.name if person else "a caller"),
-        ("Tool", question.task.work.tool),
+        ("Tool", [f"{work.title} ", h("code", work.tool)] if work.title not in ("", work.tool) else work.tool),
         ("Asked", _moment(approval.asked_at)),
         ("Open until", _moment(question.expires_at)),
     ]

@@ -250,6 +250,11 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
         return self.card and may_be_task and _NOT_ON_CARDS.isdisjoint(self.client_capabilities)
 
     @property
+    def shown_title(self) -> str:
+        """What people call it."""
+        return self.title or (self.annotations or {}).get("title") or self.name
+
+    @property
     def machines(self) -> tuple[Machine, ...]:
         """The state machines that its calls start: one, or those of a race in their order."""
         return tuple(Machine(run.state_machine_arn, run.role) for run in self.plan.runs)

@@ -305,6 +305,7 @@ class Calls(Struct, frozen=True):
                 tool.result_prefix,
                 tool.causes,
                 tool.approvers,
+                "" if tool.approvers is None else tool.shown_title,
             ),
             status=Working(),
             created_at=now,

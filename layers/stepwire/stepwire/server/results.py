@@ -219,9 +219,7 @@ def summary(services: Services, task: Task) -> JsonObject:
 def title_of(services: Services, task: Task) -> str:
     """Return what people call the tool of a task."""
     tool = services.catalog.known(task.work.tool)
-    if tool is None:
-        return task.work.tool
-    return tool.title or (tool.annotations or {}).get("title") or tool.name
+    return task.work.tool if tool is None else tool.shown_title
 
 
 def question_shown(services: Services, call: Call, task: Task) -> JsonObject:

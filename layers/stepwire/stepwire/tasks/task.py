@@ -161,6 +161,8 @@ class Work(Struct, frozen=True, omit_defaults=True):
     causes: Causes = Causes.REDACTED
     approvers: Approvers | None = None
     """Who decides questions of the workflow in place of the caller; None: all questions are the caller's."""
+    title: str = ""
+    """What people call the tool; only where others decide questions of the work."""
 
 
 class Person(Struct, frozen=True):
