@@ -349,7 +349,7 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
                 ROOT / "template.yaml",
                 others=[TEMPLATE],
                 port=0,
-                parameters=sign_in.parameters,
+                parameters={**sign_in.parameters, "ApprovalLinks": "link"},
                 local_webhooks=True,
             )
             stack.watcher = watcher = WebConsole(stack)

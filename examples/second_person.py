@@ -44,6 +44,8 @@ class SecondPerson:
             NotAsked: there was no question for a minute, or the answer was not taken.
         """
         question = await self._question()
+        for link in question["links"]:
+            self._user.note(f"On the page, she decides it with {link}")
         params = ElicitRequestFormParams.model_validate(question["params"])
         answer = await self._user.elicit(params)
         body = json.dumps(answer.model_dump(mode="json", exclude_none=True)).encode()

@@ -36,6 +36,12 @@ class User:
         """Return another person at the same terminal, introduced before each question."""
         return User(self._console, self._status, by_itself=self._by_itself, introduction=introduction)
 
+    def note(self, words: str) -> None:
+        """Show a line that needs no answer."""
+        self._status.stop()
+        self._console.print(words, markup=False, soft_wrap=True)
+        self._status.start()
+
     async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
         """Answer an elicitation."""
         return self._answered(params)

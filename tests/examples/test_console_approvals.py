@@ -1,5 +1,7 @@
 """The console answers questions that are not the caller's, as a second person, the way that every answer goes."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -21,7 +23,7 @@ REFUND: Final[Json] = {"order_id": "A-1003", "amount": "890.00", "currency": "EU
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
-    stack = LocalStack(ROOT / "template.yaml", others=[EXAMPLES])
+    stack = LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link"})
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:
@@ -136,6 +138,33 @@ async def test_an_answer_that_cannot_be_taken_leaves_the_question_open(
 
     assert (response.status_code, bool(still_open)) == (400, True)
     assert why in response.json()["message"]
+
+
+async def test_the_link_of_a_question_leads_to_its_page_on_this_stack(stack: LocalStack, page: Page) -> None:
+    async with connect(stack.url, callbacks=Callbacks()) as client:
+        question = await asked(client, page)
+        (link,) = question["links"]
+        answer = await in_thread(lambda: httpx.get(link, timeout=HANG_GUARD))
+
+    assert link.startswith(f"{stack.base_url}/approvals/")
+    assert answer.status_code == 200
+    assert "A decision for finance" in answer.text
+    assert "Refund an order" in answer.text
+
+
+async def test_the_audit_trail_says_once_that_somebody_has_seen_a_question(
+    stack: LocalStack, page: Page, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with connect(stack.url, callbacks=Callbacks()) as client:
+        question = await asked(client, page)
+        for person in ("Ann", "Bob", "Ann"):
+            await in_thread(lambda person=person: page.open_for(person, question["taskId"]))
+
+    trail = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"audit":"seen"' in line]
+    digest = hashlib.sha256(question["taskId"].encode()).hexdigest()
+    own = [one for one in trail if digest.startswith(one["task_digest"])]
+    assert [one["way"] for one in own] == ["console"] * 2
+    assert len({one["approver"] for one in own}) == 2
 
 
 async def test_of_two_people_the_first_decides(stack: LocalStack, page: Page) -> None:

@@ -85,7 +85,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         others=others,
         name=options.name,
         port=port,
-        parameters={**(issuer.parameters if issuer else {}), **dict(options.parameter)},
+        parameters={**_links(options, Path(first)), **(issuer.parameters if issuer else {}), **dict(options.parameter)},
         expiry=after(options.expire_after),
         stubs=options.stub,
         stub_seconds=options.stub_seconds,
@@ -104,7 +104,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
         if options.services:
             write_env_vars(stack, options.env_vars)
-        screen.console_url = console.url
+        screen.console_url, screen.links_of = console.url, console.approvals.links_of
         words = services_welcome(stack, options) if options.services else welcome(stack, console.url, issuer)
         notes = [
             *_section("Written:", list(map(str, written))),
@@ -118,6 +118,12 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         watching = Watching(stack, screen.noted)
         while not stopping.wait(_LOOK_SECONDS):
             watching.look()
+
+
+def _links(options: argparse.Namespace, first: Path) -> Mapping[str, str]:
+    """Let an endpoint make links for approvers, which its page serves here too."""
+    is_made = not options.services and "ApprovalLinks" in declared_parameters(first)
+    return {"ApprovalLinks": "link"} if is_made else {}
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,8 @@ class LocalStack:
         self._stand_in()
         self._look_for_parameters(name)
         for deployment in self.deployments:
-            deployment.create(self._defaults() | {"Endpoint": name}, self._given_to(deployment))
+            own = self._url_of_endpoint() if deployment is self.deployments[0] else {}
+            deployment.create(self._defaults() | own | {"Endpoint": name}, self._given_to(deployment))
         self._follow()
         self._warm()
         self._publish()
@@ -360,6 +361,10 @@ class LocalStack:
             "Authorizer": "none",
             "AllowedOrigins": f"{self.base_url},{self.base_url.replace(HOST, 'localhost')}",
         }
+
+    def _url_of_endpoint(self) -> dict[str, str]:
+        """Return the parameter with which the first template's own links lead here; with `sam local`, it serves."""
+        return {} if self._services_at is not None else {"EndpointUrl": f"{self.base_url}/mcp"}
 
     def _front(self) -> Application:
         if self._services_at is not None:

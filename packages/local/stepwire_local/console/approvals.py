@@ -16,8 +16,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from stepwire.approval_page.links import LinkMode, Links, origin_of
+from stepwire.aws.approval_settings import read_link_mode
 from stepwire.aws.bootstrap import ports_of
-from stepwire.aws.clients import dynamodb_client, step_functions_client
+from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
+from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import read_mcp_settings, required
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.table import Table
@@ -40,6 +43,8 @@ PEOPLE: Final = ("Ann", "Bob", "Cora", "Dan", "Eve")
 """Who may answer: as many as the most that a question needs."""
 MOST: Final = 1_000
 _FUNCTION: Final = "McpFunction"
+_TELLING: Final = "StatusChangesFunction"
+"""What tells of questions, with their links."""
 
 
 class Refused(Exception):
@@ -55,6 +60,8 @@ class _Known:
     key: QuestionKey
     words: str = ""
     """What its task waits for."""
+    links: Sequence[str] = ()
+    """With which it is decided on the page."""
     seen_by: set[str] = field(default_factory=set[str])
     """Who has seen it."""
 
@@ -69,11 +76,12 @@ class OpenApprovals:
 
     def changed(self, change: ApprovalChange) -> None:
         """Note what happened to a question."""
-        name = _name_of(change.key)
+        name, links = _name_of(change.key), self.links_of(change)
         with self._turn:
             if change.happened in OPEN:
                 audiences = change.approval.audiences(change.at)
                 known = self._open.setdefault(name, _Known(change.key))
+                known.links = links
                 known.words = f"waits for {' or '.join(one.shown for one in audiences)}"
             else:
                 self._open.pop(name, None)
@@ -102,7 +110,7 @@ class OpenApprovals:
                     continue
                 if self._is_new(one, person):
                     approvals.seen(question, _somebody(person, question.approval), VoteWay.CONSOLE)
-                shown.append(_shown(approvals, question))
+                shown.append({**_shown(approvals, question), "links": list(one.links)})
             return shown
 
     def _is_new(self, known: "_Known", person: str) -> bool:
@@ -110,6 +118,19 @@ class OpenApprovals:
             is_new = person not in known.seen_by
             known.seen_by.add(person)
         return is_new
+
+    def links_of(self, change: ApprovalChange) -> Sequence[str]:
+        """Return the links with which an open question is decided on the page, as its event has them."""
+        function = self._stack.functions.get(_TELLING)
+        if function is None or change.happened not in OPEN:
+            return ()
+        with function.running():
+            mode = read_link_mode(os.environ)
+            if mode is LinkMode.OFF:
+                return ()
+            secret = Secret(required(os.environ, "SECRET_ARN"), secrets_manager_client)
+            made = Links(mode, origin_of(required(os.environ, "RESOURCE")), secret).of(change)
+        return [one["url"] for one in made]
 
     def vote(self, name: str, person: str, body: bytes) -> Mapping[str, Any]:
         """Record the answer of a person to a question, and return what came of it.

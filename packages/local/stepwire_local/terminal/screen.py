@@ -9,7 +9,7 @@ import dataclasses
 import json
 import logging
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -47,6 +47,8 @@ class Screen:
         self._turn = threading.Lock()
         self.console_url = ""
         """The page on which questions to others are answered."""
+        self.links_of: Callable[[ApprovalChange], Sequence[str]] = lambda _: ()
+        """Returns the links with which a question is decided without the console."""
 
     def welcome(self, text: str, **facts: object) -> None:
         """Show that the stack is ready: text for people, fields for programs."""
@@ -75,7 +77,8 @@ class Screen:
         """Show what happened to a question that somebody other than the caller answers, and where to answer it."""
         at, task, request = datetime.now().astimezone(), change.task, change.request
         is_open, named = change.happened in OPEN, f" question {request.key} of task {task.task_id}"
-        lines = [waiting_text(change.approval, change.expires_at), f"{self.console_url}#/approvals"]
+        links = list(self.links_of(change))
+        lines = [waiting_text(change.approval, change.expires_at), *links, f"{self.console_url}#/approvals"]
         if not is_open:
             decided = change.decision
             lines = [decided.text(with_names=True) if decided else f"Nobody decided it: {change.happened.value}."]
@@ -84,7 +87,7 @@ class Screen:
         )
         said = "".join(f"{'  ' if fits else _NEXT_LINE}{line}" for line in lines)
         text = Text.assemble((f"{at:%H:%M:%S}", "dim"), named, (said, "yellow" if is_open else _NO_STYLE))
-        self._show("question", text, {"time": at.isoformat(timespec="milliseconds"), **change.detail()})
+        self._show("question", text, {"time": at.isoformat(timespec="milliseconds"), **change.detail(), "links": links})
 
     def warned(self, record: logging.LogRecord) -> None:
         """Show a log record in one line."""

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,17 @@ def exchange(method: str = "tools/call", **answer: Any) -> Exchange:
     )
 
 
-def shown(*seen: Exchange | TaskChange | ApprovalChange, as_json: bool = False, **console: Any) -> list[str]:
+def shown(
+    *seen: Exchange | TaskChange | ApprovalChange, as_json: bool = False, links: Sequence[str] = (), **console: Any
+) -> list[str]:
     file = io.StringIO()
     screen = Screen(Console(file=file, highlight=False, **console), as_json=as_json)
     screen.console_url = "http://127.0.0.1:3000/"
+
+    def links_of(_change: ApprovalChange) -> Sequence[str]:
+        return links
+
+    screen.links_of = links_of
     for one in seen:
         match one:
             case TaskChange():
@@ -69,14 +77,16 @@ def test_a_question_to_others_is_shown_with_where_it_is_answered_and_what_was_de
     changes = asked_change(), decided_change()
 
     asked, decided = shown(*changes, width=80)
-    narrow = shown(changes[0], force_terminal=True, width=80, color_system=None)
-    facts = json.loads(shown(changes[0], as_json=True)[0])
+    link = "http://127.0.0.1:3000/approvals/abc"
+    narrow = shown(changes[0], links=[link], force_terminal=True, width=80, color_system=None)
+    facts = json.loads(shown(changes[0], links=[link], as_json=True)[0])
 
     where = "http://127.0.0.1:3000/#/approvals"
     waits = "Waits for one of finance to decide, until Sunday 2026-08-02 12:00 UTC."
     assert asked.endswith(f" question finance of task {changes[0].task.task_id}  {waits}  {where}")
     assert decided.endswith("  ann@example.com of finance approved, 2026-08-01 12:12 UTC.")
-    assert [line.strip() for line in narrow[1:]] == [waits, where]
+    assert [line.strip() for line in narrow[1:]] == [waits, link, where]
+    assert facts["links"] == [link]
     assert all(len(line) <= 80 for line in narrow)
     assert (facts["event"], facts["happened"], facts["audience"]) == ("question", "asked", ["finance"])
 

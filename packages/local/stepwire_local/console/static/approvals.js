@@ -51,7 +51,7 @@ export class ApprovalsView {
       h("dt", {}, "Asked by"), h("dd", {}, one.askedBy), h("dt", {}, "Tool"), h("dd", {}, title, " ", h("code", {}, one.tool)),
       h("dt", {}, "Until"), h("dd", {}, new Date(one.expiresAt).toLocaleString()), shown.map(([name, value]) => [h("dt", {}, name), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value))]));
     const form = questionForm(one.params, (answer) => this.vote(one, answer), WORDS);
-    return h("section", { class: "approval", "aria-label": `${title}: ${one.key}` }, h("p", { class: "line" }, h("span", { class: "badge waiting" }, one.audience), h("span", { class: "quiet" }, `asked ${clock(one.askedAt)}. ${counted}`), h("a", { href: `#/tasks/${one.taskId}` }, "The caller's task")), facts, form);
+    return h("section", { class: "approval", "aria-label": `${title}: ${one.key}` }, h("p", { class: "line" }, h("span", { class: "badge waiting" }, one.audience), h("span", { class: "quiet" }, `asked ${clock(one.askedAt)}. ${counted}`), h("a", { href: `#/tasks/${one.taskId}` }, "The caller's task"), one.links.map((link) => h("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, "The page for approvers"))), facts, form);
   }
 
   async vote(one, answer) {
