@@ -31,6 +31,7 @@ class Sample:
 
 SAMPLES: Final = {
     "block_commanded": Sample("BlocksFunction", {"blocked": True}),
+    "erasure_commanded": Sample("ErasuresFunction", {"is_done": True}),
     "execution_aborted": Sample("ExecutionEventsFunction", leaves="cancelled"),
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     # Of a task that has not ended, this is its own execution.

@@ -29,6 +29,7 @@ WILDCARDS: Final = {
     "McpFunction.KeepLargeResults": "the same",
     "ExecutionEventsFunction.KeepLargeResults": "the same",
     "SweepFunction.KeepLargeResults": "the same",
+    "ErasuresFunction.EraseLargeResults": "the same",
     "McpFunction.StartWorkflows": "the tag says which; the endpoint's stack does not know them",
     "SweepFunction.StartWorkflowsThatNeverBegan": "the same",
     "InputRequestsFunction.FindTheTaskOfANestedExecution": "the tag says which; they have names of any kind",

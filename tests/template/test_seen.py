@@ -213,7 +213,7 @@ def test_every_metric_that_we_count_is_shown(
     # which needs no MetricsDashboard=tools.
     of_the_log = {"Retrieved", "CancelRequests", "CardAnswers", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
     of_approvers = {"ApprovalsAsked", "ApprovalsSeen", "Approved", "Declined", "Undecided"}
-    of_operators = {"CallersBlocked", "CallersUnblocked"}
+    of_operators = {"CallersBlocked", "CallersUnblocked", "Erasures"}
     assert counted - looked_at == of_the_log | of_approvers | of_operators
 
 
@@ -444,7 +444,7 @@ def test_every_function_that_is_always_there_is_watched_for_throttles() -> None:
     functions = {one.logical_id for one in resources("AWS::Serverless::Function") if "Condition" not in one.body}
 
     # An operator sees that a command is throttled, and it is repeated.
-    commanded = {"BlocksFunction"}
+    commanded = {"BlocksFunction", "ErasuresFunction"}
     assert references(resource("ThrottlesAlarm").properties["Metrics"]) == functions - commanded
 
 

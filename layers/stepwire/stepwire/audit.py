@@ -46,6 +46,8 @@ class AuditAction(Enum):
     BLOCKED = "blocked"
     """An operator has blocked the caller; `operator` says who."""
     UNBLOCKED = "unblocked"
+    ERASED = "erased"
+    """An operator has erased a part of what was held of the caller; `outcome` says how much, `operator` who."""
     UNSHAPED = "unshaped"
     """The output of a workflow could not be given the form that its tool's manifest says; `outcome` says why."""
     PRIMED = "primed"

@@ -48,6 +48,23 @@ def whois(
 
 
 @caller.command()
+def show(
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+) -> None:
+    """Show what a caller has: what runs, questions, places in lines, subscriptions, and a block."""
+    from stepwire_cli import callers
+
+    raise typer.Exit(callers.show(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))
+
+
+@caller.command()
 def block(
     context: typer.Context,
     name: Name = None,
@@ -100,3 +117,40 @@ def cancel_all(  # noqa: PLR0913 - one for each option
 
     who = callers.who_of(name, jwt, sub, issuer, claim)
     raise typer.Exit(callers.cancel_all(context.obj, stack, who, is_agreed=yes))
+
+
+@caller.command()
+def export(
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+) -> None:
+    """Print everything that is held of a caller as JSON lines, with what they sent and received."""
+    from stepwire_cli import callers
+
+    raise typer.Exit(callers.export(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))
+
+
+@caller.command()
+def erase(  # noqa: PLR0913 - one for each option
+    context: typer.Context,
+    name: Name = None,
+    *,
+    jwt: Token = None,
+    sub: Subject = None,
+    issuer: Issuer = None,
+    claim: Claim = None,
+    stack: OfStack = "stepwire",
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel what runs first.")] = False,
+    yes: Agreed = False,
+) -> None:
+    """Erase what is held of a caller, and name what remains. After an interruption, the same command goes on."""
+    from stepwire_cli import callers
+
+    who = callers.who_of(name, jwt, sub, issuer, claim)
+    raise typer.Exit(callers.erase(context.obj, stack, who, cancels=cancel, is_agreed=yes))

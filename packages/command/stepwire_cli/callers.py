@@ -1,23 +1,33 @@
 """`stepwire caller`: what an operator does about one caller."""
 
+import json
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import to_builtins
 
 from stepwire_cli.account.callers import LARGEST_TOKEN, Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.agreeing import agrees
+from stepwire_cli.account.erasing import ERASURES, Erasure, Remains
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.holding import Held, view_of, view_rows
+from stepwire_cli.agreeing import agrees, answered
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
 _STANDARD_INPUT: Final = "-"
+_BUCKET: Final = "LargeResults"
+_SHOWN_EACH: Final = 100  # lines
+_TYPED: Final = 8  # digits of a hash
 
 
 def who_of(
@@ -130,6 +140,111 @@ def cancelled(screen: Screen, tasks: CallersTasks, running: int) -> Cancelled:
         screen.progress("cancelling", f"{share}%: {done.cancelled:,} of {running:,}")
 
     return tasks.cancel(watch)
+
+
+def show(settings: Settings, stack: str, who: Who) -> int:
+    """Print what a caller has: counts, what runs, subscriptions, and whether it is blocked.
+
+    Raises:
+        CommandError: nobody is named, or AWS cannot be asked.
+    """
+    screen = Screen(as_json=settings.as_json)
+    calls = connected(settings.profile, settings.region)
+    endpoint = Endpoint(calls, stack)
+    named = _named(Callers(calls, endpoint), who, screen)
+    view = view_of(Held(calls, endpoint.table(), named.principal), datetime.now(UTC))
+    if screen.as_json:
+        screen.json(to_builtins(view))
+    else:
+        for line in view_rows(view):
+            screen.result(line)
+    return Exit.DONE
+
+
+def export(settings: Settings, stack: str, who: Who) -> int:
+    """Print everything that is held of a caller, a line of JSON for each thing.
+
+    Raises:
+        CommandError: nobody is named, or AWS cannot be asked.
+    """
+    screen = Screen(as_json=settings.as_json)
+    calls = connected(settings.profile, settings.region)
+    endpoint = Endpoint(calls, stack)
+    named = _named(Callers(calls, endpoint), who, screen)
+    now, held = datetime.now(UTC), Held(calls, endpoint.table(), named.principal)
+    count = 0
+    for count, line in enumerate(held.lines(endpoint.physical_id(_BUCKET), now), 1):
+        screen.result(json.dumps(line))
+        if count % _SHOWN_EACH == 0:
+            screen.progress("exporting", f"{count:,} lines")
+    query = f'filter principal = "{named.principal}" | sort @timestamp'
+    pointer = {"kind": "audit", "principal": named.principal, "logGroups": f"{stack}-*", "logsInsightsQuery": query}
+    screen.result(json.dumps(pointer))
+    screen.say(f"{count:,} things are held of {named.principal}. The last line says where its audit trail is.")
+    return Exit.DONE
+
+
+def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed: bool) -> int:
+    """Erase what is held of a caller, after what will remain elsewhere was named.
+
+    Raises:
+        CommandError: nobody is named, AWS cannot be asked, something runs, or nobody agrees.
+    """
+    screen = Screen(as_json=settings.as_json)
+    calls = connected(settings.profile, settings.region)
+    endpoint = Endpoint(calls, stack)
+    named = _named(Callers(calls, endpoint), who, screen)
+    erasure = Erasure(calls, endpoint.physical_id(ERASURES), named.principal)
+    running = sum(not one["has_ended"] for one in erasure.survey())
+    if running and not cancels:
+        raise CommandError(f"{running:,} tasks of {named.principal} have not ended: add --cancel, or wait for them.")
+    remains = _print_remains(screen, erasure)
+    if not is_agreed:
+        _confirm(screen, named.principal)
+    if running:
+        cancelled(screen, CallersTasks(calls, endpoint.physical_id(TASKS), named.principal, time.sleep), running)
+    erased = _erased(screen, erasure)
+    screen.pause()
+    if screen.as_json:
+        screen.json({"principal": named.principal, **erased, "executions": remains.executions})
+        return Exit.DONE
+    screen.result(f"{named.principal}: {erased['items']:,} items and {erased['objects']:,} large results are erased.")
+    for line in remains.rows():
+        screen.result(line)
+    return Exit.DONE
+
+
+def _print_remains(screen: Screen, erasure: Erasure) -> Remains:
+    """Print each execution whose history remains, before the task that leads to it is erased; return how many."""
+    remains = Remains()
+    for task in erasure.survey():
+        for arn in task["executions"]:
+            remains.note(task["kept_until"])
+            if screen.as_json:
+                screen.json({"execution": arn, "keptUntil": task["kept_until"]})
+            else:
+                screen.result(f"{arn}  until {task['kept_until'][:10]}")
+    return remains
+
+
+def _confirm(screen: Screen, principal: str) -> None:
+    start = principal[:_TYPED]
+    if not screen.is_interactive:
+        raise CommandError(f"Nobody can be asked here: add --yes to erase what is held of {principal}.")
+    if answered(screen, f"This cannot be undone. Type {start} to erase: ") != start:
+        raise CommandError("That is not how the hash begins: nothing was erased.")
+
+
+def _erased(screen: Screen, erasure: Erasure) -> dict[str, int]:
+    done = {"items": 0, "objects": 0}
+    try:
+        for part in erasure.parts():
+            done = {name: count + part[name] for name, count in done.items()}
+            screen.progress("erasing", f"{done['items']:,} items, {done['objects']:,} large results")
+    except (AccountError, KeyboardInterrupt):
+        screen.say(f"Interrupted: {done['items']:,} items are erased. The same command does the rest.", "warning")
+        raise
+    return done
 
 
 def _named(callers: Callers, who: Who, screen: Screen) -> Named:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 from xml.sax.saxutils import escape
 
 from stepwire_local.http_server import LoopbackServer, QuietHandler
@@ -61,8 +61,26 @@ def aws_at(aws: Aws) -> Generator[str]:
             status, kind, text = _response(aws, target, self.body())
             self.reply(status, text.encode(), {"content-type": kind})
 
+        def do_GET(self) -> None:
+            status, kind, text = _of_s3(aws, self.path)
+            self.reply(status, text.encode(), {"content-type": kind})
+
     with LoopbackServer(Handler) as server:
         yield server.origin
+
+
+def _of_s3(aws: Aws, path: str) -> tuple[int, str, str]:
+    """Return the answer of S3: a list of keys, or an object."""
+    place = urlsplit(path)
+    query = dict(parse_qsl(place.query))
+    operation = "ListObjectsV2" if query.get("list-type") == "2" else "GetObject"
+    answer = aws.answered(operation, {**query, "path": place.path})
+    if isinstance(answer, Refusal):
+        return answer.status, "text/xml", f"<Error>{_xml('Code', answer.code)}{_xml('Message', answer.message)}</Error>"
+    if operation == "GetObject":
+        return 200, "application/octet-stream", str(answer)
+    keys = "".join(f"<Contents>{_xml('Key', key)}</Contents>" for key in answer)
+    return 200, "text/xml", f"<ListBucketResult><IsTruncated>false</IsTruncated>{keys}</ListBucketResult>"
 
 
 def _response(aws: Aws, target: str, body: bytes) -> tuple[int, str, str]:

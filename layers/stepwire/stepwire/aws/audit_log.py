@@ -42,6 +42,7 @@ _COUNTED: Final = {
     AuditAction.REFUSED: "Refused",
     AuditAction.BLOCKED: "CallersBlocked",
     AuditAction.UNBLOCKED: "CallersUnblocked",
+    AuditAction.ERASED: "Erasures",
     AuditAction.UNSHAPED: "Unshaped",
     AuditAction.PRIMED: "Primed",
     AuditAction.RESUMED: "Resumed",

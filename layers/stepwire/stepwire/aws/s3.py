@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from stepwire.aws.clients import code_of
 from stepwire.errors import LargeResultsDenied, ObjectsUnavailable, ObjectUnreadable, PartMissing
+from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey
 
 if TYPE_CHECKING:
@@ -101,9 +102,13 @@ class LargeResults(Struct, frozen=True):
             raise (PartMissing() if code_of(error) in _RESULT_MISSING else _unavailable(error)) from error
 
 
+def prefix_of(owner: Principal) -> str:
+    """Return how the keys of a caller's results begin."""
+    return f"{hashlib.blake2b(owner.encode(), digest_size=16).hexdigest()}/"
+
+
 def _object_key(key: TaskKey, digest: str) -> str:
-    owner = hashlib.blake2b(key.owner.encode(), digest_size=16).hexdigest()
-    return f"{owner}/{key.task_id}/{digest}"
+    return f"{prefix_of(key.owner)}{key.task_id}/{digest}"
 
 
 def _unavailable(error: ClientError | BotoCoreError) -> ObjectsUnavailable:

@@ -67,13 +67,16 @@ class Calls:
             f"AWS throttles {name} of this account: others use its quota; try again later, or with fewer names"
         )
 
-    def pages(self, service: str, operation: str, token: str, **parameters: Any) -> Iterator[Any]:
+    def pages(
+        self, service: str, operation: str, token: str, *, sent_as: str | None = None, **parameters: Any
+    ) -> Iterator[Any]:
         """Yield the answers to a call that has pages.
 
         Args:
             service: as boto3 names it.
             operation: as the API names it.
             token: name of the parameter, and of the member of the answer, that leads to the next page.
+            sent_as: name of the parameter, if it is another.
             parameters: of the call.
         """
         more: dict[str, Any] = {}
@@ -82,7 +85,7 @@ class Calls:
             yield page
             if not page.get(token):
                 return
-            more = {token: page[token]}
+            more = {sent_as or token: page[token]}
 
     def requests(self, service: str) -> dict[str, tuple[str, ...]]:
         """Return the members of each request that the installed boto3 knows of a service, by operation."""

@@ -41,7 +41,7 @@ MOST_PARTITIONS: Final = 50
 """That are read for one approver."""
 _PREFIX: Final = "approvals#"
 _OPEN: Final = "open"
-_APPROVER: Final = "events#approver"
+APPROVER: Final = "events#approver"
 _SUBSCRIBERS: Final = "subscribers#"
 _MOST_READ: Final = 5 * MOST_FOUND
 _AT_ONCE: Final = 8  # writes; the client has ten connections
@@ -132,7 +132,7 @@ class DynamoDbSubscribers(Struct, frozen=True):
 
     def known(self, owner: Principal) -> Subscriber | None:
         item = self.table.get(_subscriber_key(owner))
-        return None if item is None else _subscriber_of(owner, item)
+        return None if item is None else subscriber_in(owner, item)
 
     def keep(self, subscriber: Subscriber) -> None:
         known, owner = self.known(subscriber.owner), subscriber.owner
@@ -143,8 +143,8 @@ class DynamoDbSubscribers(Struct, frozen=True):
             "until": in_milliseconds(subscriber.until),
             "expires_at": in_seconds(subscriber.until),
         }
-        writes = [partial(self.table.put, {**_found_key(digest, owner), **shown}) for digest in subscriber.digests]
-        writes += [partial(self.table.delete, _found_key(digest, owner), "", {}) for digest in lost]
+        writes = [partial(self.table.put, {**found_key(digest, owner), **shown}) for digest in subscriber.digests]
+        writes += [partial(self.table.delete, found_key(digest, owner), "", {}) for digest in lost]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             done = [pool.submit(copy_context().run, write) for write in writes]
         for one in done:
@@ -165,18 +165,20 @@ class DynamoDbSubscribers(Struct, frozen=True):
             ExpressionAttributeValues={":pk": {"S": _SUBSCRIBERS + digest}, ":at": in_milliseconds(at)},
             Limit=_MOST_READ,
         )["Items"]
-        return [_subscriber_of(Principal(item["sk"]["S"]), item) for item in cast(list[Item], items)][:MOST_FOUND]
+        return [subscriber_in(Principal(item["sk"]["S"]), item) for item in cast(list[Item], items)][:MOST_FOUND]
 
 
 def _subscriber_key(owner: Principal) -> Item:
-    return {"pk": {"S": owner}, "sk": {"S": _APPROVER}}
+    return {"pk": {"S": owner}, "sk": {"S": APPROVER}}
 
 
-def _found_key(digest: str, owner: Principal) -> Item:
+def found_key(digest: str, owner: Principal) -> Item:
+    """Return the primary key of the item under which a subscriber is found by a quality."""
     return {"pk": {"S": _SUBSCRIBERS + digest}, "sk": {"S": owner}}
 
 
-def _subscriber_of(owner: Principal, item: Item) -> Subscriber:
+def subscriber_in(owner: Principal, item: Item) -> Subscriber:
+    """Return the subscriber of an item."""
     digests = frozenset(item["digests"]["S"].split())
     return Subscriber(owner, item["person"]["S"], digests, moment_of(int(item["until"]["N"])))
 

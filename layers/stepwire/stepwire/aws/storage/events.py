@@ -179,7 +179,7 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
 
     def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
         item = self.table.get(_key(owner, subscription_id))
-        return None if item is None else _subscription_of(item)
+        return None if item is None else subscription_in(item)
 
     def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
         found: dict[str, Listener] = {}
@@ -288,7 +288,7 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
         except ClientError as error:
             found = refused_item(error)
             return Busy() if found and _moment(found, "ends_at") > at else None
-        return _subscription_of(cast(Item, claimed["Attributes"]))
+        return subscription_in(cast(Item, claimed["Attributes"]))
 
     def finish(self, subscription: Subscription, until: datetime) -> bool:
         removed = "REMOVE busy_until, busy_by, carried_until, asked_for"
@@ -332,7 +332,8 @@ def _item_of(one: Subscription) -> Item:
     }
 
 
-def _subscription_of(item: Item) -> Subscription:
+def subscription_in(item: Item) -> Subscription:
+    """Return the subscription of an item."""
     single = {name: decode(item[name]["S"], object) for name in _SINGLE}
     return decode(item["terms"]["S"], Subscription, owner=item["pk"]["S"], **single)
 

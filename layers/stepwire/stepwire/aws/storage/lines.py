@@ -205,6 +205,11 @@ class DynamoDbLines(Struct, frozen=True):
         return found
 
 
+def share_key(line: str, owner: Principal) -> Item:
+    """Return the primary key of what a line remembers of a caller."""
+    return _key(line, _SHARE + owner)
+
+
 def _key(pk: str, sk: str) -> Item:
     return {"pk": {"S": pk}, "sk": {"S": sk}}
 

@@ -1,0 +1,207 @@
+"""What is held of one caller, read as the operator: all of it as JSON lines, or a short view.
+
+The rule: nothing is written, and no secret leaves: neither tokens of Step Functions nor the keys of subscriptions. One
+page of the table, and one large result, are in memory at a time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, cast
+
+from stepwire.aws.s3 import prefix_of
+from stepwire.aws.storage.blocks import Block, block_in, hashes_in, list_key, record_key
+from stepwire.aws.storage.events import subscription_in
+from stepwire.aws.storage.holdings import kind_of
+from stepwire.aws.storage.items import TASK_PREFIX, task_of
+from stepwire.aws.storage.table import Item, moment_of, moment_of_seconds
+from stepwire.json_text import load_json
+from stepwire.principal import Principal
+from stepwire.tasks.inputs import mode_of
+from stepwire.tasks.runs import Pending
+from stepwire.tasks.task import InputRequired, Task
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.operating import Where, status_of
+from stepwire_cli.account.showing import Shown, as_json
+
+_SUBSCRIPTION: Final = "events#sub#"
+_EVENT: Final = "change#"
+_NOWHERE: Final = Where("")
+_OF_AN_EXPORT: Final = (
+    "taskId", "tool", "principal", "status", "createdAt", "lastUpdatedAt", "expiresAt", "follows", "followUps", "data"
+)  # fmt: skip
+"""What an export has of a task; the rest is advice to its operator."""
+_KEYS: Final = ("pk", "sk")
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is held of a caller."""
+
+    calls: Calls
+    table: str
+    owner: Principal
+
+    def lines(self, bucket: str, at: datetime) -> Iterator[dict[str, Any]]:
+        """Yield everything, as one JSON object for each item and each large result.
+
+        Args:
+            bucket: of the large results.
+            at: the time.
+        """
+        for item in self._items():
+            yield {"kind": kind_of(item), **_shown(item, at)}
+        listed = self.calls.pages(
+            "s3", "ListObjectsV2", "NextContinuationToken", sent_as="ContinuationToken", Bucket=bucket,
+            Prefix=prefix_of(self.owner),
+        )  # fmt: skip
+        for page in listed:
+            for one in page.get("Contents", ()):
+                found = self.calls.call("s3", "GetObject", Bucket=bucket, Key=one["Key"])
+                result = load_json(found["Body"].read().decode())
+                yield {"kind": "result", "taskId": one["Key"].split("/")[1], "result": result}
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the tasks, oldest first."""
+        return map(task_of, self._items(TASK_PREFIX))
+
+    def subscriptions(self, at: datetime) -> list[dict[str, Any]]:
+        """Return the subscriptions that have not ended."""
+        found = (_subscription(item) for item in self._items(_SUBSCRIPTION))
+        return [one for one in found if datetime.fromisoformat(one["expiresAt"]) > at]
+
+    def block(self) -> Block | None:
+        """Return how the caller is blocked; None if it is not."""
+        listed = self._item(list_key())
+        if listed is None or self.owner not in hashes_in(listed):
+            return None
+        return block_in(self._item(record_key(self.owner)))
+
+    def _item(self, key: Item) -> Item | None:
+        found = self.calls.call("dynamodb", "GetItem", TableName=self.table, Key=key, ConsistentRead=True)
+        return cast(Item | None, found.get("Item"))
+
+    def _items(self, prefix: str = "") -> Iterator[Item]:
+        pages = self.calls.pages(
+            "dynamodb",
+            "Query",
+            "LastEvaluatedKey",
+            sent_as="ExclusiveStartKey",
+            TableName=self.table,
+            ConsistentRead=True,
+            KeyConditionExpression="pk = :owner AND begins_with(sk, :prefix)" if prefix else "pk = :owner",
+            ExpressionAttributeValues={
+                ":owner": {"S": self.owner}, **({":prefix": {"S": prefix}} if prefix else {})
+            },
+        )  # fmt: skip
+        for page in pages:
+            yield from page["Items"]
+
+
+@dataclass(frozen=True)
+class View:
+    """A caller, in short."""
+
+    owner: Principal
+    counts: dict[str, int]
+    """How many tasks have each status."""
+    open: list[dict[str, Any]]
+    """The tasks that have not ended."""
+    subscriptions: list[dict[str, Any]]
+    block: Block | None
+
+
+def view_of(held: Held, at: datetime) -> View:
+    """Return what a caller has, without anything that it sent or received."""
+    counts, open_tasks = Counter[str](), list[dict[str, Any]]()
+    for task in held.tasks():
+        status = status_of(task, at)
+        counts[status.partition(" ")[0].rstrip(",")] += 1
+        if not task.has_ended and task.expires_at > at:
+            open_tasks.append(_open(task, status))
+    return View(held.owner, dict(sorted(counts.items())), open_tasks, held.subscriptions(at), held.block())
+
+
+def _open(task: Task, status: str) -> dict[str, Any]:
+    questions = task.status.requests if isinstance(task.status, InputRequired) else ()
+    waits = task.line is not None and bool(task.runs_pending(Pending.TURN))
+    return {
+        "taskId": task.task_id,
+        "tool": task.work.tool,
+        "status": status,
+        "createdAt": task.created_at.isoformat(),
+        "questions": [{"number": one.number, "kind": mode_of(one.asked).value} for one in questions],
+        "line": task.line.pool if waits and task.line else None,
+    }
+
+
+def _shown(item: Item, at: datetime) -> dict[str, Any]:
+    """Return an item without keys and secrets."""
+    sort_key = item["sk"]["S"]
+    if sort_key.startswith(TASK_PREFIX):
+        whole = as_json(Shown(task_of(item), None, _NOWHERE, at, with_data=True))
+        return {name: whole[name] for name in _OF_AN_EXPORT}
+    if sort_key.startswith(_SUBSCRIPTION):
+        return _subscription(item)
+    return {"key": sort_key, **{name: _plain(name, one) for name, one in item.items() if name not in _KEYS}}
+
+
+def _subscription(item: Item) -> dict[str, Any]:
+    one = subscription_in(item)
+    return {
+        "id": one.id,
+        "event": one.wanted.name,
+        "arguments": one.wanted.arguments,
+        "url": one.url,
+        "expiresAt": one.expires_at.isoformat(),
+        "deliveryStatus": one.standing.shown(),
+    }
+
+
+def _plain(name: str, attribute: Item) -> Any:
+    """Return an attribute as JSON has it; times as ISO 8601, texts of JSON as what they say."""
+    ((kind, value),) = attribute.items()
+    match kind:
+        case "S":
+            return _read(value)
+        case "N" if name == "expires_at":
+            return moment_of_seconds(int(value)).isoformat()
+        case "N" if name in ("at", "since", "until", "ends_at", "paced_until", "reclaimed_at"):
+            return moment_of(int(value)).isoformat()
+        case "N":
+            return int(value)
+        case "SS" | "NS":
+            return sorted(value)
+        case _:
+            return value
+
+
+def _read(text: str) -> Any:
+    """Return what a JSON text of an object or a list says; any other text as it is."""
+    if text[:1] in ("{", "["):
+        try:
+            return load_json(text)
+        except ValueError:
+            return text
+    return text
+
+
+def view_rows(view: View) -> Iterator[str]:
+    """Yield the lines of a view."""
+    if view.block is None:
+        yield f"caller     {view.owner}, not blocked"
+    else:
+        since = "" if view.block.since is None else f" since {view.block.since:%Y-%m-%d %H:%M:%S}Z"
+        by = "" if view.block.operator is None else f" by {view.block.operator}"
+        yield f"caller     {view.owner}, blocked{since}{by}"
+    yield f"tasks      {', '.join(f'{count:,} {status}' for status, count in view.counts.items()) or 'none'}"
+    for one in view.open:
+        asks = ", ".join(f"question {question['number']}: {question['kind']}" for question in one["questions"])
+        line = f"waits for its turn in {one['line']}" if one["line"] else ""
+        more = "; ".join(filter(None, (asks, line)))
+        yield f"  {one['taskId']}  {one['tool']}  {one['status']}{f'  {more}' if more else ''}"
+    yield f"webhooks   {len(view.subscriptions) or 'none'}"
+    for one in view.subscriptions:
+        state = "active" if one["deliveryStatus"]["active"] else "suspended"
+        yield f"  {one['id']}  {one['event']}  {state} until {one['expiresAt'][:10]}"

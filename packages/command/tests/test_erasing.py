@@ -1,0 +1,241 @@
+"""`stepwire caller show`, `export` and `erase`: what an operator reads, and what is asked of AWS."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from packages.command.tests.aws import Aws, Refusal
+from packages.command.tests.operated import ID, NEXT, OWNER, SECRET, TOKEN, Stepwire, asking, moment
+from packages.command.tests.test_callers import Runs, endpoint
+from stepwire.aws.s3 import prefix_of
+from stepwire.aws.storage.blocks import list_key, record_key
+from stepwire.aws.storage.events import subscription_in
+from stepwire.aws.storage.items import divided
+from stepwire.aws.storage.table import Item, in_milliseconds
+from stepwire.codec import encode, encode_without
+from stepwire.subscriptions.events import FINISHED, Filter, Position
+from stepwire.subscriptions.subscription import Subscription
+from stepwire_cli.account.erasing import Remains
+from stepwire_cli.exits import Exit
+
+KEEP = "2027-02-23T12:00:00+00:00"
+ARN = "arn:aws:states:eu-central-1:123456789012:execution:SettleInvoices:sw-1"
+
+
+def subscription() -> Item:
+    one = Subscription(
+        OWNER, Filter(FINISHED), "https://hooks.example/", "whsec_secret", datetime.now(UTC) + timedelta(days=1),
+        Position(1, moment()),
+    )  # fmt: skip
+    single = {name: {"S": encode(getattr(one, name))} for name in ("wanted", "position", "standing")}
+    terms = {"S": encode_without(("owner", *single), one)}
+    item: Item = {"pk": {"S": OWNER}, "sk": {"S": f"events#sub#{one.id}"}, "terms": terms, **single}
+    assert subscription_in(item) == one
+    return item
+
+
+def holding(*items: Item, blocked: bool = False) -> Aws:
+    """Return an account whose table has these items of the caller, two on each page."""
+    listed = {**list_key(), "callers": {"SS": [OWNER]}}
+    noted = {**record_key(OWNER), "since": in_milliseconds(datetime(2026, 11, 25, 3, tzinfo=UTC)),
+             "operator": {"S": "arn:olga"}}  # fmt: skip
+    found = {one["sk"]["S"]: one for one in (listed, noted)} if blocked else {}
+
+    def query(given: Mapping[str, Any]) -> Any:
+        prefix = given["ExpressionAttributeValues"].get(":prefix", {"S": ""})["S"]
+        after = given.get("ExclusiveStartKey", {"sk": {"S": ""}})["sk"]["S"]
+        mine = sorted((one for one in items if one["sk"]["S"].startswith(prefix)), key=lambda one: one["sk"]["S"])
+        left = [one for one in mine if one["sk"]["S"] > after]
+        last = {"LastEvaluatedKey": {name: left[1][name] for name in ("pk", "sk")}} if len(left) > 2 else {}
+        return {"Items": left[:2], **last}
+
+    def load(given: Mapping[str, Any]) -> Any:
+        item = found.get(given["Key"]["sk"]["S"])
+        return {"Item": item} if item else {}
+
+    aws = endpoint()
+    aws.answers |= {"Query": query, "GetItem": load}
+    return aws
+
+
+def test_a_caller_is_shown_without_what_it_sent(in_account: Stepwire) -> None:
+    aws = holding(divided(asking(moment())).item, subscription(), blocked=True)
+
+    code, out, _ = in_account(aws, "caller", "show", OWNER)
+
+    lines = out.splitlines()
+    assert code == Exit.DONE
+    assert lines[:3] == [
+        f"caller     {OWNER}, blocked since 2026-11-25 03:00:00Z by arn:olga",
+        "tasks      1 input_required",
+        f"  {ID}  settle_invoices  input_required  question 1: form",
+    ]
+    assert lines[3] == "webhooks   1"
+    assert " task.finished  active until " in lines[4]
+    assert SECRET not in out
+
+
+def test_a_caller_who_has_nothing_is_shown(in_account: Stepwire) -> None:
+    _, out, _ = in_account(holding(), "caller", "show", OWNER)
+
+    assert out == f"caller     {OWNER}, not blocked\ntasks      none\nwebhooks   none\n"
+
+
+def test_all_of_a_caller_is_exported_as_lines_without_secrets(
+    in_account: Stepwire,
+) -> None:
+    usage: Item = {
+        "pk": {"S": OWNER},
+        "sk": {"S": "usage#0"},
+        "active": {"SS": [ID]},
+        "expires_at": {"N": "1800000000"},
+    }
+    change: Item = {"pk": {"S": OWNER}, "sk": {"S": "change#000000000000001"}, "change": {"S": '{"tool":"a"}'},
+                    "at": in_milliseconds(moment())}  # fmt: skip
+    aws = holding(divided(asking(moment())).item, subscription(), usage, change)
+    aws.answers |= {"ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": '{"content": []}'}
+
+    _, out, said = in_account(aws, "caller", "export", OWNER)
+
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [one["kind"] for one in lines] == ["event", "subscription", "task", "usage", "result", "audit"]
+    assert lines[0]["change"] == {"tool": "a"}
+    assert lines[2]["data"]["arguments"] == {"customer": SECRET}
+    assert lines[3]["expires_at"] == "2027-01-15T08:00:00+00:00"
+    assert lines[4] == {"kind": "result", "taskId": NEXT, "result": {"content": []}}
+    assert lines[5]["logsInsightsQuery"] == f'filter principal = "{OWNER}" | sort @timestamp'
+    assert TOKEN not in out
+    assert "whsec_secret" not in out
+    assert "5 things are held" in said
+
+
+# --------------------------------------------------------------------------------------------------------------- erase
+
+
+@dataclass
+class Erasures:
+    """What is held of a caller, as the functions see it: erased in two parts."""
+
+    running: int = 0
+    ended: int = 2
+    fails_at: int = 0
+    parts: int = 0
+    commands: list[str] = field(default_factory=list[str])
+
+    def __call__(self, given: Any) -> Any:
+        command = given["stepwire_command"]
+        word = next(iter(command))
+        self.commands.append(f"{word} {command['caller']}" if word == "caller" else word)
+        if word == "caller":
+            counts, self.ended, self.running = self.running, self.ended + self.running, 0
+            return {"cancelled": counts, "ended": 0, "failed": [], "after": None, "is_busy": False}
+        if word == "survey":
+            after = command.get("after")
+            tasks = [(True, self.ended)] if after is None else [(False, self.running)]
+            shown = [
+                {"task_id": ID, "has_ended": ended, "executions": [ARN], "kept_until": KEEP}
+                for ended, count in tasks
+                for _ in range(count)
+            ]
+            return {"tasks": shown, "after": None if after else "task#"}
+        self.parts += 1
+        if self.parts == self.fails_at:
+            return Refusal("AccessDeniedException")
+        return {"items": 100, "objects": 1, "is_done": self.parts % 2 == 0}
+
+
+def erased(in_account: Stepwire, erasures: Callable[[Any], Any], *words: str) -> tuple[int, str, str]:
+    return in_account(endpoint(Invoke=erasures), "caller", "erase", OWNER, *words)
+
+
+def test_what_remains_is_named_before_anything_is_erased(in_account: Stepwire) -> None:
+    erasures = Erasures()
+
+    code, out, said = erased(in_account, erasures, "--yes")
+
+    assert code == Exit.DONE
+    assert erasures.commands == ["survey"] * 4 + ["erase"] * 2
+    assert out.splitlines()[:4] == [f"{ARN}  until 2027-02-23"] * 2 + [
+        f"{OWNER}: 200 items and 2 large results are erased.",
+        "What remains, and for how long:",
+    ]
+    assert "the histories of the 2 executions above" in out
+    assert "the last 35 days" in out
+    assert said.splitlines()[0] == "erasing: 100 items, 1 large results"
+
+
+@pytest.mark.parametrize(
+    ("running", "words", "line"),
+    [
+        (3, ("--yes",), f"3 tasks of {OWNER} have not ended: add --cancel, or wait for them."),
+        (0, (), f"Nobody can be asked here: add --yes to erase what is held of {OWNER}."),
+    ],
+)
+def test_nothing_is_erased_while_something_runs_or_nobody_agrees(
+    in_account: Stepwire, running: int, words: tuple[str, ...], line: str
+) -> None:
+    erasures = Erasures(running)
+
+    code, _, said = erased(in_account, erasures, *words)
+
+    assert (code, said) == (Exit.USAGE, f"error: {line}\n")
+    assert set(erasures.commands) == {"survey"}
+
+
+def test_what_runs_is_cancelled_first_if_asked_to(in_account: Stepwire) -> None:
+    erasures = Erasures(running=3)
+
+    code, _, _ = erased(in_account, erasures, "--yes", "--cancel")
+
+    assert code == Exit.DONE
+    assert erasures.commands[-3:] == ["caller cancel", "erase", "erase"]
+
+
+def test_an_interrupted_erasure_is_said_and_the_same_command_does_the_rest(in_account: Stepwire) -> None:
+    erasures = Erasures(fails_at=2)
+
+    code, _, said = erased(in_account, erasures, "--yes")
+    again, out, _ = erased(in_account, erasures, "--yes")
+
+    assert code == Exit.SIGN_IN
+    assert said.splitlines()[-2:] == [
+        "Interrupted: 100 items are erased. The same command does the rest.",
+        "error: live-ErasuresFunction: these credentials may not lambda:InvokeFunction: add the permission",
+    ]
+    assert again == Exit.DONE
+    assert "are erased." in out
+
+
+def test_an_older_stack_is_said(in_account: Stepwire) -> None:
+    aws = endpoint(Invoke=Runs())
+    aws.answers["DescribeStackResource"] = Refusal("ValidationError", "Resource does not exist")
+
+    code, out, said = in_account(aws, "caller", "erase", OWNER, "--yes")
+
+    assert (code, out) == (Exit.UNKNOWN, "")
+    assert len(said.splitlines()) == 1
+
+
+def test_a_caller_without_executions_leaves_no_histories() -> None:
+    assert not [row for row in Remains().rows() if "Step Functions" in row]
+
+
+@pytest.mark.parametrize(
+    ("operation", "permission"),
+    [("Query", "dynamodb:Query"), ("ListObjectsV2", "s3:ListBucket"), ("GetObject", "s3:GetObject")],
+)
+def test_an_export_that_may_not_read_names_the_permission(
+    in_account: Stepwire, operation: str, permission: str
+) -> None:
+    aws = holding(divided(asking(moment())).item)
+    aws.answers |= {"ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": '{"content": []}'}
+    aws.answers[operation] = Refusal("AccessDenied", status=403)
+
+    code, _, said = in_account(aws, "caller", "export", OWNER)
+
+    assert code == Exit.SIGN_IN
+    assert f"these credentials may not {permission}: add the permission" in said.splitlines()[-1]

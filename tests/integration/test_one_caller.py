@@ -1,0 +1,110 @@
+"""What an operator does to one caller, on the local stack with the roles of the template."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from packages.command.tests.wrap.account import Time
+from stepwire.aws.s3 import LargeResults
+from stepwire.principal import PRINCIPAL_PATTERN, Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire_cli.account.callers_tasks import CallersTasks
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.commanding import BLOCKS, obeyed
+from stepwire_cli.account.erasing import ERASURES, Erasure
+from stepwire_cli.account.follow_ups import FUNCTION
+from stepwire_cli.account.holding import Held, view_of
+from stepwire_cli.account.pacing import Pacer
+from stepwire_local import never
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
+from tests.server.clients import LegacyClient, ModernClient
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def stack(clock: Clock) -> Iterator[Deployed]:
+    with deployed(ROOT / "template.yaml", never, 1, clock, WaitSeconds="0", Events="on", **SIGN_IN) as stack:
+        yield stack
+
+
+def calls_of(stack: Deployed) -> Calls:
+    time = Time()
+    return Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
+
+
+def command(stack: Deployed, **given: Any) -> dict[str, Any]:
+    return obeyed(calls_of(stack), stack.stack.physical_ids[BLOCKS], given)
+
+
+def owner_of(stack: Deployed, task_id: str) -> Principal:
+    """Return whose task it is."""
+    (item,) = stack.stack.client("dynamodb").scan(
+        TableName=stack.stack.physical_ids["TasksTable"],
+        FilterExpression="sk = :sk",
+        ExpressionAttributeValues={":sk": {"S": f"task#{task_id}"}},
+    )["Items"]
+    return Principal(item["pk"]["S"])
+
+
+def test_a_blocked_caller_is_refused_within_half_a_minute_and_served_again_afterwards(
+    stack: Deployed, clock: Clock
+) -> None:
+    modern, legacy = ModernClient(stack), LegacyClient(stack)
+    task_id = modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
+    owner = owner_of(stack, task_id)
+    assert PRINCIPAL_PATTERN.fullmatch(owner)
+
+    held = command(stack, block=[owner])["holds_within_seconds"]
+    clock.move(seconds=held)
+    refused = [modern.task("get", task_id), modern.ask("tools/list"), legacy.task("get", task_id)]
+    command(stack, unblock=[owner])
+    clock.move(seconds=held)
+
+    assert [one.status for one in refused] == [403] * 3
+    assert modern.task("get", task_id).result["status"] == "working"
+
+
+def test_a_warm_instance_reads_the_list_once_for_many_polls(stack: Deployed, clock: Clock) -> None:
+    modern = ModernClient(stack)
+    task_id = modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
+    stack.calls.forget()
+
+    for _ in range(20):
+        modern.task("get", task_id)
+    clock.move(seconds=30)
+    modern.task("get", task_id)
+
+    assert stack.calls.made == ["GetItem"] * 21
+    assert len(stack.calls.block_reads) <= 2
+
+
+def test_all_of_a_caller_is_cancelled_exported_and_erased(stack: Deployed, clock: Clock) -> None:
+    modern, calls, ids = ModernClient(stack), calls_of(stack), stack.stack.physical_ids
+    tasks = [modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in() for _ in range(3)]
+    owner = owner_of(stack, tasks[0])
+    delivery = {"mode": "poll"}
+    modern.ask("events/poll", {"name": "task.finished", "arguments": {}, "delivery": delivery})
+    key = TaskKey(owner, TaskId(tasks[0]))
+    LargeResults(ids["LargeResults"], stack.stack.client("s3")).write(key, "digest", '{"content": []}')
+    held = Held(calls, ids["TasksTable"], owner)
+
+    done = CallersTasks(calls, ids[FUNCTION], owner, clock.sleep).cancel(lambda _done: None)
+    shown = view_of(held, clock.now())
+    exported = list(held.lines(ids["LargeResults"], clock.now()))
+    erasure = Erasure(calls, ids[ERASURES], owner)
+    remains = {arn for task in erasure.survey() for arn in task["executions"]}
+    parts = list(erasure.parts())
+
+    assert (done.failed, modern.task("get", tasks[0]).status) == ([], 400)
+    assert done.cancelled >= 3
+    assert (shown.open, shown.counts["cancelled"]) == ([], done.cancelled)
+    assert {"task", "usage", "record of events", "result"} <= {one["kind"] for one in exported}
+    assert {arn.rpartition("-")[2] for arn in remains} >= set(tasks)
+    assert (parts[-1]["is_done"], sum(one["objects"] for one in parts)) == (True, 1)
+    assert list(held.lines(ids["LargeResults"], clock.now())) == []
