@@ -1,20 +1,24 @@
 """The trace that a call continues: in the execution, in each line about its task, and in what tells of the task."""
 
 import json
+from collections.abc import Callable
 from io import StringIO
 from typing import Any, Final
 
 import pytest
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.invocations import log_fault
 from stepwire.aws.status_changes_function import StatusChangesHandler
+from stepwire.aws.webhook_function import write_delivery
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.engine.follow_ups import Means
 from stepwire.errors import WorkflowsUnavailable
+from stepwire.subscriptions.ports import Answer
 from stepwire.tasks.outcomes import ExecutionFailed
 from stepwire.tasks.task import Task
 from stepwire.tracing import follow
@@ -237,3 +241,23 @@ def test_a_fault_is_logged_with_the_trace_of_the_task_that_met_it(act: str) -> N
             troubles.append(WorkflowsUnavailable())
 
     assert troubles.traces() == [TRACE_ID]
+
+
+@pytest.mark.parametrize(("status", "told"), [(200, "delivered"), (500, "retry"), (410, "skip")])
+def test_each_attempt_to_deliver_an_event_is_a_line_that_names_the_task_and_its_trace(
+    world: World, printed: Callable[[], str], status: int, told: str
+) -> None:
+    world.delivering = replace(world.delivering, tell=write_delivery)
+    client = ModernClient(world)
+    subscribe(client)
+    task = call(client, traceparent=PARENT)
+    tell(world, ended(world, task))
+    world.endpoints.answers[URL] = lambda _: Answer(status)
+    printed()
+
+    deliver(world)
+
+    (line,) = map(json.loads, printed().splitlines())
+    assert (line["webhook"], line["event"], line["task_id"]) == (told, "task.finished", task.task_id)
+    assert line["trace_id"] == TRACE_ID
+    assert URL not in json.dumps(line)

@@ -376,18 +376,22 @@ def replay(
     raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
 
 
+OfStack = Annotated[
+    str,
+    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
+]
+OfPrincipal = Annotated[
+    str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
+]
+
+
 @app.command()
 def task(
     context: typer.Context,
     task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id, or the name or ARN of its execution.")],
     *,
-    stack: Annotated[
-        str,
-        typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
-    ] = "stepwire",
-    principal: Annotated[
-        str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
-    ] = None,
+    stack: OfStack = "stepwire",
+    principal: OfPrincipal = None,
     lines: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How much of its history to print.")] = 20,
     data: Annotated[bool, typer.Option("--data", help="Print also what its caller sent and received.")] = False,
 ) -> None:
@@ -400,15 +404,28 @@ def task(
     _end(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
 
 
+@app.command()
+def trace(
+    context: typer.Context,
+    task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id, or the name or ARN of its execution.")],
+    *,
+    stack: OfStack = "stepwire",
+    principal: OfPrincipal = None,
+    lines: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="How many events of each execution to read.")
+    ] = 200,
+) -> None:
+    """Show an operator when what happened to a task.
+
+    Reads the endpoint's table, the task's executions and what the functions logged, and says where each line was read.
+    """
+    from stepwire_cli import living
+
+    _end(living.show(context.obj, task_id, stack, principal, lines=lines))
+
+
 OneTask = Annotated[
     str, typer.Argument(metavar="ID", help="The id of a task that has ended, or the name or ARN of its execution.")
-]
-OfStack = Annotated[
-    str,
-    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
-]
-OfPrincipal = Annotated[
-    str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
 ]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from stepwire.tasks.task import Task
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
@@ -32,24 +33,38 @@ def show(settings: Settings, task_id: str, stack: str, principal: str | None, *,
     Raises:
         CommandError: the task cannot be found, or AWS cannot be asked.
     """
-    check_principal(principal)
     screen = Screen(as_json=settings.as_json)
+    endpoint = endpoint_of(settings, stack)
+    tasks, task = task_of(endpoint, task_id, principal, screen)
+    if with_data:
+        task = tasks.with_data(task)
+    screen.pause()
+    run = None if task.awaits_confirmation else Executions(endpoint.calls, lines).read(task, with_output=with_data)
+    where = _where(endpoint, settings)
+    _print(Shown(task, run, where, datetime.now(UTC), lines, with_data), screen)
+    return Exit.DONE
+
+
+def endpoint_of(settings: Settings, stack: str) -> Endpoint:
+    """Return an endpoint, whose calls may reach the executions of other accounts and Regions."""
     calls = connected(settings.profile, settings.region, lambda own: Endpoint(own, stack).output("ExternalId") or None)
-    endpoint = Endpoint(calls, stack)
+    return Endpoint(calls, stack)
+
+
+def task_of(endpoint: Endpoint, task_id: str, principal: str | None, screen: Screen) -> tuple[Tasks, Task]:
+    """Return the tasks of an endpoint, and one of them.
+
+    Raises:
+        CommandError: the principal is none, or there is no such task.
+    """
+    check_principal(principal)
 
     def watch(items: int) -> None:
         if items > _MANY:
             screen.progress("searching", f"{items:,} items of the table")
 
-    tasks = Tasks(calls, endpoint.table(), watch)
-    task = tasks.find(task_id, principal)
-    if with_data:
-        task = tasks.with_data(task)
-    screen.pause()
-    run = None if task.awaits_confirmation else Executions(calls, lines).read(task, with_output=with_data)
-    where = _where(endpoint, settings)
-    _print(Shown(task, run, where, datetime.now(UTC), lines, with_data), screen)
-    return Exit.DONE
+    tasks = Tasks(endpoint.calls, endpoint.table(), watch)
+    return tasks, tasks.find(task_id, principal)
 
 
 def _where(endpoint: Endpoint, settings: Settings) -> Where:

@@ -31,8 +31,8 @@ _INPUT: Final = {
 }
 NO_TIME: Final = timedelta()
 _NOON: Final = datetime(2026, 8, 1, 12, tzinfo=UTC)
-_FORM: Final = "%Y-%m-%d %H:%M:%SZ"
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ")
+_FORM: Final = "%Y-%m-%d %H:%M:%S"
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?=(\.\d+)?Z)")
 _ASKS: Final = "[A/d/c] "
 _FIELD: Final = "  > "
 
@@ -98,6 +98,8 @@ def blocks() -> dict[str, str]:
             "replay": run(["replay"]),
             "task help": run(["task", "--help"]),
             "task": _looked_at(),
+            "trace help": run(["trace", "--help"]),
+            "trace": _traced(),
             "redrive help": run(["redrive", "--help"]),
             "restart help": run(["restart", "--help"]),
             "redrive": _redriven(),
@@ -124,6 +126,16 @@ def _looked_at() -> _Shown:
     """Look at a task as its operator, with times as if it had been called at noon of the page's day."""
     at, words = operated.moment(), ["task", operated.ID, "--stack", operated.STACK]
     with aws_at(operated.account(operated.working(at))) as url:
+        session = at_a_terminal(words, environment={**CREDENTIALS, "AWS_ENDPOINT_URL": url}, folder=EXAMPLE)
+    return _Shown(words, session, at - _NOON)
+
+
+def _traced() -> _Shown:
+    """Trace a task as its operator, with times as if it had been called at noon of the page's day."""
+    at, words = operated.moment(), ["trace", operated.ID, "--stack", operated.STACK]
+    called = {"audit": "created", "tool": "settle_invoices", "@log": "123456789012:live-McpLogs"}
+    lines = operated.logged({"@timestamp": f"{at:%Y-%m-%d %H:%M:%S.214}", **called})
+    with aws_at(operated.account(operated.working(at), **lines)) as url:
         session = at_a_terminal(words, environment={**CREDENTIALS, "AWS_ENDPOINT_URL": url}, folder=EXAMPLE)
     return _Shown(words, session, at - _NOON)
 

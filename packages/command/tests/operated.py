@@ -1,6 +1,6 @@
 """An account for `stepwire task`: an endpoint's stack with tasks in many states, and their executions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from packages.command.tests.aws import Aws, Refusal
 from stepwire.aws.step_functions import execution_arn_of
 from stepwire.aws.storage.items import SHARDS, divided
+from stepwire.codec import encode
 from stepwire.principal import Principal
+from stepwire.subscriptions.events import Change
 from stepwire.tasks.approvals import Approval, Approvers, Audience, HasClaim, Vote, VoteWay
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import (
@@ -109,6 +111,12 @@ def events(at: datetime) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def logged(*rows: Mapping[str, str]) -> dict[str, Any]:
+    """Return what Logs Insights answers to a query that finds these lines."""
+    found = [[{"field": name, "value": value} for name, value in row.items()] for row in rows]
+    return {"StartQuery": {"queryId": "the-query"}, "GetQueryResults": {"status": "Complete", "results": found}}
+
+
 NEXT: Final = TaskId("01kyytmd80000000000000000000000002")
 """The task that follows, in an account in which an operator continues one."""
 ADMIN: Final = "arn:aws:sts::123456789012:assumed-role/operators/olga"
@@ -122,12 +130,13 @@ def continued(task: Task | None = None, **answers: Any) -> Aws:
     return account(task or working(moment()), **given)
 
 
-def account(task: Task, *, status: str | None = "RUNNING", **answers: Any) -> Aws:
+def account(task: Task, *, status: str | None = "RUNNING", told: Sequence[Change] = (), **answers: Any) -> Aws:
     """Return the account of one task.
 
     Args:
         task: the task.
         status: of its execution; None: there is none.
+        told: what is recorded for its caller, who listens to events.
         answers: by operation, instead of the usual ones.
     """
     stored = divided(task)
@@ -141,6 +150,8 @@ def account(task: Task, *, status: str | None = "RUNNING", **answers: Any) -> Aw
 
     def query(given: Mapping[str, Any]) -> Any:
         wanted = given["ExpressionAttributeValues"]
+        if ":pk" in wanted:
+            return {"Items": [{"change": {"S": encode(one)}} for one in told], "ScannedCount": len(told)}
         assert wanted[":shard"]["S"] in SHARDS
         return found if (wanted[":shard"]["S"], wanted[":sk"]) == (shard, item["sk"]) else nothing
 

@@ -74,7 +74,7 @@ def write_audit_entry(entry: AuditEntry) -> None:
         metrics["Repaired"] = int(entry.source is EndSource.CHECK)
     trace = followed() or entry.trace
     told = {
-        **_named(entry.task_id),
+        **named(entry.task_id),
         "trace_id": trace.id if trace else None,
         "outcome": entry.outcome,
         "source": entry.source.value if entry.source else None,
@@ -85,7 +85,7 @@ def write_audit_entry(entry: AuditEntry) -> None:
         "operator": entry.operator,
     }
     if entry.follow_up is not None:
-        told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}
+        told |= {f"follow_up_{name}": value for name, value in named(entry.follow_up).items()}
     line = dict[str, Any]()
     if os.environ.get("TOOL_METRICS") != "off":
         line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
@@ -132,7 +132,8 @@ def metrics_in_line(dimensions: Iterable[str], units: Mapping[str, str]) -> dict
     return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
 
 
-def _named(task_id: str | None) -> dict[str, str]:
+def named(task_id: str | None) -> dict[str, str]:
+    """Return the member by which a line names a task: its id or, without sign-in, the digest of it."""
     if task_id is None:
         return {}
     if os.environ.get("AUTHORIZER") != "none":

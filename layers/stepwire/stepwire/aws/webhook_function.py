@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.audit_log import metrics_in_line
+from stepwire.aws.audit_log import metrics_in_line, named
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
@@ -28,7 +28,16 @@ from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscription
 from stepwire.aws.storage.table import Table
 from stepwire.engine.blocks import Blocks
 from stepwire.json_text import write
-from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, Delivering, Done, Job, Outcome, Taking
+from stepwire.subscriptions.delivering import (
+    IS_SLOW_AFTER,
+    MOST_AT_ONCE,
+    Delivering,
+    Delivery,
+    Done,
+    Job,
+    Outcome,
+    Taking,
+)
 from stepwire.tracing import follow
 
 if TYPE_CHECKING:
@@ -143,6 +152,7 @@ class WebhooksHandler:
             clock,
             os.urandom,
             Blocks(DynamoDbBlocks(table).read, clock.now, self._report),
+            write_delivery,
         )
 
     def _report(self, fault: Exception) -> None:
@@ -194,6 +204,21 @@ def _count(subscription_id: str, done: Done) -> None:
     counts = {name: count for name, count in counts.items() if count}
     if counts:
         write_counts(counts, {"subscription": subscription_id, "outcome": done.outcome.value})
+
+
+def write_delivery(delivery: Delivery) -> None:
+    """Write a line about one attempt to deliver: the task, what came of it, and nothing of an endpoint."""
+    trace = {"trace_id": delivery.trace.id} if delivery.trace else {}
+    line = {
+        "service": os.environ.get("POWERTOOLS_SERVICE_NAME", ""),
+        "webhook": delivery.verdict.value,
+        "event": delivery.event,
+        "subscription": delivery.subscription_id,
+        **named(delivery.task_id),
+        **trace,
+        "milliseconds": round(delivery.took.total_seconds() * 1000),
+    }
+    sys.stdout.write(write(line) + "\n")
 
 
 def write_counts(counts: Mapping[str, int], about: Mapping[str, str]) -> None:

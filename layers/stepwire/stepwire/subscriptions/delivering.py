@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.ports import Clock, Randomness
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Position, Recorded, cursor_of
+from stepwire.subscriptions.events import Change, Position, Recorded, cursor_of
 from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, SubscriptionStore
 from stepwire.subscriptions.subscription import (
     Message,
@@ -32,7 +32,8 @@ from stepwire.subscriptions.subscription import (
     headers_of,
     verdict_on,
 )
-from stepwire.tracing import follow
+from stepwire.tasks.ids import TaskId
+from stepwire.tracing import Trace, follow
 
 _PAGE: Final = 50  # changes
 CLAIM: Final = timedelta(seconds=60)
@@ -81,6 +82,23 @@ class _Attempt(Struct, frozen=True):
     took: timedelta
 
 
+class Delivery(Struct, frozen=True):
+    """One attempt to deliver an event about a task, for the log: nothing of the receiver, and nothing that it got."""
+
+    task_id: TaskId
+    event: str
+    """Its name, such as `task.finished`."""
+    subscription_id: str
+    verdict: Verdict
+    took: timedelta
+    trace: Trace | None
+    """What the event continues."""
+
+
+def _tell_nobody(_delivery: Delivery) -> None:
+    pass
+
+
 class _Progress(Struct, frozen=True):
     subscription: Subscription
     delivered: int = 0
@@ -101,6 +119,8 @@ class Delivering(Struct, frozen=True):
     clock: Clock
     randomness: Randomness
     blocks: Blocks = field(default_factory=nobody_blocked)
+    tell: Callable[[Delivery], None] = _tell_nobody
+    """Gets each attempt to deliver an event about a task."""
 
     def deliver(self, owner: Principal, subscription_id: str, carrier: str) -> Done:
         """Deliver what is there.
@@ -155,6 +175,7 @@ class Delivering(Struct, frozen=True):
         if not one.change.matches(subscription.wanted):
             return replace(made, subscription=replace(subscription, position=passed)), False
         attempt = self._attempt(subscription, event_message(subscription, one))
+        self._tell_of(subscription, one.change, attempt)
         at, standing = self.clock.now(), subscription.standing
         if attempt.verdict is Verdict.RETRY:
             failed = standing.after_failure(attempt.error, at, carrier)
@@ -166,6 +187,12 @@ class Delivering(Struct, frozen=True):
         standing = standing.after_answer(attempt.took, at, carrier)
         passed_on = replace(subscription, position=passed, standing=standing)
         return replace(made, subscription=passed_on), standing.next_attempt_at is not None
+
+    def _tell_of(self, subscription: Subscription, change: Change, attempt: _Attempt) -> None:
+        if change.requested is None:  # a question to others names no task
+            event = subscription.wanted.name
+            made = Delivery(change.task_id, event, subscription.id, attempt.verdict, attempt.took, change.trace)
+            self.tell(made)
 
     def _attempt(self, subscription: Subscription, message: Message) -> _Attempt:
         follow(message.trace)

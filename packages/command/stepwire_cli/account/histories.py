@@ -16,7 +16,7 @@ _ENTERED: Final = "stateEnteredEventDetails"
 _EXITED: Final = "stateExitedEventDetails"
 _LONGEST: Final = 80  # characters of an error's name, which a workflow chooses
 _CALLBACK: Final = ".waitForTaskToken"
-_PLAIN: Final[Mapping[str, str]] = {
+PLAIN: Final[Mapping[str, str]] = {
     "ExecutionStarted": "the execution began",
     "ExecutionSucceeded": "the execution succeeded",
     "ExecutionFailed": "the execution failed",
@@ -99,23 +99,30 @@ def history_of(events: Iterable[Event], *, is_cut: bool = False) -> History:
 
 def _line(event: Event) -> Line | None:
     kind, details = event["type"], _details(event)
-    if kind in _SILENT:
+    if kind in _SILENT and not _is_answer(kind, details):
         return None
     return Line(_at(event), _words(kind, event, details), str(details.get("cause") or ""))
+
+
+def _is_answer(kind: str, details: Mapping[str, Any]) -> bool:
+    """Tell whether a state goes on because somebody has returned its task token."""
+    return kind == "TaskSucceeded" and str(details.get("resource", "")).endswith(_CALLBACK)
 
 
 def _words(kind: str, event: Event, details: Mapping[str, Any]) -> str:
     name = str(details.get("name", ""))
     error = str(details.get("error") or "")[:_LONGEST]
     ending = f": {error}" if error else ""
-    if kind in _PLAIN:
-        return _PLAIN[kind].format(name=name) + ending
+    if kind in PLAIN:
+        return PLAIN[kind].format(name=name) + ending
     if _ENTERED in event:
         return f"state {name} began ({kind.removesuffix('StateEntered')})"
     if _EXITED in event:
         return f"state {name} ended"
     if kind in _CALLS:
         return f"it called {_called(details)}"
+    if _is_answer(kind, details):
+        return "the answer came for which it waited"
     return f"{_WORDS.sub(' ', kind).lower()}{ending}"
 
 

@@ -26,7 +26,7 @@ from stepwire.aws.storage.items import (
 from stepwire.aws.storage.table import Item
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
-from stepwire.tasks.task import Completed, ResultElsewhere, Task, TermsElsewhere
+from stepwire.tasks.task import Completed, Execution, ResultElsewhere, Task, TermsElsewhere
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.histories import Event, History, history_of
@@ -214,10 +214,14 @@ class Executions:
 
     def read(self, task: Task, *, with_output: bool = False) -> Run:
         """Return a task's execution with its newest events; what cannot be read is told."""
-        arn = execution_arn_of(task.execution)
+        return self.one(task.execution, with_output=with_output)
+
+    def one(self, execution: Execution, *, with_output: bool = False) -> Run:
+        """Return an execution as `read` does."""
+        arn = execution_arn_of(execution)
         problems: list[str] = []
         try:
-            calls = self._calls_for(task)
+            calls = self._calls_for(execution)
             answer = self._described(calls, arn, with_output=with_output)
         except NotThere:
             return Run(arn, Fate.MISSING)
@@ -237,9 +241,9 @@ class Executions:
             tuple(problems),
         )
 
-    def _calls_for(self, task: Task) -> Calls:
-        run = task.runs[0]
-        return self.calls.elsewhere(run.state_machine_arn.split(":")[_REGION], run.role) if run.role else self.calls
+    def _calls_for(self, execution: Execution) -> Calls:
+        region, role = execution.state_machine_arn.split(":")[_REGION], execution.role
+        return self.calls.elsewhere(region, role) if role else self.calls
 
     def _described(self, calls: Calls, arn: str, *, with_output: bool) -> Any:
         wanted = "ALL_DATA" if with_output else "METADATA_ONLY"

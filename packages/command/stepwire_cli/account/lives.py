@@ -1,0 +1,202 @@
+"""The life of a task in one line of moments: what the table, Step Functions and the functions' logs say, by time.
+
+The rule: each source is read by itself, so one that may not be read leaves a problem and the others are still told. No
+argument, question, answer or result is in a moment.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from stepwire.audit import AuditAction
+from stepwire.codec import decode
+from stepwire.engine.follow_ups import Means, follow_up_of
+from stepwire.subscriptions.events import Change
+from stepwire.tasks.task import Execution, Task
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.histories import PLAIN
+from stepwire_cli.account.logs import LogLine, Logs
+from stepwire_cli.account.operating import status_of
+from stepwire_cli.account.tasks import Executions, Run
+
+TABLE: Final = "table"
+EVENTS: Final = "events"
+EXECUTION: Final = "execution"
+LOG: Final = "log"
+_BEGAN: Final = PLAIN["ExecutionStarted"]
+_MOST_PAGES: Final = 10  # of a caller's events, a megabyte each
+_AUDITED: Final[Mapping[str, str]] = {
+    AuditAction.CREATED.value: "called: the tool {tool}",
+    AuditAction.ENDED.value: "ended: {outcome}{learned}{won}",
+    AuditAction.RETRIED.value: "an attempt failed: {outcome} follows",
+    AuditAction.FOLLOWED_UP.value: "continued by task {follow_up_task_id} ({outcome})",
+    AuditAction.EXPIRED.value: "expired while it ran",
+    AuditAction.RETRIEVED.value: "its result was fetched",
+    AuditAction.CANCELLED.value: "its caller cancelled it",
+    AuditAction.ANSWERED.value: "answered on its card: {outcome}",
+    AuditAction.ASKED.value: "others than its caller were asked",
+    AuditAction.SEEN.value: "an approver was shown the question ({way})",
+    AuditAction.APPROVED.value: "an approver approved ({way})",
+    AuditAction.DECLINED.value: "an approver refused ({way})",
+    AuditAction.UNDECIDED.value: "the question to others was closed: {outcome}",
+    AuditAction.UNSHAPED.value: "its output did not fit the manifest: {outcome}",
+}
+_LEARNED: Final = {"event": ", as an event of Step Functions said", "look": ", as a check of Step Functions found"}
+_DELIVERED: Final = {
+    "delivered": "the event {event} was delivered to a webhook in {milliseconds} ms",
+    "skip": "a webhook refused the event {event}: it is not sent again",
+    "retry": "a webhook did not take the event {event}: it is sent again later",
+}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Something that happened to a task."""
+
+    at: datetime
+    source: str
+    """Where it was read."""
+    words: str
+
+
+@dataclass(frozen=True)
+class Life:
+    """All moments of a task that could be read, oldest first."""
+
+    task: Task
+    moments: tuple[Moment, ...]
+    problems: tuple[str, ...]
+    """What could not be read, a line each."""
+
+
+@dataclass(frozen=True)
+class Lives:
+    """Reads the lives of an endpoint's tasks."""
+
+    calls: Calls
+    endpoint: Endpoint
+    table: str
+    lines: int
+    """How many events of each execution to read at least, if there are as many."""
+    watch: Callable[[str], None] = lambda _source: None
+    """Gets the name of each source before it is read."""
+
+    def read(self, task: Task, at: datetime) -> Life:
+        """Return the life of a task until now."""
+        problems: list[str] = []
+        moments = [*_in_table(task, at)]
+        self.watch(EVENTS)
+        moments += self._told(task, problems)
+        self.watch(EXECUTION)
+        moments += self._executed(task, problems)
+        self.watch(LOG)
+        moments += map(_logged, Logs(self.calls, self.endpoint).about(task, at, problems))
+        return Life(task, tuple(sorted(moments, key=lambda one: one.at)), tuple(dict.fromkeys(problems)))
+
+    def _executed(self, task: Task, problems: list[str]) -> Iterator[Moment]:
+        if task.awaits_confirmation:
+            return
+        executions = Executions(self.calls, self.lines)
+        for name, execution in executions_of(task):
+            run = executions.one(execution)
+            problems += run.problems
+            yield from _of_run(name, run)
+            if run.history.is_cut and not run.problems:
+                problems.append(f"{name or 'the execution'}: it has older events that are not shown: raise --lines")
+
+    def _told(self, task: Task, problems: list[str]) -> Iterator[Moment]:
+        """Yield the events that are recorded for the caller, who may have asked for some of them."""
+        more: dict[str, Any] = {}
+        try:
+            for _ in range(_MOST_PAGES):
+                page = self._page_of_events(task, more)
+                for item in page["Items"]:
+                    change = decode(item["change"]["S"], Change)
+                    if change.task_id == task.task_id and change.requested is None:
+                        yield Moment(change.at, EVENTS, f"recorded for its caller: {_event_words(change)}")
+                if not page.get("LastEvaluatedKey"):
+                    return
+                more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+            problems.append("the caller's events: there are more than were read")
+        except AccountError as error:
+            problems.append(f"the caller's events: {error}")
+
+    def _page_of_events(self, task: Task, more: Mapping[str, Any]) -> Any:
+        return self.calls.call(
+            "dynamodb",
+            "Query",
+            TableName=self.table,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
+            FilterExpression="contains(#change, :task)",
+            ExpressionAttributeNames={"#change": "change"},
+            ExpressionAttributeValues={":pk": {"S": task.owner}, ":sk": {"S": "change#"}, ":task": {"S": task.task_id}},
+            **more,
+        )
+
+
+def executions_of(task: Task) -> Iterator[tuple[str, Execution]]:
+    """Yield each execution of a task, with what tells it from its others: of each run, the attempts in their order."""
+    for index, run in enumerate(task.runs):
+        for number in range(1, run.attempt.execution + 1):
+            then = replace(run, attempt=replace(run.attempt, execution=number))
+            names = (f"run {run.name}" if run.name else "", f"execution {number}" if number > 1 else "")
+            of_then = replace(task, runs=(*task.runs[:index], then, *task.runs[index + 1 :]))
+            yield ", ".join(filter(None, names)), of_then.execution_of(index)
+
+
+def _in_table(task: Task, at: datetime) -> Iterator[Moment]:
+    yield Moment(task.created_at, TABLE, f"stored: a task of {task.work.tool}")
+    if task.last_updated_at > task.created_at:
+        yield Moment(task.last_updated_at, TABLE, f"changed last: {status_of(task, at)}")
+    for means in Means:
+        if (follow_up := follow_up_of(task, means)) is not None:
+            yield Moment(task.last_updated_at, TABLE, f"followed by task {follow_up} ({means.value})")
+    if at >= task.expires_at:
+        yield Moment(task.expires_at, TABLE, "expired")
+
+
+def _of_run(name: str, run: Run) -> Iterator[Moment]:
+    prefix = f"{name}: " if name else ""
+    has_begun = any(line.words == _BEGAN for line in run.history.lines)
+    if run.began is not None and not has_begun:
+        yield Moment(run.began, EXECUTION, f"{prefix}{_BEGAN}")
+    for line in run.history.lines:
+        yield Moment(line.at, EXECUTION, f"{prefix}{line.words}")
+    if run.ended is not None and not run.history.lines:
+        yield Moment(run.ended, EXECUTION, f"{prefix}the execution ended: {run.fate.value}")
+
+
+def _logged(line: LogLine) -> Moment:
+    return Moment(line.at, f"{LOG} {line.function}", _words_of(line.members))
+
+
+class _Blank(dict[str, str]):
+    """The members of a line; one that it lacks is a question mark."""
+
+    def __missing__(self, _name: str) -> str:
+        return "?"
+
+
+def _words_of(members: Mapping[str, str]) -> str:
+    """Return what a line of a log tells."""
+    learned = _LEARNED.get(members.get("source", ""), "")
+    won = f", run {members['winner']} won" if "winner" in members else ""
+    known = _Blank({"learned": learned, "won": won, **members})
+    if (form := _AUDITED.get(members.get("audit", ""))) is not None:
+        return form.format_map(known)
+    if (form := _DELIVERED.get(members.get("webhook", ""))) is not None:
+        return form.format_map(known)
+    fault = f" ({members['fault']})" if "fault" in members else ""
+    return f"{members.get('message') or members.get('audit') or 'a line of the log'}{fault}"
+
+
+def _event_words(change: Change) -> str:
+    if change.progress is not None:
+        return "progress"
+    before = f", before {change.previous_status}" if change.previous_status else ""
+    return f"{change.status}{before}"
