@@ -69,7 +69,7 @@ UNTESTABLE: Final = {
     ("docs/clients.md", "json"): "a host's own file; tests/clients/behaviours.py has clients with its URL",
     ("docs/clients.md", "text"): "what a person and a host say, and a query of CloudWatch Logs Insights",
     ("docs/deploying.md", "typescript"): "was synthesized by hand; CDK takes 100 MB from npm",
-    ("docs/operations.md", "text"): _INSIGHTS,
+    ("docs/tracing.md", "text"): _INSIGHTS,
     ("docs/deploying.md", "text"): "lines for the policy of a key in an AWS account",
 }
 

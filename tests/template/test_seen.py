@@ -15,6 +15,7 @@ from stepwire.aws.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.aws.webhook_function import write_counts
 from stepwire.principal import principal_of
 from stepwire_local.cloudformation.intrinsics import resolve
+from stepwire_local.cloudformation.template import load
 from tests.docs.pages import anchor_in_the_site, anchor_of
 from tests.template.chosen import stack
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
@@ -524,3 +525,27 @@ def test_the_log_queries_in_the_docs_use_fields_that_are_logged(
 
     assert asked_for
     assert asked_for <= {line["audit"] for line in written}
+
+
+# ---------------------------------------------------------------------------------------------------------- traces
+
+
+@pytest.mark.parametrize("tracing", ["Disabled", "Active"])
+def test_x_ray_and_its_permissions_are_there_only_where_tracing_is_active(
+    monkeypatch: pytest.MonkeyPatch, tracing: str
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
+    body = load(ROOT / "template.yaml", {"Tracing": tracing, "Authorizer": "iam"}).body["Resources"]
+    functions = {name: one["Properties"] for name, one in body.items() if one["Type"] == "AWS::Lambda::Function"}
+
+    traced = {name for name, one in functions.items() if "TracingConfig" in one}
+    allowed = {name for name, one in body.items() if "xray" in json.dumps(one).lower()}
+
+    assert traced == (set(functions) if tracing == "Active" else set())
+    assert allowed == {f"{name}Role" for name in traced}
+
+
+def test_nothing_is_traced_by_default() -> None:
+    made = stack("iam")
+
+    assert (made.parameters["Tracing"], made.parameters["Spans"]) == ("Disabled", "off")

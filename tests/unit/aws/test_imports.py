@@ -25,7 +25,8 @@ ENVIRONMENT = {**SETTINGS, "STATE_MACHINES": "{}"}
 # What function mcp loads when a request needs it, and not before.
 LATER = (
     *("boto3", "botocore.client", "botocore.session", "urllib3", "http.client", "aws_lambda_powertools"),
-    *("jsonschema_rs", "pydantic_core", "stepwire.background.sweep"),
+    *("jsonschema_rs", "pydantic_core", "stepwire.background.sweep", "stepwire.aws.spans"),
+    "stepwire.aws.request_spans",
 )
 MOST_MODULES = 260  # of which two thirds are Python's; a version of Python has some more, or fewer
 MOST_OF_OURS = 103
@@ -87,6 +88,14 @@ def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: P
     assert not set(LATER) & set(modules)
     assert len(modules) <= MOST_MODULES
     assert sum(module.partition(".")[0] == "stepwire" for module in modules) <= MOST_OF_OURS
+
+
+@pytest.mark.parametrize("variable", [{"SPANS": "on"}, {"TRACING": "Active"}])
+def test_function_mcp_loads_what_makes_spans_where_they_are_on(tmp_path: Path, variable: dict[str, str]) -> None:
+    found = after("import app; app.handler.warm()", "mcp", {**catalog_in(tmp_path), **variable})
+
+    assert "stepwire.aws.request_spans" in found["modules"]
+    assert "aws_lambda_powertools" not in found["modules"]
 
 
 def catalog_in(folder: Path, **more: Any) -> dict[str, str]:

@@ -42,6 +42,8 @@ ENVIRONMENT = {
     "MOST_TASKS_PER_MINUTE": "120",
     "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
+    "TRACING": "Active",
+    "SPANS": "on",
 }
 CONSTANT = {
     *("INLINE_WAIT_SECONDS", "HOLD_SECONDS", "CALL_SECONDS", "PROGRESS_CALL_SECONDS", "STATE_AFTER_SECONDS"),
@@ -49,7 +51,16 @@ CONSTANT = {
 }
 """Which no parameter of the template sets."""
 ICON = "data:image/png;base64,iVBORw0KGgo="
-OPTIONAL = {"STATE_MACHINES", "ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
+OPTIONAL = {
+    "STATE_MACHINES",
+    "ALLOWED_ORIGINS",
+    "RESUMING_CLIENTS",
+    "PRINCIPAL_CLAIMS",
+    "RESOURCE",
+    "REQUIRED_SCOPE",
+    "TRACING",
+    "SPANS",
+}
 
 
 def test_registered_tools_are_served_unless_turned_off() -> None:
@@ -87,6 +98,8 @@ def test_a_complete_environment_is_read() -> None:
         events=False,
         identity=Identity(),
         discovery=False,
+        x_ray=True,
+        spans=True,
     )
 
 

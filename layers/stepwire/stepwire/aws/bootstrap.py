@@ -11,7 +11,7 @@ from stepwire.aws.clients import s3_client, sqs_client
 from stepwire.aws.invocations import SystemClock
 from stepwire.aws.queues import SqsWakeUps
 from stepwire.aws.s3 import LargeResults, Objects
-from stepwire.aws.settings import required
+from stepwire.aws.settings import is_on, required
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
@@ -41,10 +41,19 @@ def ports_of(
         DynamoDbWaitSlots(table),
         objects.sign,
         report,
-        audit,
+        _with_spans(audit),
         SqsWakeUps(queue_url, sqs_client) if queue_url else NoWakeUps(),  # without a queue, readers begin attempts
         objects.read,
     )
+
+
+def _with_spans(audit: Audit) -> Audit:
+    """Return the audit; with spans on, it writes those of tasks too."""
+    if not is_on(os.environ, "SPANS"):
+        return audit
+    from stepwire.aws.spans import with_tasks  # noqa: PLC0415 - off by default
+
+    return with_tasks(audit)
 
 
 def client_elsewhere(region: str, role: str) -> "SFNClient":

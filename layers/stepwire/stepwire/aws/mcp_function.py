@@ -33,7 +33,7 @@ from stepwire.engine.blocks import Blocks
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn, UnknownPath
-from stepwire.server.mcp_server import McpServer, refusal
+from stepwire.server.mcp_server import McpServer, Spans, refusal
 from stepwire.server.services import Services
 
 if TYPE_CHECKING:
@@ -127,7 +127,16 @@ class McpHandler:
             askings=cache(self._askings),
             skills=self._skills(ports.clock.now),
         )
-        return McpServer(services, settings.allowed_origins, self._report_failure)
+        return McpServer(services, settings.allowed_origins, self._report_failure, self._spans())
+
+    def _spans(self) -> Spans | None:
+        """Build what makes requests spans; None, and nothing loaded, while it is off."""
+        settings = self._settings
+        if not (settings.x_ray or settings.spans):
+            return None
+        from stepwire.aws.request_spans import RequestSpans  # noqa: PLC0415
+
+        return RequestSpans(x_ray=settings.x_ray, writes=settings.spans)
 
     def _catalog(self, recorder: Recorder) -> Catalog:
         if not self._settings.registered_tools:

@@ -76,6 +76,10 @@ class McpSettings(Struct, frozen=True):
     identity: Identity
     discovery: bool
     """Whether clients search for tools, unless their URL says otherwise."""
+    x_ray: bool
+    """Whether AWS X-Ray traces the function, so that a request without a trace of its own belongs to that one."""
+    spans: bool
+    """Whether requests are written to the log as spans."""
 
 
 def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
@@ -134,6 +138,8 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         events=is_on(environment, "EVENTS"),
         identity=read_identity(environment),
         discovery=is_on(environment, "TOOL_DISCOVERY"),
+        x_ray=environment.get("TRACING") == "Active",
+        spans=is_on(environment, "SPANS"),
     )
 
 
@@ -190,7 +196,8 @@ def is_on(environment: Mapping[str, str], name: str) -> bool:
     """Tell whether a variable is on.
 
     EVENTS: MCP Events. TOOL_DISCOVERY: clients search for tools. CLIENT_CREDENTIALS: programs get tokens without a
-    user. LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if asked to.
+    user. SPANS: spans in the log. LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if
+    asked to.
     """
     return environment.get(name) == "on"
 

@@ -219,6 +219,10 @@ def write_delivery(delivery: Delivery) -> None:
         "milliseconds": round(delivery.took.total_seconds() * 1000),
     }
     sys.stdout.write(write(line) + "\n")
+    if is_on(os.environ, "SPANS"):
+        from stepwire.aws import spans  # noqa: PLC0415 - off by default
+
+        spans.write_delivery(delivery)
 
 
 def write_counts(counts: Mapping[str, int], about: Mapping[str, str]) -> None:

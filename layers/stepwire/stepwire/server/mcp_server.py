@@ -6,7 +6,7 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -45,9 +45,30 @@ from stepwire.server.composition import EXTENSIONS, meant_call, own_tool
 from stepwire.server.eras import METHODS, SERVED
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
-from stepwire.tracing import follow
+from stepwire.tracing import Trace, follow, followed
 
 _JSON: Final = {"content-type": "application/json"}
+
+
+class Exchange(Struct, frozen=True):
+    """A request, as far as it was understood, and its answer."""
+
+    response: HttpResponse
+    inbound: Inbound | None = None
+    error: Exception | None = None
+    """What it was answered with, if it was refused or met a fault."""
+
+
+class Spans(Protocol):
+    """Makes each request a part of a trace."""
+
+    def begin(self, trace: Trace | None) -> Trace | None:
+        """Return what all that follows from a request continues, from what the request itself continues."""
+        ...
+
+    def end(self, exchange: Exchange) -> None:
+        """Take note of the answer."""
+        ...
 
 
 class McpServer(Struct, frozen=True):
@@ -57,23 +78,33 @@ class McpServer(Struct, frozen=True):
     allowed_origins: Collection[str]
     report: Callable[[Exception], None]
     """Receives every fault of the server; the client gets an error that says nothing of it."""
+    spans: Spans | None = None
+    """None: a request continues the trace that it names, and is no part of it by itself."""
 
     def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        exchange = self._exchange(request)
+        if self.spans is not None:
+            self.spans.end(exchange)
+        return exchange.response
+
+    def _exchange(self, request: HttpRequest) -> Exchange:
         """Answer one request. One that a client may repeat is repeated here while AWS throttles it: no client does."""
         received: Received | None = None
         inbound: Inbound | None = None
         try:
             received = receive(request, self.allowed_origins)
-            follow(received.trace)
+            follow(received.trace if self.spans is None else self.spans.begin(received.trace))
             self.services.blocks.check(request.caller, may_read=needs_aws(received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound)
             if isinstance(message, Request) and message.method == "tools/call":
                 call = meant_call(self.services, call)
             answer = partial(self._answer, message, call)
-            return self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
+            may_be_repeated = partial(self._may_be_repeated, message, call)
+            return Exchange(self.services.repeatedly(answer, call.deadline, may_be_repeated), inbound)
         except Exception as error:  # noqa: BLE001 - the outermost place that can still answer
-            return self._error(error, request, received, inbound)
+            return Exchange(self._error(error, request, received, inbound), inbound, error)
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
@@ -167,7 +198,7 @@ def _call_of(inbound: Inbound) -> Call:
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
         idempotency_key=admit(inbound, message, SERVED) if is_request else None,
-        trace=received.trace,
+        trace=followed(),
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,

@@ -1,0 +1,128 @@
+"""Spans of OpenTelemetry, each one line of the log: of a task from its call to its end, and of deliveries to webhooks.
+
+Loaded only with Spans on, so that a cold start pays nothing while it is off. A line is OTLP in JSON, which a collector
+reads as it is; `service`, `span`, `trace_id` and `milliseconds` beside it are for Logs Insights.
+
+The rule: no argument, result, message, claim or token is in a span. What its trace does not sample is not written.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from stepwire.audit import Audit, AuditAction, AuditEntry
+from stepwire.aws.audit_log import named
+from stepwire.json_text import JsonObject, write
+from stepwire.subscriptions.delivering import Delivery
+from stepwire.subscriptions.subscription import Verdict
+from stepwire.tracing import Trace
+
+INTERNAL: Final = 1
+SERVER: Final = 2
+CLIENT: Final = 3
+_ERROR: Final = {"code": 2}
+_UNKNOWN: Final = "-"
+
+Value = str | int
+
+
+def with_tasks(audit: Audit) -> Audit:
+    """Return an audit that also writes the span of each task that ends."""
+
+    def written(entry: AuditEntry) -> None:
+        audit(entry)
+        if entry.action is AuditAction.ENDED:
+            write_task(entry)
+
+    return written
+
+
+def write_task(entry: AuditEntry) -> None:
+    """Write the span of a task that has ended, from its creation to its end, below the request that made it."""
+    if entry.trace is None or entry.duration is None:
+        return
+    ended, tool = time.time_ns(), entry.tool or _UNKNOWN
+    began = ended - int(entry.duration.total_seconds() * 1_000_000_000)
+    outcome = entry.outcome or ""
+    attributes = {"gen_ai.tool.name": tool, "stepwire.outcome": outcome, **_of_task(entry.task_id)}
+    error = "" if outcome == "completed" else outcome
+    own, parent = _below(entry.trace)
+    write_span(f"task {tool}", INTERNAL, own, parent, (began, ended), attributes, error)
+
+
+def write_delivery(delivery: Delivery) -> None:
+    """Write the span of an attempt to deliver an event to a webhook."""
+    if delivery.trace is None:
+        return
+    ended = time.time_ns()
+    began = ended - int(delivery.took.total_seconds() * 1_000_000_000)
+    attributes = {"stepwire.event": delivery.event, **_of_task(delivery.task_id)}
+    error = "" if delivery.verdict is Verdict.DELIVERED else delivery.verdict.value
+    own, parent = _below(delivery.trace)
+    write_span(f"webhook {delivery.event}", CLIENT, own, parent, (began, ended), attributes, error)
+
+
+def _below(trace: Trace) -> tuple[Trace, str]:
+    """Return a new span of a trace, and the span that it is below."""
+    return Trace(f"{trace.parent[:36]}{os.urandom(8).hex()}{trace.parent[52:]}", trace.state), trace.parent[36:52]
+
+
+def _of_task(task_id: str | None) -> dict[str, str]:
+    return {f"stepwire.{name}": value for name, value in named(task_id).items()}
+
+
+def write_span(
+    name: str,
+    kind: int,
+    trace: Trace,
+    parent: str,
+    times: tuple[int, int],
+    attributes: Mapping[str, Value],
+    error: str,
+) -> None:
+    """Write a span unless its trace is not sampled.
+
+    Args:
+        name: of the span.
+        kind: its number in OTLP.
+        trace: with the id of the span itself.
+        parent: id of the span above it; empty: none.
+        times: when it began and ended, in nanoseconds.
+        attributes: of the span.
+        error: its type; empty: none.
+    """
+    if not int(trace.parent[53:], 16) & 1:
+        return
+    service = os.environ.get("POWERTOOLS_SERVICE_NAME", "")
+    about = {"service.name": service, "faas.name": os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")}
+    span = {
+        "traceId": trace.id,
+        "spanId": trace.parent[36:52],
+        **({"parentSpanId": parent} if parent else {}),
+        **({"traceState": trace.state} if trace.state else {}),
+        "name": name,
+        "kind": kind,
+        "startTimeUnixNano": str(times[0]),
+        "endTimeUnixNano": str(times[1]),
+        "attributes": _listed({**attributes, **({"error.type": error} if error else {})}),
+        **({"status": _ERROR} if error else {}),
+    }
+    scoped = {"scope": {"name": "stepwire"}, "spans": [span]}
+    line = {
+        "service": service,
+        "span": name,
+        "trace_id": trace.id,
+        "milliseconds": (times[1] - times[0]) // 1_000_000,
+        "resourceSpans": [{"resource": {"attributes": _listed(about)}, "scopeSpans": [scoped]}],
+    }
+    sys.stdout.write(write(line) + "\n")
+
+
+def _listed(attributes: Mapping[str, Value]) -> list[JsonObject]:
+    """Return attributes as OTLP lists them; an integer is a text there."""
+    return [
+        {"key": key, "value": {"stringValue": value} if isinstance(value, str) else {"intValue": str(value)}}
+        for key, value in attributes.items()
+    ]
