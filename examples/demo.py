@@ -11,6 +11,7 @@ output of a local stack's functions goes to a log file.
 
 import argparse
 import asyncio
+import json
 import csv
 import re
 import sys
@@ -225,7 +226,7 @@ class Demo:
             waits += task.status_message is not None
             self.console.print(f"         [bold]{escape(task.task_id)}[/] {escape(task.status_message or 'Runs.')}")
         results = await asyncio.gather(*map(self.client.task_result, called))
-        reserved = {str((one.structured_content or {}).get("item")) for one in results}
+        reserved = {json.dumps(one.structured_content) for one in results}
         if len(reserved) < CALLS or not waits:
             raise WrongResult(f"Reserved were {sorted(reserved)}, and {waits} calls waited in line.")
         self.console.print(f"\nAll {CALLS} are reserved; {waits} of them waited for their turns.", style="green")

@@ -307,13 +307,15 @@ def test_an_answer_that_is_sent_twice_counts_once_and_both_get_what_was_decided(
     world: World, *, is_at_once: bool
 ) -> None:
     bob = Decider.of(world, "modern")
+    assert isinstance(bob.client, ModernClient)
+    client = bob.client
     started(world)
     arguments = {"approval_id": bob.listed()[0]["approvalId"]}
     state = call(bob.client, arguments["approval_id"]).result["requestState"]
 
     def send(answer: Json) -> Json:
         more = {"inputResponses": {"decision": answer}, "requestState": state}
-        return bob.client.call(APPROVAL_ANSWER, arguments, more=more).result
+        return client.call(APPROVAL_ANSWER, arguments, more=more).result
 
     got = list[Json]()
     if is_at_once:

@@ -130,6 +130,7 @@ def test_who_has_voted_and_sends_it_again_reads_what_they_have_voted(needed: int
 
     assert second == first == world.approvals.standing(key_of(task), BOB)
     assert isinstance(first, HasVoted | Decision)
+    assert isinstance(second, HasVoted | Decision)
     assert own_vote(second, BOB) == own_vote(first, BOB)
     assert world.stored(task) == after
     assert (list(world.audit), len(callbacks(world))) == (trail, needed % 2)

@@ -29,7 +29,7 @@ class Lines:
 
     def listed(self) -> Sequence[Mapping[str, Any]]:
         """Return them, the fullest first."""
-        found = [_shown(key, *one) for key, *one in self._in_use()]
+        found = [_shown(*one) for one in self._in_use()]
         return sorted(found, key=lambda one: -one["waiting"])
 
     def waiting(self) -> Mapping[str, str]:
