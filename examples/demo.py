@@ -11,8 +11,8 @@ output of a local stack's functions goes to a log file.
 
 import argparse
 import asyncio
-import json
 import csv
+import json
 import re
 import sys
 import time
