@@ -11,9 +11,8 @@ from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire_cli.account.callers_tasks import CallersTasks
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import BLOCKS, obeyed
+from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
 from stepwire_cli.account.erasing import ERASURES, Erasure
-from stepwire_cli.account.follow_ups import FUNCTION
 from stepwire_cli.account.holding import Held, view_of
 from stepwire_cli.account.pacing import Pacer
 from stepwire_local import never
@@ -94,7 +93,7 @@ def test_all_of_a_caller_is_cancelled_exported_and_erased(stack: Deployed, clock
     LargeResults(ids["LargeResults"], stack.stack.client("s3")).write(key, "digest", '{"content": []}')
     held = Held(calls, ids["TasksTable"], owner)
 
-    done = CallersTasks(calls, ids[FUNCTION], owner, clock.sleep).cancel(lambda _done: None)
+    done = CallersTasks(calls, ids[TASKS], owner, clock.sleep).cancel(lambda _done: None)
     shown = view_of(held, clock.now())
     exported = list(held.lines(ids["LargeResults"], clock.now()))
     erasure = Erasure(calls, ids[ERASURES], owner)
