@@ -1,4 +1,4 @@
-"""Count what turns cost, and how a flood delays others: `python -m benchmarks.lines [--update]`.
+"""Count what turns cost, and how a flood delays others: `python -m benchmarks.lines [--update] [--calls N]`.
 
 Calls and units are counted on the simulated DynamoDB, by its rules. The waits are of a simulated day of 4,000 calls
 (`tests.simulated.day`): 50 callers, and one more who makes a twentieth of all calls within a minute at noon. With
@@ -88,19 +88,30 @@ def _counted(world: CountedWorld, act: Callable[[], object]) -> tuple[str, ...]:
 
 
 def waits(calls: int = CALLS) -> str:
-    """Return the table of waits of a day, while nobody and while one caller floods the line."""
+    """Return what happened on a day, and how long calls waited, while nobody and while one caller floods the line.
+
+    Raises:
+        AssertionError: somebody still waits after the day, or a turn has not come back.
+    """
     day = Day(calls, seed=1)
     day.run()
     if day.line.waiting or day.turns_left() < MOST:
         raise AssertionError(f"somebody or a turn is forgotten: {day.line}")
+    said = (
+        f"{calls:,} calls; of the events of their ends {day.lost:,} were lost and {day.doubled:,} came twice; "
+        f"{day.died:,} processes died; {day.cancelled:,} calls were cancelled in line. At most {day.most_running} "
+        f"executions ran at once, of {MOST} that may.\n\n"
+    )
+    return said + _waits_of(day)
+
+
+def _waits_of(day: Day) -> str:
+    unit = day.lasts.total_seconds()
     found = {
         "the others, all day": seconds(day.waits.others),
         "the others, in the half hour after the flood began": seconds(day.waits.in_flood),
         "the flood": seconds(day.waits.flooding),
     }
-    sys.stderr.write(f"{day.called} calls, {day.lost} ends lost, {day.doubled} doubled, {day.died} processes died, ")
-    sys.stderr.write(f"{day.cancelled} cancelled in line, at most {day.most_running} of {MOST} at once\n")
-    unit = day.lasts.total_seconds()
     return _table(
         ("whose calls", "calls", "median wait", "95 of 100 wait at most", "longest wait"),
         (
@@ -121,11 +132,11 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def main() -> None:
-    """Print both tables, and write them into the page if that is asked for."""
+    """Print what was found, and write it into the page if that is asked for."""
     if "--calls" in sys.argv:
-        sys.stdout.write(waits(int(sys.argv[-1])))
-        return
-    parts = {"turns": costs(), "a flood": waits()}
+        parts = {"a long day": waits(int(sys.argv[sys.argv.index("--calls") + 1]))}
+    else:
+        parts = {"turns": costs(), "a flood": waits()}
     for part in parts.values():
         sys.stdout.write(f"{part}\n")
     if "--update" in sys.argv:
