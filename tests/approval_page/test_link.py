@@ -52,7 +52,7 @@ def test_a_person_reads_a_question_and_approves_it(by_link: Desk) -> None:
 
     words = text_of(page.text)
     assert "Pay 700?" in words
-    assert "Tool Pay an invoice pay" in words
+    assert "Tool Settle an invoice pay" in words
     assert "amount 700 note lunch" in words
     assert "xyzzy" not in page.text  # an argument that the manifest does not show
     assert "Approved by finance" in text_of(answer.text)
