@@ -30,6 +30,8 @@ class Case:
     read: str
     """What the model reads in the tool's own result."""
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    decides: bool = False
+    """Whether a second person decides, with a client of their own."""
     shown: str = ""
     """What is added to the endpoint's URL, to say which tools it shows."""
 
@@ -49,7 +51,13 @@ OPEN: Final = "It waits for an answer that a person gives"
 GROUP: Final = Case("a group", _waiting(0), '"waited_seconds":0', shown="?tools=wait_and_echo,approve_refund")
 PATH: Final = Case("a group by path", _waiting(0), '"waited_seconds":0', shown="/tools/wait_and_echo,approve_refund")
 FOUND: Final = Case("found", _waiting(0, search="wait and echo"), '"waited_seconds":0', shown="?discover=1")
-CASES: Final = (FIRST, PART, MINUTE, QUESTION, CANCEL, FETCH, GROUP, PATH, FOUND)
+DECIDED: Final = Case(
+    "a second person",
+    Script("approve_refund", {**_REFUND, "order_id": "A-1003", "amount": "890.00"}),
+    '"decided_by":"finance"',
+    decides=True,
+)
+CASES: Final = (FIRST, PART, MINUTE, QUESTION, CANCEL, FETCH, GROUP, PATH, FOUND, DECIDED)
 
 
 @dataclass(frozen=True)
@@ -70,14 +78,19 @@ class Report:
 
 
 def applies(host: Host, case: Case) -> bool:
-    """Tell whether a host can be led to a case: tools that fetch are hidden from one with tasks."""
-    return not (case is FETCH and host.has_tasks)
+    """Tell whether a host can be led to a case: tools that fetch are hidden from one with tasks; few are signed in."""
+    return not (case is FETCH and host.has_tasks) and bool(host.header or not case.decides)
 
 
 def run(host: Host, case: Case) -> Report:
     """Run a case, and tell what became of it."""
-    with site.serving(case.parameters) as endpoint, model.serving(case.script) as scripted, home() as folder:
-        places = Places(folder, endpoint.url + case.shown, scripted.url)
+    with (
+        site.serving(case.parameters, signs_in=case.decides) as endpoint,
+        model.serving(case.script) as scripted,
+        home() as folder,
+    ):
+        authorization = endpoint.people.header_of("alice") if endpoint.people else ""
+        places = Places(folder, endpoint.url + case.shown, scripted.url, authorization)
         command = host.prepare(places)
         variables = {**variables_of(places), **command.variables}
         faults = _connect(host, places, variables)
@@ -134,6 +147,9 @@ def _lead(run: _Run) -> None:
     if run.case is QUESTION and run.host.answer:
         run.until("a form", lambda: "requestsyourinput" in run.process.text())
         run.process.press(*run.host.answer)
+    if run.site.people is not None:
+        run.until("a question to others", lambda: bool(run.site.questions))
+        run.site.people.decide(run.site.url)
     if run.case is CANCEL:
         run.until("a task", run.site.is_busy)
         _cancel(run)
@@ -205,6 +221,10 @@ def _faults(host: Host, case: Case, endpoint: Site, scripted: Model, code: int |
         if endpoint.is_busy() == cancels:
             yield "the task goes on" if cancels else "the task was cancelled: say so in hosts.py"
         return
+    if case.decides and endpoint.questions != ["asked", "decided"]:
+        yield f"of the question to others: {endpoint.questions}"
+    if endpoint.people and endpoint.methods["tasks/update"]:
+        yield "the caller was asked"
     if not scripted.has_read(read_by(case, host)):
         yield f"the model read: {scripted.last_read()[-300:]}"
     if code != 0 and not _stays_open(case, host):

@@ -37,6 +37,8 @@ class Places:
     home: Path
     endpoint: str
     model: str
+    authorization: str = ""
+    """What signs in at the endpoint; empty: nobody need."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Host:
     """Writes the host's settings into its home, and returns the arguments that start it."""
     packages: Sequence[str] = ()
     """Of a Python host: the packages that pip installs for it, with their versions."""
+    header: str = ""
+    """The option of `connect` that adds a header to each request; empty: no case has it sign in."""
     on_terminal: bool = False
     has_tasks: bool = False
     """Whether it declares tasks, so that the tools which fetch are hidden from it."""
@@ -100,7 +104,8 @@ class Host:
         """Return the command that connects it to the endpoint; None where its settings do."""
         if self.connect.startswith("{") or self.packages:
             return None
-        return self.words(shlex.split(self.connect.replace(_SHOWN_URL, places.endpoint))[1:])
+        signed_in = [self.header, f"Authorization: {places.authorization}"] if places.authorization else []
+        return self.words([*shlex.split(self.connect.replace(_SHOWN_URL, places.endpoint))[1:], *signed_in])
 
 
 def _settings(path: Path, settings: Mapping[str, Any]) -> None:
@@ -248,6 +253,7 @@ HOSTS: Final = (
         _CLAUDE,
         _CLAUDE_ADD,
         _claude_on_a_terminal,
+        header="--header",
         on_terminal=True,
         has_tasks=True,
         refund="refunded",
@@ -265,7 +271,14 @@ HOSTS: Final = (
         cancels=True,
         give_up=("\x1b",),
     ),
-    Host("Claude Code 2.1.330, claude -p", _CLAUDE, _CLAUDE_ADD, _claude_in_print_mode, refund="dismissed"),
+    Host(
+        "Claude Code 2.1.330, claude -p",
+        _CLAUDE,
+        _CLAUDE_ADD,
+        _claude_in_print_mode,
+        header="--header",
+        refund="dismissed",
+    ),
     Host(
         "Claude Code 2.1.330, claude -p, of 2025-11-25",
         _CLAUDE,

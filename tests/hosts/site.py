@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,9 @@ from typing import Any, Final
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local import LocalStack
 from stepwire_local.gateway.exchanges import Exchange, Reader
+from stepwire_local.issuer import SHAPES, LocalIssuer
 from stepwire_local.streams.task_changes import TaskChange
+from tests.hosts.people import People
 from tests.integration.stacks import chosen
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -32,6 +34,10 @@ class Site:
     """How often each method was called; `tools/call` with the tool, and `resumed` for a GET that resumes a response."""
     tasks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The statuses that each task went through, by its id."""
+    questions: list[str] = field(default_factory=list[str])
+    """What happened to the questions to others than the caller, in order."""
+    people: People | None = None
+    """Who signs in; None: nobody need."""
     _reader: Reader = field(default_factory=Reader)
 
     def answered(self, exchange: Exchange) -> None:
@@ -48,7 +54,8 @@ class Site:
         self.tasks.setdefault(change.task_id, []).append(change.status)
 
     def question_changed(self, change: ApprovalChange) -> None:
-        """Receive what happened to a question to others; no case has one."""
+        """Receive what happened to a question to others."""
+        self.questions.append(change.happened.value)
 
     def is_busy(self) -> bool:
         """Tell whether a task has started and not ended."""
@@ -60,12 +67,14 @@ class Site:
 
 
 @contextmanager
-def serving(parameters: Mapping[str, str]) -> Generator[Site]:
+def serving(parameters: Mapping[str, str], *, signs_in: bool = False) -> Generator[Site]:
     """Serve the endpoint and the examples, as `make run` does, with these parameters on a free port."""
-    site = Site()
-    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], **chosen(parameters))
+    issuer = LocalIssuer(SHAPES["strict"]) if signs_in else None
+    site = Site(people=People(issuer) if issuer else None)
+    known = {**parameters, **(site.people.parameters if site.people else {})}
+    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], **chosen(known))
     stack.watcher = site
-    with stack:
+    with issuer or nullcontext(), stack:
         site.url = stack.url
         yield site
 

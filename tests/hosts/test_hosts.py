@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, page
-from tests.hosts.cases import CASES, FETCH, OPEN, QUESTION, applies, read_by
+from tests.hosts.cases import CASES, DECIDED, FETCH, OPEN, QUESTION, applies, read_by
 from tests.hosts.hosts import HOSTS, PACKAGES, Host, Places
 
 CLIENTS = page(ROOT / "docs/clients.md")
@@ -48,10 +48,21 @@ def test_a_host_is_told_of_its_model_and_of_the_endpoint(host: Host, tmp_path: P
     assert "127.0.0.1:3000" not in settings + connection
 
 
-def test_every_host_is_led_to_all_cases_but_those_with_tasks_to_fetching() -> None:
+def test_every_host_is_led_to_all_cases_but_those_with_tasks_to_fetching_and_few_to_a_second_person() -> None:
     left_out = [(host, case) for host in HOSTS for case in CASES if not applies(host, case)]
 
-    assert left_out == [(host, FETCH) for host in HOSTS if host.has_tasks]
+    assert [host for host, case in left_out if case is FETCH] == [host for host in HOSTS if host.has_tasks]
+    assert [host for host, case in left_out if case is DECIDED] == [host for host in HOSTS if not host.header]
+    assert all(case in (FETCH, DECIDED) for _, case in left_out)
+
+
+def test_a_host_that_signs_in_sends_the_header_with_each_request(tmp_path: Path) -> None:
+    places = Places(tmp_path, "http://127.0.0.1:1/mcp", "http://127.0.0.1:2", "Bearer abc")
+
+    connected = [host.connection(places) for host in HOSTS if host.header]
+
+    assert connected
+    assert all(words and words[-2:] == ["--header", "Authorization: Bearer abc"] for words in connected)
 
 
 def test_a_question_that_nobody_can_answer_with_a_host_is_read_as_open() -> None:
