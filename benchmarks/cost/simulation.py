@@ -28,8 +28,8 @@ _MOST_POLLS: Final = (
     50_000  # with more polls than this in all, fewer tasks are simulated and their counts are scaled up
 )
 _INDEX_STEP: Final = CHECKED_AT_STEP.total_seconds()
-_READ: Final = frozenset({"GetItem", "BatchGetItem"})
-_WRITE: Final = frozenset({"PutItem", "UpdateItem"})
+_READ: Final = frozenset({"GetItem", "BatchGetItem", "Query"})
+_WRITE: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
 
 
 @dataclass(frozen=True)

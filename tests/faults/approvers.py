@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from http import HTTPStatus
 from typing import Final, cast
 
+from stepwire.approval_page.links import Link, LinkMode, sealed
+from stepwire.approval_page.page import ApprovalPage, PageRequest
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import item_of
@@ -20,7 +23,7 @@ from tests.faults.operation import ANSWERED, LISTED, OPENED, RECORDED, TOLD_LATE
 from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream, taken
 from tests.faults.site import APPROVED, Site
 from tests.faults.tasks_at_hand import question_of
-from tests.kits import BOB
+from tests.kits import BOB, SECRET
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient, SignedIn
 from tests.server.messages import questions
@@ -30,6 +33,7 @@ FINANCE: Final = HasScope("finance")
 ANN: Final = Approver("a" * 32, "somebody", frozenset({FINANCE}))
 VOTE: Final[Json] = {**ANSWER, "action": "accept"}
 ACCEPTED: Final = 202
+ORIGIN: Final = "https://mcp.example.com"
 
 
 def _called(site: Site) -> Task:
@@ -87,13 +91,13 @@ def _streamed(site: Site, before: Task, after: Task, handler: StatusChangesHandl
 
 def others_find_it(site: Site) -> list[str]:
     inbox = DynamoDbInbox(Table(site.table, lambda: site.account.tables))
-    found = inbox.find([digest_of(FINANCE)], 10)
+    found = inbox.find([digest_of(FINANCE)], 10).questions
     return [] if found or site.task().has_ended else ["a question that its approvers do not find"]
 
 
 def others_find_it_no_more(site: Site) -> list[str]:
     inbox = DynamoDbInbox(Table(site.table, lambda: site.account.tables))
-    return ["a closed question that is still listed"] if inbox.find([digest_of(FINANCE)], 10) else []
+    return ["a closed question that is still listed"] if inbox.find([digest_of(FINANCE)], 10).questions else []
 
 
 def arrange_unlisting(site: Site) -> Act:
@@ -204,6 +208,42 @@ def arrange_closing_resumed(site: Site) -> Act:
     return act
 
 
+def _page(site: Site) -> ApprovalPage:
+    inbox = DynamoDbInbox(Table(site.table, lambda: site.account.boundary.dynamodb))
+    approvals = site.process.engine.approvals(inbox)
+    return ApprovalPage(approvals, LinkMode.LINK, ORIGIN, "Stepwire", lambda: SECRET, lambda: [SECRET])
+
+
+def _browsing(site: Site, task: Task, method: str, body: bytes = b"") -> Act:
+    """Return a request of a browser for the page of a task's question, with a link that opens it."""
+    link = Link(QuestionKey(task.key, 1), None, task.expires_at, needs_sign_in=False)
+    headers = {"content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin"}
+    asked = PageRequest(method, sealed(link, SECRET), headers=headers, body=body)
+    expected = {**VOTE, "answers": [{**_given(site)["answers"][0], "by": "somebody with the link", "way": "link"}]}
+    expected["answers"][0]["person"] = link.person
+
+    def act() -> Seen:
+        try:
+            answer = _page(site).answer(asked)
+        except Exception:  # noqa: BLE001 - the function shows a page that says so
+            return Seen.ERROR
+        assert answer.status == HTTPStatus.OK, answer.html
+        if method == "POST":
+            assert "it was approved" in answer.html
+            site.outputs[task.execution] = expected
+        return Seen.RESULT
+
+    return act
+
+
+def arrange_page(site: Site) -> Act:
+    return _browsing(site, _asked(site), "GET")
+
+
+def arrange_page_decided(site: Site) -> Act:
+    return _browsing(site, _asked(site), "POST", b"decision=approve&field-0=7")
+
+
 def _poll(site: Site) -> Answer:
     """Let Ann ask what waits for her, from where she has read."""
     made: Deliveries = site.deliveries
@@ -260,6 +300,8 @@ OPERATIONS: Final = (
         ("GetItem task", "GetItem asking"),
         arrange_closing_resumed,
     ),
+    Operation("page for approvers", Caller.CLIENT, ("GetItem task",), arrange_page),
+    Operation("page for approvers, decided", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_page_decided),
     Operation(
         "events/poll of an approver, first",
         Caller.CLIENT,

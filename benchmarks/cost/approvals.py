@@ -1,0 +1,52 @@
+"""What a question to others than the caller costs, step by step: the calls of each, and what they cost.
+
+tests/benchmarks/test_cost.py holds the calls against the fault matrix, where botocore makes them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.cost import prices
+from benchmarks.cost.simulation import Assumptions, Step, Usage
+
+QUESTIONS: Final = 1_000
+_ASKED: Final = ("GetItem", "PutItem", "SendMessage")
+_LISTED: Final = ("GetItem", "PutItem", "UpdateItem", "UpdateItem", "PutEvents")
+_VOTE: Final = ("GetItem", "PutItem", "SendTaskSuccess", "PutItem")
+REQUESTS_OF_A_MESSAGE: Final = 3
+"""It is sent, received and deleted."""
+MESSAGES_OF_A_REMINDER: Final = 16
+"""Of one after four hours: the message is sent again each 15 minutes, which is the longest that SQS delays one."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What happens to a question, in one or more invocations."""
+
+    calls: tuple[tuple[str, ...], ...]
+    """The calls of each invocation."""
+    over_http: bool = False
+
+
+PARTS: Final[Mapping[str, Part]] = {
+    "asked, and listed for its approvers": Part((_ASKED, _LISTED)),
+    "announced again after four hours": Part(
+        (*(("GetItem", "SendMessage"),) * (MESSAGES_OF_A_REMINDER - 1), _ASKED, ("PutEvents",))
+    ),
+    "listed by `approvals_list`": Part((("BatchGetItem", "Query", "BatchGetItem"),), over_http=True),
+    "decided by `approval_answer`, in two rounds": Part((("GetItem",), ("GetItem", *_VOTE)), over_http=True),
+    "decided on the page, opened once": Part((("GetItem",), ("GetItem", *_VOTE)), over_http=True),
+    "taken off the list once it is closed": Part((("DeleteItem", "UpdateItem", "DeleteItem", "PutEvents"),)),
+}
+"""In the order in which they happen."""
+
+
+def dollars(part: Part) -> float:
+    """Return the cost of this part of a thousand questions, if each change of the stream is a batch of its own."""
+    assumed = Assumptions()
+    steps = [Step(calls, 1, assumed.ended_item, over_http=part.over_http) for calls in part.calls]
+    usage = Usage({step: float(steps.count(step) * QUESTIONS) for step in steps}, 0, assumed)
+    events, messages = usage.calls("PutEvents"), usage.calls("SendMessage")
+    queue = prices.QUEUE_REQUEST.of(messages * REQUESTS_OF_A_MESSAGE)
+    return sum(usage.dollars().values()) + prices.CUSTOM_EVENT.of(events) + queue
