@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from stepwire.engine.ports import Asking, InboxEntry, QuestionKey
+from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 
@@ -22,9 +22,10 @@ class InMemoryInbox:
     def remove(self, entry: InboxEntry) -> None:
         self.entries.pop(entry.key, None)
 
-    def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
+    def find(self, digests: Sequence[str], most: int) -> Found:
         found = [one for one in self.entries.values() if not set(digests).isdisjoint(one.digests)]
-        return tuple(one.key for one in sorted(found, key=lambda one: one.asked_at))[:most]
+        in_order = tuple(one.key for one in sorted(found, key=lambda one: one.asked_at))
+        return Found(in_order[:most], len(found) <= most)
 
 
 class InMemoryAskings:

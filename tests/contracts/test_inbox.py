@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from stepwire.aws.storage.approvals import SHARDS, DynamoDbInbox
+from stepwire.aws.storage.approvals import MOST_PARTITIONS, SHARDS, DynamoDbInbox
 from stepwire.aws.storage.table import Item, Table
 from stepwire.engine.approvals import MOST_FOUND
 from stepwire.engine.ports import Inbox, InboxEntry, QuestionKey
@@ -50,11 +50,11 @@ def test_a_question_is_found_by_each_of_its_qualities_and_by_no_other(inbox: Inb
 
     inbox.add(asked)
 
-    assert inbox.find([FINANCE], 10) == (asked.key,)
-    assert inbox.find([LEGAL], 10) == (asked.key,)
-    assert inbox.find([FINANCE, LEGAL], 10) == (asked.key,)
-    assert inbox.find([digest_of(HasClaim("groups", ("hr",)))], 10) == ()
-    assert inbox.find([], 10) == ()
+    assert inbox.find([FINANCE], 10).questions == (asked.key,)
+    assert inbox.find([LEGAL], 10).questions == (asked.key,)
+    assert inbox.find([FINANCE, LEGAL], 10).questions == (asked.key,)
+    assert inbox.find([digest_of(HasClaim("groups", ("hr",)))], 10).questions == ()
+    assert inbox.find([], 10).questions == ()
 
 
 def test_the_oldest_are_found_first(inbox: Inbox) -> None:
@@ -62,7 +62,7 @@ def test_the_oldest_are_found_first(inbox: Inbox) -> None:
     for one in entries:
         inbox.add(one)
 
-    found = inbox.find([FINANCE], 2)
+    found = inbox.find([FINANCE], 2).questions
 
     assert found == (entries[1].key, entries[2].key)
 
@@ -71,12 +71,12 @@ def test_what_is_added_and_removed_twice_is_there_once_and_then_gone(inbox: Inbo
     asked, other = entry(1), entry(2)
     for one in (asked, asked, other):
         inbox.add(one)
-    assert inbox.find([FINANCE], 10) == (asked.key, other.key)
+    assert inbox.find([FINANCE], 10).questions == (asked.key, other.key)
 
     for _ in range(2):
         inbox.remove(asked)
 
-    assert inbox.find([FINANCE], 10) == (other.key,)
+    assert inbox.find([FINANCE], 10).questions == (other.key,)
 
 
 def test_several_questions_of_a_task_are_several(inbox: Inbox) -> None:
@@ -86,7 +86,7 @@ def test_several_questions_of_a_task_are_several(inbox: Inbox) -> None:
     inbox.add(second)
     inbox.remove(first)
 
-    assert inbox.find([FINANCE], 10) == (second.key,)
+    assert inbox.find([FINANCE], 10).questions == (second.key,)
 
 
 def test_a_second_audience_finds_what_the_first_has_found(inbox: Inbox) -> None:
@@ -96,9 +96,9 @@ def test_a_second_audience_finds_what_the_first_has_found(inbox: Inbox) -> None:
     escalated = InboxEntry(asked.key, (FINANCE, LEGAL), asked.asked_at, asked.expires_at)
     inbox.add(escalated)
 
-    assert inbox.find([LEGAL], 10) == inbox.find([FINANCE], 10) == (asked.key,)
+    assert inbox.find([LEGAL], 10).questions == inbox.find([FINANCE], 10).questions == (asked.key,)
     inbox.remove(escalated)
-    assert inbox.find([FINANCE, LEGAL], 10) == ()
+    assert inbox.find([FINANCE, LEGAL], 10).questions == ()
 
 
 # ------------------------------------------------------------------------------------------------------------ the table
@@ -157,10 +157,10 @@ def test_above_some_questions_the_next_ones_go_to_the_shards_of_their_callers(ta
     shards = {one["owner"]["S"]: one["pk"]["S"] for one in items_of(table) if "owner" in one}
     assert {shards[one.key.task.owner].count("#") for one in first} == {1}
     assert {shards[owner].count("#") for owner in (ALICE, BOB)} == {2}
-    assert inbox.find([FINANCE], MOST_FOUND) == tuple(one.key for one in (*first, *later))
+    assert inbox.find([FINANCE], MOST_FOUND).questions == tuple(one.key for one in (*first, *later))
     for one in (*first, *later):
         inbox.remove(one)
-    assert inbox.find([FINANCE], MOST_FOUND) == ()
+    assert inbox.find([FINANCE], MOST_FOUND).questions == ()
 
 
 def test_one_who_asks_much_hides_those_of_few_others_and_each_read_is_bounded(table: Table) -> None:
@@ -170,10 +170,37 @@ def test_one_who_asks_much_hides_those_of_few_others_and_each_read_is_bounded(ta
     asked = entry(50, owner=BOB)
     inbox.add(asked)
 
-    found = inbox.find([FINANCE], everywhere)
+    found = inbox.find([FINANCE], everywhere).questions
 
     assert len(found) <= everywhere
     assert asked.key in found, "Bob's shard is another"
+
+
+def test_more_partitions_than_are_read_leave_out_those_without_open_questions_and_say_that_there_is_more(
+    table: Table,
+) -> None:
+    inbox = DynamoDbInbox(table)
+    digests = [f"{number:032x}" for number in range(MOST_PARTITIONS + 5)]
+    entries = [entry(minute, digest, owner=Principal(f"{minute:032x}")) for minute, digest in enumerate(digests)]
+    for one in entries:
+        inbox.add(one)
+
+    crowded = inbox.find(digests, MOST_FOUND)
+    for one in entries[:6]:  # decided
+        inbox.remove(one)
+    later = inbox.find(digests, MOST_FOUND)
+
+    assert (len(crowded.questions), crowded.is_all) == (MOST_PARTITIONS, False)
+    assert later.questions == tuple(one.key for one in entries[6:])
+    assert inbox.find(digests[6:], MOST_FOUND).is_all
+
+
+def test_what_is_not_read_of_a_partition_is_told(table: Table) -> None:
+    inbox = DynamoDbInbox(table)
+    for minute in range(3):
+        inbox.add(entry(minute))
+
+    assert [inbox.find([FINANCE], most).is_all for most in (2, 4)] == [False, True]
 
 
 def test_a_question_that_was_added_before_and_after_the_shards_came_is_found_once_and_removed_wholly(
@@ -184,7 +211,7 @@ def test_a_question_that_was_added_before_and_after_the_shards_came_is_found_onc
     for one in (asked, *others, asked):  # delivered again by the stream
         inbox.add(one)
 
-    assert inbox.find([FINANCE], 100) == (asked.key, *(one.key for one in others))
+    assert inbox.find([FINANCE], 100).questions == (asked.key, *(one.key for one in others))
 
     inbox.remove(asked)
-    assert inbox.find([FINANCE], 100) == tuple(one.key for one in others)
+    assert inbox.find([FINANCE], 100).questions == tuple(one.key for one in others)

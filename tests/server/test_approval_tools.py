@@ -173,11 +173,26 @@ def test_of_ten_thousand_questions_of_one_caller_a_bounded_number_is_read_and_an
     assert [one for one in world.store.calls if one != "terms_of"] == ["load_all"], "100 tasks are read at a time"
 
 
+@pytest.mark.parametrize("has_open", [True, False])
+def test_a_list_that_was_not_read_to_its_end_says_that_there_may_be_more(
+    world: World, bob: Decider, *, has_open: bool
+) -> None:
+    if has_open:
+        started(world)
+    find = world.inbox.find
+    world.inbox.find = lambda digests, most: replace(find(digests, most), is_all=False)
+
+    result = bob.client.call(APPROVALS_LIST, {}).result
+
+    assert result["structuredContent"]["more"] is True
+    assert "There may be more" in words(result)
+
+
 def test_who_may_decide_nothing_now_is_told_so(bob: Decider) -> None:
     result = bob.client.call(APPROVALS_LIST, {}).result
 
     assert words(result) == "Nothing waits for your user to decide."
-    assert result["structuredContent"] == {"approvals": []}
+    assert result["structuredContent"] == {"approvals": [], "more": False}
 
 
 # ----------------------------------------------------------------------------------------------------------- the answer
@@ -307,15 +322,13 @@ def test_an_answer_that_is_sent_twice_counts_once_and_both_get_what_was_decided(
     world: World, *, is_at_once: bool
 ) -> None:
     bob = Decider.of(world, "modern")
-    assert isinstance(bob.client, ModernClient)
-    client = bob.client
     started(world)
     arguments = {"approval_id": bob.listed()[0]["approvalId"]}
     state = call(bob.client, arguments["approval_id"]).result["requestState"]
 
     def send(answer: Json) -> Json:
         more = {"inputResponses": {"decision": answer}, "requestState": state}
-        return client.call(APPROVAL_ANSWER, arguments, more=more).result
+        return bob.modern.call(APPROVAL_ANSWER, arguments, more=more).result
 
     got = list[Json]()
     if is_at_once:

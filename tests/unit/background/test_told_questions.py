@@ -81,7 +81,7 @@ class Outbox:
         return self.does(lambda: self.world.approvals.vote(key, bob, answer, VoteWay.TOOL))
 
     def found(self, quality: HasClaim | HasScope = FINANCE) -> list[int]:
-        return [one.number for one in self.inbox.find([digest_of(quality)], 10)]
+        return [one.number for one in self.inbox.find([digest_of(quality)], 10).questions]
 
 
 @pytest.fixture

@@ -180,7 +180,7 @@ def test_who_may_not_decide_sees_as_little_as_if_there_were_nothing(approver: Ap
         with pytest.raises(UnknownApproval) as unknown:
             world.approvals.require(key_of(task, 2), BOB)
         assert str(refused.value) == str(unknown.value)
-    assert world.approvals.open_for(approver) == ()
+    assert world.approvals.open_for(approver).questions == ()
     assert world.stored(task) == task
 
 
@@ -216,7 +216,7 @@ def test_a_closed_question_cannot_be_decided(end: Callable[[World, Task], None])
 
     with pytest.raises(UnknownApproval):
         vote(world, task)
-    assert world.approvals.open_for(BOB) == ()
+    assert world.approvals.open_for(BOB).questions == ()
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_an_approver_gets_the_oldest_that_they_may_decide_each_caller_in_turn() 
         tasks.append(called(world, owner))
         world.ask(tasks[-1].task_id)
 
-    listed = [one.task.task_id for one in world.approvals.open_for(BOB)]
+    listed = [one.task.task_id for one in world.approvals.open_for(BOB).questions]
 
     assert listed == [tasks[one].task_id for one in (0, 3, 5, 1, 2, 4)]
 
@@ -385,19 +385,19 @@ def test_what_somebody_has_approved_is_not_listed_again() -> None:
     world, task = asking(replace(POLICY, approvals=2))
     vote(world, task)
 
-    assert world.approvals.open_for(BOB) == ()
-    assert len(world.approvals.open_for(CAROL)) == 1
+    assert world.approvals.open_for(BOB).questions == ()
+    assert len(world.approvals.open_for(CAROL).questions) == 1
 
 
 def test_a_second_audience_finds_a_question_once_it_is_time() -> None:
     chief = HasScope("chief")
     world, task = asking(replace(POLICY, escalation=Escalation(HOUR, Audience((chief,)))))
-    assert world.approvals.open_for(person("chief", chief)) == ()
+    assert world.approvals.open_for(person("chief", chief)).questions == ()
 
     world.clock.time += HOUR
     world.operations.get(ALICE, task.task_id)
 
-    assert len(world.approvals.open_for(person("chief", chief))) == 1
+    assert len(world.approvals.open_for(person("chief", chief)).questions) == 1
 
 
 @pytest.mark.parametrize("count", [900, 10_000])
@@ -410,7 +410,7 @@ def test_very_many_questions_of_one_caller_are_a_bounded_read_and_hide_nobodys(c
     world.ask(others.task_id)
     world.store.calls.clear()
 
-    listed = world.approvals.open_for(BOB)
+    listed = world.approvals.open_for(BOB).questions
 
     assert len(world.store.calls) <= MOST_READ // MOST_LISTED
     found = {one.task.task_id for one in listed}

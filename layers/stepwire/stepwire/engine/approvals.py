@@ -63,6 +63,14 @@ class HasVoted(Struct, frozen=True):
     """Theirs."""
 
 
+class Waiting(Struct, frozen=True):
+    """What waits for an approver."""
+
+    questions: tuple[OpenQuestion, ...]
+    is_all: bool
+    """Whether certainly nothing else waits for them."""
+
+
 Standing: TypeAlias = OpenQuestion | HasVoted | Decision
 """How a question stands for an approver."""
 
@@ -75,16 +83,17 @@ class Approvals(Struct, frozen=True):
     inbox: Inbox
     report: Callable[[Exception], None]
 
-    def open_for(self, approver: Approver) -> tuple[OpenQuestion, ...]:
+    def open_for(self, approver: Approver) -> Waiting:
         """Return the oldest questions that an approver may decide and has not, those of each caller in turn."""
         found = self.inbox.find([digest_of(one) for one in approver.qualities], MOST_FOUND)
-        left, listed = _in_turn(found)[:MOST_READ], list[OpenQuestion]()
+        left, listed = _in_turn(found.questions)[:MOST_READ], list[OpenQuestion]()
         while left and len(listed) < MOST_LISTED:
             some, left = left[:MOST_LISTED], left[MOST_LISTED:]
             tasks = self.recorder.load_all([one.task for one in some])
             may_be_open = (self._open(tasks.get(one.task), one.number, approver) for one in some)
             listed += [one for one in may_be_open if one is not None]
-        return tuple(listed[:MOST_LISTED])
+        is_all = found.is_all and len(found.questions) <= MOST_READ and not left and len(listed) <= MOST_LISTED
+        return Waiting(tuple(listed[:MOST_LISTED]), is_all)
 
     def require(self, key: QuestionKey, approver: Approver) -> OpenQuestion:
         """Return an open question that an approver may decide and has not.

@@ -317,6 +317,15 @@ class InboxEntry(Struct, frozen=True):
     """When its task ends at the latest, and it may be dropped."""
 
 
+class Found(Struct, frozen=True):
+    """Questions that an approver may perhaps decide."""
+
+    questions: tuple[QuestionKey, ...]
+    """Each once, the oldest first."""
+    is_all: bool = True
+    """Whether there are no more; a bounded number of places is looked into, and of each a bounded part is read."""
+
+
 class Inbox(Protocol):
     """The open questions to others than the callers, by the quality that an approver must have.
 
@@ -332,8 +341,8 @@ class Inbox(Protocol):
         """Remove a question. Idempotent."""
         ...
 
-    def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
-        """Return the oldest questions under any of these digests, each once and oldest first; about `most` at most."""
+    def find(self, digests: Sequence[str], most: int) -> Found:
+        """Return the oldest questions under any of these digests, about `most` at most."""
         ...
 
 

@@ -15,7 +15,8 @@
 The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
 by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
 asks much hides those of few others. The item `open` also tells whether there is anything to look for under a quality.
-Entries are hints, so they are not counted exactly.
+Of an approver's partitions a bounded number is read, those with open questions first, so that each decision makes room
+for the next. Entries are hints, so they are not counted exactly.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ from typing import Final, cast
 from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, milliseconds_of, moment_of
-from stepwire.engine.ports import Asking, InboxEntry, QuestionKey
+from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 from stepwire.tasks.ids import TaskId, TaskKey
@@ -79,14 +80,20 @@ class DynamoDbInbox(Struct, frozen=True):
                 if self.table.delete(_entry_key(digest, shard, entry), _IS_THERE, {}) is None:
                     self._count(digest, -1, _IS_THERE)
 
-    def find(self, digests: Sequence[str], most: int) -> tuple[QuestionKey, ...]:
+    def find(self, digests: Sequence[str], most: int) -> Found:
         markers = self.table.get_all([_open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
-        partitions = sorted(partition for marker in markers for partition in _partitions_of(marker))[:MOST_PARTITIONS]
-        found = [item for partition in partitions for item in self._read(partition, ceil(most / len(partitions)))]
-        in_order = sorted(found, key=lambda item: item["sk"]["S"])
-        return tuple(dict.fromkeys(map(_key_of, in_order)))[:most]
+        # Those in which nothing is open, as far as is counted, come last.
+        markers = sorted(markers, key=lambda one: (int(one["questions"]["N"]) <= 0, one["pk"]["S"]))
+        there = [partition for marker in markers for partition in _partitions_of(marker)]
+        looked_into = there[:MOST_PARTITIONS]
+        each = ceil(most / max(1, len(looked_into)))
+        read = [self._read(partition, each) for partition in looked_into]
+        in_order = sorted((item for items in read for item in items), key=lambda item: item["sk"]["S"])
+        keys = tuple(dict.fromkeys(map(_key_of, in_order)))
+        is_all = looked_into == there and len(keys) <= most and all(len(items) < each for items in read)
+        return Found(keys[:most], is_all)
 
-    def _read(self, partition: str, most: int) -> Iterable[Item]:
+    def _read(self, partition: str, most: int) -> Sequence[Item]:
         return self.table.client.query(
             TableName=self.table.name,
             KeyConditionExpression="pk = :partition AND sk < :open",  # the times, which are digits

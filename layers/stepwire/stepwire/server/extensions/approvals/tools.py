@@ -56,6 +56,11 @@ _LIST_STEP: Final = (
     "for them."
 )
 
+_MAY_BE_MORE: Final = (
+    "There may be more: the endpoint has not looked at all that your user's groups and scopes lead to. A question that "
+    "your user was told of can be decided by its approvalId or its link."
+)
+
 
 def _approver(services: Services, call: Call) -> Approver:
     return approver_of(call.caller, services.access.prefix)
@@ -100,10 +105,12 @@ def _approvals(services: Services) -> Approvals:
 def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
     services.polls.check(call.caller.principal, APPROVALS_LIST)
     found = _approvals(services).open_for(_approver(services, call))
-    shown = [_shown(services, one, _LONGEST_IN_A_LIST) for one in found[:SHOWN]]
+    shown = [_shown(services, one, _LONGEST_IN_A_LIST) for one in found.questions[:SHOWN]]
     if not shown:
-        return text_result("Nothing waits for your user to decide.", {"approvals": []})
-    more = [f"These are the {SHOWN} that have waited longest; there are more."] if len(found) > SHOWN else []
+        more = "" if found.is_all else f" {_MAY_BE_MORE}"
+        return text_result(f"Nothing waits for your user to decide.{more}", {"approvals": [], "more": not found.is_all})
+    more = [f"These are the {SHOWN} that have waited longest; there are more."] if len(found.questions) > SHOWN else []
+    more += [_MAY_BE_MORE] if not more and not found.is_all else []
     words = "\n".join([*map(_line, shown), *more, _LIST_STEP])
     return text_result(words, {"approvals": shown, "more": bool(more), "instructions": _LIST_STEP})
 
