@@ -1,5 +1,6 @@
 """The commands about one caller. `app` has the others."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -154,3 +155,25 @@ def erase(  # noqa: PLR0913 - one for each option
 
     who = callers.who_of(name, jwt, sub, issuer, claim)
     raise typer.Exit(callers.erase(context.obj, stack, who, cancels=cancel, is_agreed=yes))
+
+
+class Work(StrEnum):
+    """What somebody may do about a caller."""
+
+    READ = "read"
+    BLOCK = "block"
+    CANCEL = "cancel"
+    ERASE = "erase"
+
+
+@caller.command()
+def policy(
+    context: typer.Context,
+    work: Annotated[Work, typer.Argument(help="What it is to permit. Nobody can have both block and erase.")],
+    *,
+    stack: OfStack = "stepwire",
+) -> None:
+    """Print the IAM policy of an operator who reads, blocks, cancels or erases."""
+    from stepwire_cli import callers
+
+    raise typer.Exit(callers.policy(context.obj, stack, work))

@@ -19,6 +19,7 @@ from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.erasing import ERASURES, Erasure, Remains
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.holding import Held, view_of, view_rows
+from stepwire_cli.account.policies import FUNCTIONS, Names, Work, policy_of
 from stepwire_cli.agreeing import agrees, answered
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
@@ -211,6 +212,29 @@ def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed:
     screen.result(f"{named.principal}: {erased['items']:,} items and {erased['objects']:,} large results are erased.")
     for line in remains.rows():
         screen.result(line)
+    return Exit.DONE
+
+
+def policy(settings: Settings, stack: str, work: str) -> int:
+    """Print what an operator needs in IAM.
+
+    Raises:
+        CommandError: there is no such stack, or AWS cannot be asked.
+    """
+    screen = Screen(as_json=True)
+    calls = connected(settings.profile, settings.region)
+    endpoint = Endpoint(calls, stack)
+    _, partition, _, _, account, _ = calls.call("sts", "GetCallerIdentity")["Arn"].split(":", 5)
+    names = Names(
+        partition,
+        calls.region or "*",
+        account,
+        stack,
+        endpoint.table(),
+        endpoint.physical_id(_BUCKET),
+        {one: endpoint.physical_id(one) for one in FUNCTIONS},
+    )
+    screen.json(policy_of(Work(work), names))
     return Exit.DONE
 
 

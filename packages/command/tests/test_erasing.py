@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from packages.command.tests.aws import Aws, Refusal
+from packages.command.tests.aws import CREDENTIALS, Aws, Refusal, aws_at
 from packages.command.tests.operated import ID, NEXT, OWNER, SECRET, TOKEN, Stepwire, asking, moment
+from packages.command.tests.terminal import at_a_terminal
 from packages.command.tests.test_callers import Runs, endpoint
 from stepwire.aws.s3 import prefix_of
 from stepwire.aws.storage.blocks import list_key, record_key
@@ -186,6 +187,22 @@ def test_nothing_is_erased_while_something_runs_or_nobody_agrees(
     assert set(erasures.commands) == {"survey"}
 
 
+@pytest.mark.parametrize(
+    ("typed", "code", "words"),
+    [("3f2a9c41", Exit.DONE, "are erased."), ("3f2a9c4", Exit.USAGE, "That is not how the hash begins")],
+)
+def test_the_beginning_of_the_hash_is_typed_to_agree(typed: str, code: Exit, words: str) -> None:
+    erasures = Erasures()
+    with aws_at(endpoint(Invoke=erasures)) as url:
+        command = ["caller", "erase", OWNER, "--stack", "live"]
+        environment = {**CREDENTIALS, "AWS_ENDPOINT_URL": url}
+        session = at_a_terminal(command, [("Type 3f2a9c41", f"{typed}\n")], environment=environment)
+
+    assert session.code == code
+    assert words in session.text
+    assert ("erase" in erasures.commands) == (code == Exit.DONE)
+
+
 def test_what_runs_is_cancelled_first_if_asked_to(in_account: Stepwire) -> None:
     erasures = Erasures(running=3)
 
@@ -239,3 +256,64 @@ def test_an_export_that_may_not_read_names_the_permission(
 
     assert code == Exit.SIGN_IN
     assert f"these credentials may not {permission}: add the permission" in said.splitlines()[-1]
+
+
+# -------------------------------------------------------------------------------------------------------- who may what
+
+_WORK: Final[dict[str, tuple[str, ...]]] = {
+    "read": ("show", "export"),
+    "block": ("block", "unblock"),
+    "cancel": ("cancel-all",),
+    "erase": ("erase",),
+}
+_ACTIONS: Final = {"dynamodb:Scan", "iam:GetRole", "iam:GetUser", "sts:GetCallerIdentity"}
+"""To find callers in another way than these tests; and what everybody may."""
+
+
+def policy(in_account: Stepwire, work: str) -> dict[str, Any]:
+    code, out, _ = in_account(endpoint(), "caller", "policy", work)
+    assert code == Exit.DONE
+    return json.loads(out)
+
+
+def answering(given: Mapping[str, Any]) -> Any:
+    command = given["stepwire_command"]
+    if "block" in command or "unblock" in command:
+        return {"blocked": True, "hashes": [OWNER], "holds_within_seconds": 30}
+    return Runs(running=1)(given) if "caller" in command else Erasures(parts=1)(given)
+
+
+@pytest.mark.parametrize("work", _WORK)
+def test_a_policy_permits_what_its_commands_call_and_nothing_else(in_account: Stepwire, work: str) -> None:
+    called, functions = set[str](), set[str]()
+    for words in (*((one, OWNER) for one in _WORK[work]), ("whois", ID), ("whois", "--sub", "alice")):
+        aws = holding(divided(asking(moment())).item)
+        aws.answers |= {"Invoke": answering, "ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": "{}"}
+        if words[0] == "whois":
+            aws.answers |= {name: endpoint().answers[name] for name in ("Query", "GetItem")}
+        yes = ("--yes",) if words[0] in ("cancel-all", "erase") else ()
+        assert in_account(aws, "caller", *words, *yes)[0] == Exit.DONE
+        called |= {name for name, _ in aws.calls}
+        functions |= {given["LogicalResourceId"] for name, given in aws.calls if name == "DescribeStackResource"}
+
+    allowed = [one for one in policy(in_account, work)["Statement"] if one["Effect"] == "Allow"]
+
+    actions = {action for one in allowed for action in one["Action"]} | _ACTIONS
+    names = {"lambda:InvokeFunction": "Invoke", "s3:ListBucket": "ListObjectsV2"}
+    assert {names.get(action, action.partition(":")[2]) for action in actions - _ACTIONS} == called - {
+        action.partition(":")[2] for action in _ACTIONS
+    }
+    invoked = [one["Resource"].rpartition("-")[2] for one in allowed if one["Action"] == ["lambda:InvokeFunction"]]
+    assert set(invoked) == functions - {"TasksTable", "LargeResults"}
+
+
+def test_nobody_can_both_block_and_erase(in_account: Stepwire) -> None:
+    block, erase = (policy(in_account, work)["Statement"] for work in ("block", "erase"))
+
+    def resources(statements: list[dict[str, Any]], effect: str) -> set[str]:
+        functions = [one for one in statements if one["Action"] == ["lambda:InvokeFunction"]]
+        return {one["Resource"] for one in functions if one["Effect"] == effect}
+
+    arn = "arn:aws:lambda:eu-central-1:123456789012:function:live-"
+    assert resources(block, "Allow") == resources(erase, "Deny") == {f"{arn}BlocksFunction"}
+    assert resources(erase, "Allow") == resources(block, "Deny") == {f"{arn}ErasuresFunction"}
