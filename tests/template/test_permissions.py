@@ -81,7 +81,7 @@ def test_only_state_machines_with_the_tag_or_named_by_a_parameter_may_be_started
 
 
 # S8
-def test_only_functions_that_record_ends_write_large_results_and_one_reads_them() -> None:
+def test_only_functions_that_record_ends_write_large_results_one_reads_and_one_erases_them() -> None:
     objects = {"Fn::Sub": "${LargeResults.Arn}/*"}
 
     holders = {(part.name, *part.actions) for part in statements() if part.resources == [objects]}
@@ -91,6 +91,7 @@ def test_only_functions_that_record_ends_write_large_results_and_one_reads_them(
         ("McpFunction.KeepLargeResults", "s3:PutObject"),
         ("ExecutionEventsFunction.KeepLargeResults", "s3:PutObject"),
         ("SweepFunction.KeepLargeResults", "s3:PutObject"),
+        ("ErasuresFunction.EraseLargeResults", "s3:DeleteObject"),
     }
     told = {one.logical_id for one in resources(FUNCTION) if "LARGE_RESULTS_BUCKET" in json.dumps(one.properties)}
     assert told == {"McpFunction", "ExecutionEventsFunction", "SweepFunction"}
