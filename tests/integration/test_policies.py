@@ -72,6 +72,7 @@ _QUESTIONS: Final = (
     "questions to others: tests/approval_page and tests/examples/test_console_approvals.py list and decide them"
 )
 _EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
+_ONE_CALLER: Final = "an operator's commands about one caller: tests/integration/test_one_caller.py gives them"
 # Statements and actions of parts that have stacks of their own in other tests.
 OF_OTHER_PARTS: Final = {
     ("StartTheNextAttempt", "states:startexecution"): _RETRIES,
@@ -95,6 +96,14 @@ OF_OTHER_PARTS: Final = {
     ("ListQuestionsForApprovers", "dynamodb:deleteitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:putitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:updateitem"): _QUESTIONS,
+    ("TheListOfBlockedCallers", "dynamodb:updateitem"): _ONE_CALLER,
+    ("TheListOfBlockedCallers", "dynamodb:putitem"): _ONE_CALLER,
+    ("TheListOfBlockedCallers", "dynamodb:deleteitem"): _ONE_CALLER,
+    ("KnowWhoIsBlocked", "dynamodb:getitem"): _EVENTS,
+    ("FindWhatIsHeld", "dynamodb:query"): _ONE_CALLER,
+    ("EraseWhatIsHeld", "dynamodb:deleteitem"): _ONE_CALLER,
+    ("FindLargeResults", "s3:listbucket"): _ONE_CALLER,
+    ("EraseLargeResults", "s3:deleteobject"): _ONE_CALLER,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
 }
 

@@ -94,7 +94,7 @@ def test_only_functions_that_record_ends_write_large_results_one_reads_and_one_e
         ("ErasuresFunction.EraseLargeResults", "s3:DeleteObject"),
     }
     told = {one.logical_id for one in resources(FUNCTION) if "LARGE_RESULTS_BUCKET" in json.dumps(one.properties)}
-    assert told == {"McpFunction", "ExecutionEventsFunction", "SweepFunction"}
+    assert told == {"McpFunction", "ExecutionEventsFunction", "SweepFunction", "ErasuresFunction"}
 
 
 def test_roles_may_read_only_the_objects_that_a_parameter_names_so_a_manifest_opens_nothing() -> None:
