@@ -16,8 +16,13 @@ MOST: Final = {
     "Alarms": "all",
     "MetricsDashboard": "tools",
     "SnapStart": "PublishedVersions",
+    "ProbeTool": "canary",
 }
-"""The parameters with which a stack shows most, and starts fastest."""
+"""The parameters with which a stack shows most, starts fastest, and is called by itself."""
+_PROBED: Final = 2.0
+"""Seconds that a call of the probe waits, for the sign-in and for a workflow of a second."""
+_STATES: Final = 3
+"""State transitions of its workflow."""
 OPERATIONS_OF_A_TABLE: Final = 5
 """Metrics that a query for all operations of the table finds in an hour in which each of them fails once."""
 _RUN: Final = Assumptions().cold_start  # seconds of CPU time: every run of the schedule starts an instance
@@ -33,6 +38,7 @@ def parts(**chosen: str) -> dict[str, float]:
         "the snapshot of one version": _snapshot(made),
         "the runs of the schedule": _runs(),
         "Lambda's polls of the queues of wake-ups and webhooks": _polls(made),
+        "the hourly call of the probe": _probe(made),
     }
 
 
@@ -58,6 +64,26 @@ def _snapshot(made: Stack) -> float:
     if function["SnapStart"]["ApplyOn"] == "None":
         return 0.0
     return prices.SNAPSHOT_KEPT.of(int(function["MemorySize"]) / 1024 * HOURS * 3_600)
+
+
+def _probe(made: Stack) -> float:
+    """Return the cost of one plain call each hour, with its workflow, and of the functions that make and answer it."""
+    if not made.has("ProbeFunction"):
+        return 0.0
+    assumed = Assumptions()
+    memory = assumed.background_memory + int(made.properties("McpFunction")["MemorySize"])
+    gigabyte_seconds = 2 * _RUN * WHOLE_PROCESSOR / 1024 + _PROBED * memory / 1024
+    every_call = (*calls.PLAIN, *calls.WAIT, *calls.END)
+    reads = every_call.count("GetItem")
+    return HOURS * (
+        prices.LAMBDA_REQUEST.of(3)
+        + prices.LAMBDA_SECOND.of(gigabyte_seconds)
+        + prices.HTTP_API.of(1)
+        + prices.WRITE.of(len(every_call) - reads - every_call.count("StartExecution"))
+        + prices.READ.of(reads)
+        + prices.TRANSITION.of(_STATES)
+        + prices.LOG.of(6 * assumed.audit_line)
+    )
 
 
 def _polls(made: Stack) -> float:

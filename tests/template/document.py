@@ -92,7 +92,8 @@ def statements() -> list[Statement]:
 
 def _granted(statement: dict[str, Any]) -> dict[str, Any]:
     """Return a statement that a condition grants as if it were granted always."""
-    return statement["Fn::If"][1] if "Fn::If" in statement else statement
+    branches = statement["Fn::If"][1:] if "Fn::If" in statement else [statement]
+    return next(one for one in branches if one != {"Ref": "AWS::NoValue"})
 
 
 def named(value: Resource | Statement | object) -> str:

@@ -15,6 +15,8 @@ TEMPLATE: Final = ROOT / "template.yaml"
 OPERATIONS: Final = ROOT / "operations.yaml"
 # What an included file may hold: nothing that a caller, a workflow or a release depends on.
 KINDS: Final = {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::Logs::MetricFilter"}
+# The probe, which calls the endpoint from outside: nothing of the endpoint depends on it either.
+PROBE: Final = {"ProbeFunction", "ProbeLogs", "ProbeSchedule", "ProbePermission"}
 
 
 def faults_of_an_included_file(text: str) -> list[str]:
@@ -61,7 +63,16 @@ def test_what_an_included_file_must_not_have_is_found(text: str, words: str) -> 
 
 
 def test_the_included_file_has_only_what_an_operator_sees() -> None:
-    assert {one["Type"] for one in parse(OPERATIONS).values()} == KINDS
+    included = parse(OPERATIONS)
+
+    assert {one["Type"] for name, one in included.items() if name not in PROBE} == KINDS
+    assert {included[name]["Condition"] for name in PROBE} == {"HasProbe"}
+
+
+def test_code_in_the_included_file_is_a_line_that_imports_it_because_sam_builds_none_there() -> None:
+    assert re.fullmatch(
+        r"from stepwire\.aws\.\w+ import handler", parse(OPERATIONS)["ProbeFunction"]["Properties"]["InlineCode"]
+    )
 
 
 def test_nothing_in_the_template_refers_to_what_it_includes() -> None:

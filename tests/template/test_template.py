@@ -93,6 +93,8 @@ def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_ther
         EventBus="default",
         ApprovalLinks="sign-in",
         ApprovalClientId="the-page",
+        ProbeTool="canary",
+        ProbeSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
         StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"]),
     )
     properties = made.properties(function)
@@ -112,6 +114,8 @@ def test_no_event_pattern_comes_near_its_limit_however_many_tools_there_are(rule
         EventBus="default",
         WebhookUrl="https://a.example",
         WebhookSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
+        ProbeTool="canary",
+        ProbeSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
     )
     pattern = made.properties(rule.logical_id).get("EventPattern", {})
 
