@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stepwire_cli.account.commanding import BLOCKS
+from stepwire_cli.account.commanding import BLOCKS, TASKS
 from stepwire_cli.account.erasing import ERASURES
-from stepwire_cli.account.follow_ups import FUNCTION
 
 
 class Work(StrEnum):
@@ -26,7 +25,7 @@ class Work(StrEnum):
     ERASE = "erase"
 
 
-_FUNCTIONS: Mapping[Work, str] = {Work.BLOCK: BLOCKS, Work.CANCEL: FUNCTION, Work.ERASE: ERASURES}
+_FUNCTIONS: Mapping[Work, str] = {Work.BLOCK: BLOCKS, Work.CANCEL: TASKS, Work.ERASE: ERASURES}
 _DENIED: Mapping[Work, str] = {Work.BLOCK: ERASURES, Work.ERASE: BLOCKS}
 FUNCTIONS = tuple(_FUNCTIONS.values())
 """The logical ids of the functions that do an operator's work."""
