@@ -103,13 +103,16 @@ class Day:
             self._take_wake_ups()
 
     def turns_left(self) -> int:
-        """Return how many of as many calls as may run begin at once, after all of the day is done.
+        """Return how many of as many calls as may run have begun a minute later, after all of the day is done.
 
-        A turn that a process that died has kept comes back to the first who would have to wait for it.
+        A turn that a process that died has kept comes back to the first who has to wait for it, at the next look.
         """
-        self.world.clock.time += MEND_PAUSE
+        before = set(self.world.store.tasks)
         for number in range(MOST):
             self._call(1 + number)
+        self.world.clock.time += MEND_PAUSE
+        for key in set(self.world.store.tasks) - before:
+            self.world.operations.get(key.owner, key.task_id)
         return len(self.world.workflows.running())
 
     def _until_death(self, act: Any) -> None:
@@ -153,7 +156,8 @@ class Day:
         except UnknownTask:  # it has ended, and is forgotten
             return
         if not task.has_ended:
-            self._after(max(_POLL, self.lasts, task.poll_hint(self.world.clock.now())), self._poll, key)
+            age = self.world.clock.now() - task.created_at
+            self._after(max(_POLL, self.lasts, age / 10), self._poll, key)
 
     def _note_starts(self) -> None:
         """Let each execution that has begun end after some time."""
