@@ -46,6 +46,7 @@ def _steps(folder: Path, theme: str) -> list[list[Any]]:
         ["state", "AskForApproval", "waiting"],
         ["status", "needs an answer"],
         ["choose", "AskForApproval"],
+        ["top"],  # the chosen state has scrolled into view
         ["pause", 1500],  # the card polls, and the graph's transitions end
         ["picture", str(folder / f"console-{theme}.png")],
         ["picture", str(folder / f"card-{theme}.png"), ".side"],

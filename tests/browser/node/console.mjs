@@ -151,6 +151,7 @@ const STEPS = {
   }),
   text: (page, selector) => page.locator(selector).first().innerText(),
   visible: (page, selector) => page.locator(selector).filter({ visible: true }).count(),
+  top: (page) => page.evaluate(() => { document.getElementById("main").scrollTop = 0; }),
   pause: (page, milliseconds) => page.waitForTimeout(milliseconds),
   open: async (page, hash) => { await page.goto(`${plan.page}${hash}`); await page.locator("#tools li").first().waitFor(); },
 };
