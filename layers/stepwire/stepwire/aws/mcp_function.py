@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
     from stepwire.catalog.skills import Skill
+    from stepwire.engine.approval_ports import Askings
     from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
-    from stepwire.engine.ports import Askings
     from stepwire.subscriptions.subscribing import Events
 
 

@@ -94,10 +94,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         raise SettingsError(
             "The environment variable EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits, and a hyphen."
         )
-    is_open, usual = required(environment, "AUTHORIZER") == "none", Patience()
-    resource = environment.get("RESOURCE", "")
-    url = urlsplit(resource)  # RFC 9728 puts the path of metadata between host and path
-    metadata_url = f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}"
+    is_open = required(environment, "AUTHORIZER") == "none"
     return McpSettings(
         table_name=table_name,
         execution_prefix=prefix,
@@ -107,22 +104,9 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             is_open=is_open,
             claims=read_list(environment, "PRINCIPAL_CLAIMS") or ISSUER_AND_SUBJECT,
         ),
-        access=Access(
-            required=read_list(environment, "REQUIRED_SCOPE"),
-            # Cognito prefixes scopes with the resource's identifier.
-            prefix=f"{resource}/" if environment["AUTHORIZER"] == "cognito" else "",
-            metadata_url=metadata_url if resource else "",
-            knows_callers=not is_open,
-            takes_programs=is_on(environment, "CLIENT_CREDENTIALS"),
-        ),
+        access=_access(environment, is_open=is_open),
         allowed_origins=frozenset(read_list(environment, "ALLOWED_ORIGINS")),
-        patience=Patience(
-            unresumable_request=_seconds(environment, "WAIT_SECONDS"),
-            first_request=_seconds(environment, "INLINE_WAIT_SECONDS", usual.first_request),
-            resuming_request=_seconds(environment, "HOLD_SECONDS", usual.resuming_request),
-            whole_call=_seconds(environment, "CALL_SECONDS", usual.whole_call),
-            whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS", usual.whole_call_with_progress),
-        ),
+        patience=_patience(environment),
         intervals=Intervals(
             repair=_seconds(environment, "REPAIR_AFTER_SECONDS", Intervals().repair),
             state=_seconds(environment, "STATE_AFTER_SECONDS", Intervals().state),
@@ -140,6 +124,31 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         discovery=is_on(environment, "TOOL_DISCOVERY"),
         x_ray=environment.get("TRACING") == "Active",
         spans=is_on(environment, "SPANS"),
+    )
+
+
+def _access(environment: Mapping[str, str], *, is_open: bool) -> Access:
+    resource = environment.get("RESOURCE", "")
+    url = urlsplit(resource)  # RFC 9728 puts the path of metadata between host and path
+    metadata_url = f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}"
+    return Access(
+        required=read_list(environment, "REQUIRED_SCOPE"),
+        # Cognito prefixes scopes with the resource's identifier.
+        prefix=f"{resource}/" if environment["AUTHORIZER"] == "cognito" else "",
+        metadata_url=metadata_url if resource else "",
+        knows_callers=not is_open,
+        takes_programs=is_on(environment, "CLIENT_CREDENTIALS"),
+    )
+
+
+def _patience(environment: Mapping[str, str]) -> Patience:
+    usual = Patience()
+    return Patience(
+        unresumable_request=_seconds(environment, "WAIT_SECONDS"),
+        first_request=_seconds(environment, "INLINE_WAIT_SECONDS", usual.first_request),
+        resuming_request=_seconds(environment, "HOLD_SECONDS", usual.resuming_request),
+        whole_call=_seconds(environment, "CALL_SECONDS", usual.whole_call),
+        whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS", usual.whole_call_with_progress),
     )
 
 

@@ -162,11 +162,13 @@ class Calls(Struct, frozen=True):
             self.recorder.note(AuditAction.CREATED, asking)
             return asking
         task = self._create(new)
-        if task.has_ended:
-            return task
+        return task if task.has_ended else self._begun(call, task, terms.input)
+
+    def _begun(self, call: ToolCall, task: Task, common_input: str) -> Task:
+        """Return a new task after the start of its work; without a start, no task is left."""
         began = self.recorder.clock.now()
         try:
-            task = self.upkeep.runs.begin(task, terms.input, began)
+            task = self.upkeep.runs.begin(task, common_input, began)
         except (StartRefused, NoRoomInLine) as refusal:
             if self.recorder.store.delete(task):  # unless it was saved meanwhile
                 self.admission.give_back(task)

@@ -1,6 +1,7 @@
 """The ports of the engine: a task store, workflows, wait slots, a clock and randomness.
 
-`aws/` implements them; tests use fakes that pass the same contract suite.
+`aws/` implements them; tests use fakes that pass the same contract suite. Those of lines and of questions to others
+are in modules of their own.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolRes
 from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
-    from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Ticket
+    from stepwire.engine.line_ports import Lines
 
 
 class TaskPage(Struct, frozen=True):
@@ -239,46 +240,6 @@ class UncheckedTasks(Protocol):
         ...
 
 
-class Lines(Protocol):
-    """The lines in which runs wait for their turns (`stepwire.tasks.lines`)."""
-
-    def see(self, key: str, ticket: "Ticket") -> "Seen":
-        """Return a line and what a run has in it, all of one moment.
-
-        Raises:
-            StoreBusy: others change it now; retry.
-        """
-        ...
-
-    def line(self, key: str) -> "Line | None":
-        """Return a line; None if nobody has asked for a turn of it."""
-        ...
-
-    def first(self, key: str, count: int = 1) -> "Sequence[Place]":
-        """Return the first places of a line, in their order."""
-        ...
-
-    def before(self, key: str, place: "Place", most: int) -> int:
-        """Count the places before a place, up to so many. Eventually consistent."""
-        ...
-
-    def turns(self, key: str) -> "Sequence[Held]":
-        """Return the turns of a line that are held."""
-        ...
-
-    def change(self, key: str, before: "Line | None", change: "Change", at: datetime) -> bool:
-        """Write a change of a line, all of it or nothing; return whether the line was as it was read.
-
-        Raises:
-            StoreBusy: it may or may not have been written.
-        """
-        ...
-
-    def in_use(self) -> "Sequence[str]":
-        """Return the keys of the lines in which somebody waits, also some in which nobody waits any more."""
-        ...
-
-
 class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
     """Durable tasks and what belongs to them. Reads are strongly consistent, unless a method says otherwise."""
 
@@ -293,77 +254,8 @@ class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
         ...
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> "Lines":
         """The lines in which runs wait for their turns."""
-        ...
-
-
-class QuestionKey(Struct, frozen=True):
-    """Names a question to others than the caller."""
-
-    task: TaskKey
-    number: int
-    """Sequence number of the question in its task."""
-
-
-class InboxEntry(Struct, frozen=True):
-    """A question, where the people who may decide it find it."""
-
-    key: QuestionKey
-    digests: tuple[str, ...]
-    """Of the qualities under which it is found (`Approval.digests`)."""
-    asked_at: datetime
-    expires_at: datetime
-    """When its task ends at the latest, and it may be dropped."""
-
-
-class Found(Struct, frozen=True):
-    """Questions that an approver may perhaps decide."""
-
-    questions: tuple[QuestionKey, ...]
-    """Each once, the oldest first."""
-    is_all: bool = True
-    """Whether there are no more; a bounded number of places is looked into, and of each a bounded part is read."""
-
-
-class Inbox(Protocol):
-    """The open questions to others than the callers, by the quality that an approver must have.
-
-    A hint where to look: only the task says whether a question is open. An entry may appear some seconds after its
-    question, and go some seconds after it was decided.
-    """
-
-    def add(self, entry: InboxEntry) -> None:
-        """Add a question. Idempotent."""
-        ...
-
-    def remove(self, entry: InboxEntry) -> None:
-        """Remove a question. Idempotent."""
-        ...
-
-    def find(self, digests: Sequence[str], most: int) -> Found:
-        """Return the oldest questions under any of these digests, about `most` at most."""
-        ...
-
-
-class Asking(Struct, frozen=True):
-    """What an approver's client has answered to a question that this call put to its user, and that decides nothing."""
-
-    attempt: int
-    """How often the question had been put."""
-    reason: str | None = None
-    """What was wrong with the form; None: the user has closed it."""
-
-
-class Askings(Protocol):
-    """What a legacy client has answered, for the stream on which it was asked: that is another request."""
-
-    def note(self, approver: Principal, call: str, asking: Asking, until: datetime) -> None:
-        """Keep an answer to a call, by the call's digest, until a time; not where a later attempt has one."""
-        ...
-
-    def find(self, approver: Principal, call: str) -> Asking | None:
-        """Return the answer to a call; None if there is none yet."""
         ...
 
 
