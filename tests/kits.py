@@ -35,6 +35,7 @@ from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
+from tests.docs.audit_schema import CheckedAudit
 from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
@@ -200,7 +201,7 @@ class World:
     """The internal errors that the server has reported."""
     troubles: list[Exception] = field(default_factory=list[Exception])
     """The errors that kept the server from checking or repairing tasks."""
-    audit: list[AuditEntry] = field(default_factory=list[AuditEntry])
+    audit: list[AuditEntry] = field(default_factory=CheckedAudit)
     """The lines of the audit log."""
     objects: FakeObjects = field(default_factory=FakeObjects)
     """What workflows have left in S3."""

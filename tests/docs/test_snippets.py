@@ -45,6 +45,7 @@ RUN_BY: Final = {
     ("docs/completion_events.md", "json"): "tests/template/test_completion_events.py",
     ("docs/completion_events.md", "yaml"): "tests/template/test_completion_events.py",
     ("docs/deploying.md", "hcl"): HERE,
+    ("docs/audit.md", "sql"): "tests/template/test_audit_archive.py",
     ("docs/operations.md", "json"): "tests/template/test_probe.py",
     ("docs/events.md", "json"): HERE,
     ("docs/issuers/README.md", "text"): "packages/command/tests/test_issuer_pages.py",

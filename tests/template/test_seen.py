@@ -31,8 +31,10 @@ LONGEST_DESCRIPTION: Final = 1_024  # characters, of an alarm
 PROCEDURES: Final = ("Replay a dead letter", "A task hangs, here is its id")
 HURT: Final = r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer"
 MAY_WAIT: Final = r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once"
-# This one is there with ProbeTool, whatever Alarms says, and rings too when nothing is counted (test_probe.py).
+# These are there with parameters of their own, whatever Alarms says (test_probe.py, test_audit_archive.py).
+WITH_PARAMETERS: Final = {"ProbeAlarm": "HasProbe", "AuditArchiveAlarm": "HasAuditArchive"}
 OF_THE_PROBE: Final = "ProbeAlarm"
+"""It rings too when nothing is counted."""
 ALARMS: Final = [alarm for alarm in resources("AWS::CloudWatch::Alarm") if alarm.logical_id != OF_RELEASES]
 
 # The AWS metrics that are used here, and the dimensions that each has.
@@ -50,11 +52,14 @@ OF_AWS: Final = {
     **{("AWS/Lambda", name): {"FunctionName"} for name in ("DeadLetterErrors", "DestinationDeliveryFailures")},
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
+    # https://docs.aws.amazon.com/firehose/latest/dev/cloudwatch-metrics.html
+    ("AWS/Firehose", "DeliveryToS3.DataFreshness"): {"DeliveryStreamName"},
 }
 
 # The resource type and attribute that each dimension names.
 KIND_OF_DIMENSION: Final = {
     "ApiId": "AWS::ApiGatewayV2::Api",
+    "DeliveryStreamName": "AWS::KinesisFirehose::DeliveryStream",
     "FunctionName": "AWS::Serverless::Function",
     "QueueName": "AWS::SQS::Queue",
     "RuleName": "AWS::Events::Rule",
@@ -368,14 +373,11 @@ def alarms_in(cell: str) -> set[str]:
 ESSENTIAL: Final = {alarm.logical_id for alarm in ALARMS if "Condition" not in alarm.body} | {OF_RELEASES}
 
 
-ONLY_FROM_OUTSIDE: Final = "Nobody gets in: an expired certificate, a wrong issuer, a closed door"
-"""The fault that no metric of a stack shows by itself."""
-
-
 def test_an_alarm_that_is_not_there_by_default_is_in_the_stack_with_all() -> None:
-    others = [alarm for alarm in ALARMS if alarm.logical_id not in {*ESSENTIAL, OF_THE_PROBE}]
+    others = [alarm for alarm in ALARMS if alarm.logical_id not in ESSENTIAL | WITH_PARAMETERS.keys()]
 
     assert {alarm.body["Condition"] for alarm in others} == {"HasAllAlarms"}
+    assert {name: resource(name).body["Condition"] for name in WITH_PARAMETERS} == WITH_PARAMETERS
     assert not stack("iam").condition("HasAllAlarms")
     assert stack("iam", Alarms="all").condition("HasAllAlarms")
 
@@ -386,7 +388,8 @@ def test_every_fault_rings_an_essential_alarm_and_every_alarm_stands_for_a_fault
 
     by_default, besides = ([alarms_in(row[column]) for row in rows] for column in (1, 2))
 
-    assert [row[0] for row, ringing in zip(rows, by_default, strict=True) if not ringing] == [ONLY_FROM_OUTSIDE]
+    silent = [rung for ringing, rung in zip(by_default, besides, strict=True) if not ringing]
+    assert set().union(*silent) == WITH_PARAMETERS.keys(), rows
     assert set().union(*by_default) == ESSENTIAL
     assert {alarm.logical_id for alarm in ALARMS} - ESSENTIAL <= set().union(*besides)
 

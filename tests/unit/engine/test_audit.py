@@ -323,7 +323,16 @@ class TestLines:
 
         told = {name: line[name] for name in ("audit", "principal", "task_id", "outcome")}
         assert told == {"audit": "ended", "principal": ALICE, "task_id": "the id", "outcome": "completed"}
-        assert line.keys() - told.keys() <= {"_aws", "service", "tool", "Completed", "Duration", "ActiveChange"}
+        assert line.keys() - told.keys() <= {
+            "_aws",
+            "service",
+            "tool",
+            "audit_version",
+            "at",
+            "Completed",
+            "Duration",
+            "ActiveChange",
+        }
 
     def test_unknown_fields_are_left_out(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = written(capsys, AuditEntry(AuditAction.REFUSED, ALICE, outcome="UnknownTask"))

@@ -19,13 +19,13 @@ from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.tracing import followed
 
 NAMESPACE: Final = "Stepwire"
-_ENDS: Final = {
+ENDS: Final = {
     "completed": "Completed",
     "completed_with_error": "Failed",
     "failed": "Failed",
     "cancelled": "Cancelled",
 }
-_COUNTED: Final = {
+COUNTED: Final = {
     AuditAction.CREATED: "Created",
     AuditAction.RETRIED: "Retried",
     AuditAction.FOLLOWED_UP: "FollowedUp",
@@ -51,12 +51,20 @@ _COUNTED: Final = {
 _ACTIVE_CHANGE: Final = {AuditAction.CREATED: 1, AuditAction.ENDED: -1, AuditAction.EXPIRED: -1}
 _UNITS: Final = {"Duration": "Seconds"}
 _DIGEST_LENGTH: Final = 32  # hexadecimal digits; 128 bits, as many as an id has at random
+AUDIT_VERSION: Final = 1
+"""Of the form of a line: a member that is taken away, or means something else, makes another one."""
 NO_TOOL: Final = "-"
 """The dimension `tool` of entries without a tool."""
 
 
 def write_audit_entry(entry: AuditEntry) -> None:
-    """Write one entry, with its metrics by tool and, for an end, the task's duration.
+    """Write one entry, with its metrics by tool and, for an end, the task's duration."""
+    # ASCII: a client may give itself a name that no encoding of a stream has.
+    sys.stdout.write(json.dumps(line_of(entry), separators=(",", ":")) + "\n")
+
+
+def line_of(entry: AuditEntry) -> dict[str, Any]:
+    """Return the members of an entry's line, as `docs/audit.schema.json` has them.
 
     The trace is the request's or, if that has none, the one of the call that made the task.
 
@@ -64,7 +72,7 @@ def write_audit_entry(entry: AuditEntry) -> None:
     """
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
     dimensions = {"tool": entry.tool or NO_TOOL, **({"service": service} if service else {})}
-    name = _ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else _COUNTED[entry.action]
+    name = ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else COUNTED[entry.action]
     metrics: dict[str, float] = {name: entry.polls}
     if entry.duration is not None:
         metrics["Duration"] = entry.duration.total_seconds()
@@ -89,11 +97,11 @@ def write_audit_entry(entry: AuditEntry) -> None:
     line = dict[str, Any]()
     if os.environ.get("TOOL_METRICS") != "off":
         line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
-    line |= {**dimensions, "audit": entry.action.value, "principal": entry.owner}
+    line |= {**dimensions, "audit": entry.action.value, "audit_version": AUDIT_VERSION, "at": _now()}
+    line["principal"] = entry.owner
     line |= {name: value for name, value in told.items() if value is not None}
     line |= {name: [float(value)] for name, value in metrics.items()}
-    # ASCII: a client may give itself a name that no encoding of a stream has.
-    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    return line
 
 
 class SampledPolls:
@@ -129,7 +137,12 @@ def metrics_in_line(dimensions: Iterable[str], units: Mapping[str, str]) -> dict
         "Dimensions": [list(dimensions)],
         "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
     }
-    return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
+    return {"_aws": {"Timestamp": _now(), "CloudWatchMetrics": [described]}}
+
+
+def _now() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def named(task_id: str | None) -> dict[str, str]:

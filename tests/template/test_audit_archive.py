@@ -1,0 +1,175 @@
+"""The audit that lasts: which lines reach the bucket, who can remove them, and how Athena reads them."""
+
+import json
+import re
+from typing import Any, Final
+
+import pytest
+
+from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.aws.audit_log import line_of
+from tests.docs.audit_schema import ALWAYS, COLUMNS, SCHEMA, faults_of, text
+from tests.kits import ALICE
+from tests.template.chosen import Stack, stack
+from tests.template.document import FUNCTION, ROOT, resource, resources
+from tests.template.test_probe import rings
+from tests.template.test_seen import PAGE
+
+FILTER: Final = "AWS::Logs::SubscriptionFilter"
+
+
+def archived(**given: str) -> Stack:
+    return stack("jwt", AuditArchive="COMPLIANCE", AuditRetentionDays="2555", ApprovalLinks="link", **given)
+
+
+# ---------------------------------------------------------------------------------------------------------- the schema
+
+
+def test_the_schema_in_the_documents_is_made_of_the_code() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == text(), "python -m tests.docs.audit_schema"
+
+
+@pytest.mark.parametrize("authorizer", ["jwt", "none"])
+@pytest.mark.parametrize("metrics", ["on", "off"])
+@pytest.mark.parametrize("action", AuditAction)
+def test_the_line_of_each_action_fits_the_schema(
+    monkeypatch: pytest.MonkeyPatch, action: AuditAction, metrics: str, authorizer: str
+) -> None:
+    monkeypatch.setenv("AUTHORIZER", authorizer)
+    monkeypatch.setenv("TOOL_METRICS", metrics)
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "prod")
+    whole = AuditEntry(
+        action, ALICE, "a tool", "old", "completed", source=EndSource.CHECK, client="a 1", follow_up="new",
+        operator="an ARN", winner="fast", approver="0" * 32, way="tool",
+    )  # fmt: skip
+    least = AuditEntry(action, ALICE, outcome="failed")
+
+    lines = [json.loads(json.dumps(line_of(one))) for one in (whole, least)]
+
+    assert [faults_of(line) for line in lines] == [[], []]
+    assert all(set(ALWAYS) <= set(line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [({"arguments": "x"}, "arguments"), ({"audit_version": 2}, "1 was expected"), ({"audit": "eaten"}, "eaten")],
+)
+def test_a_line_of_another_form_does_not_fit(changed: dict[str, Any], words: str) -> None:
+    line = line_of(AuditEntry(AuditAction.CREATED, ALICE, "a tool", "an id"))
+
+    faults = faults_of({**line, **changed})
+
+    assert words in " ".join(faults)
+
+
+def test_every_member_of_a_line_is_a_column_of_the_table() -> None:
+    table = resource("AuditTable").properties["TableInput"]
+    columns = {one["Name"]: one["Type"] for one in table["StorageDescriptor"]["Columns"]}
+
+    assert list(columns) == [*COLUMNS, "polls", "duration"]
+    assert {columns[name] for name in COLUMNS} - {"int", "bigint"} == {"string"}
+    assert (columns["audit_version"], columns["at"]) == ("int", "bigint")
+    assert table["Parameters"]["projection.enabled"] == "true"
+
+
+def test_the_table_finds_the_days_where_firehose_writes_them() -> None:
+    destination = archived().properties("AuditStream")["ExtendedS3DestinationConfiguration"]
+    table = archived().properties("AuditTable")["TableInput"]
+
+    place = destination["Prefix"].replace("!{timestamp:yyyy-MM-dd}", "${day}")
+
+    assert table["Parameters"]["storage.location.template"] == f"s3://AuditBucket/{place}"
+    assert not destination["ErrorOutputPrefix"].startswith("audit/")
+
+
+# --------------------------------------------------------------------------------------------------- what reaches it
+
+
+def audits(function: str) -> bool:
+    """Tell whether the code of a function may write lines of the audit."""
+    app = (ROOT / "functions" / function / "app.py").read_text(encoding="utf-8")
+    (module,) = re.findall(r"^from stepwire\.(aws\.\w+) import \w+Handler", app, re.MULTILINE)
+    code = (ROOT / "layers/stepwire/stepwire" / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+    return "ports_of(" in code or "write_audit_entry(" in code or "write_audit_entry)" in code
+
+
+def test_the_log_of_each_function_that_audits_is_subscribed() -> None:
+    folders = {
+        one.properties["LoggingConfig"]["LogGroup"]["Ref"]: one.properties["CodeUri"].removeprefix("functions/")
+        for one in resources(FUNCTION)
+        if "CodeUri" in one.properties
+    }
+
+    subscribed = {one.properties["LogGroupName"]["Ref"] for one in resources(FILTER)}
+
+    assert subscribed == {log for log, folder in folders.items() if folder != "metadata" and audits(folder)}
+    assert {one.properties["FilterPattern"] for one in resources(FILTER)} == {'{ $.audit = "*" }'}
+    assert {str(one.properties["DestinationArn"]) for one in resources(FILTER)} == {
+        str({"Fn::GetAtt": ["AuditStream", "Arn"]})
+    }
+
+
+def test_each_line_of_the_logs_becomes_a_line_of_the_archive() -> None:
+    destination = archived().properties("AuditStream")["ExtendedS3DestinationConfiguration"]
+
+    steps = destination["ProcessingConfiguration"]["Processors"]
+
+    assert [one["Type"] for one in steps] == ["Decompression", "CloudWatchLogProcessing", "AppendDelimiterToRecord"]
+    assert steps[2]["Parameters"] == [{"ParameterName": "Delimiter", "ParameterValue": r"\n"}]
+
+
+# ------------------------------------------------------------------------------------------------------- who can what
+
+
+def test_nothing_is_archived_by_default() -> None:
+    parts = [one.logical_id for one in resources() if "Audit" in one.logical_id]
+
+    assert len(parts) > 15
+    assert [name for name in parts if stack("jwt").has(name)] == []
+    assert [name for name in parts if not archived().has(name)] == []
+
+
+def test_the_archive_is_locked_for_its_own_time_and_outlives_the_stack() -> None:
+    bucket, made = resource("AuditBucket"), archived().properties("AuditBucket")
+
+    retention = made["ObjectLockConfiguration"]["Rule"]["DefaultRetention"]
+
+    assert (bucket.body["DeletionPolicy"], bucket.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert (made["ObjectLockEnabled"], made["VersioningConfiguration"]) == (True, {"Status": "Enabled"})
+    assert (retention["Mode"], str(retention["Days"])) == ("COMPLIANCE", "2555")
+    assert str(made["LifecycleConfiguration"]["Rules"][0]["ExpirationInDays"]) == "2555"
+    assert set(made["PublicAccessBlockConfiguration"].values()) == {True}
+
+
+def test_what_writes_the_archive_can_neither_delete_nor_shorten_it() -> None:
+    (policy,) = archived().properties("AuditWriter")["Policies"]
+
+    allowed = {action for one in policy["PolicyDocument"]["Statement"] for action in one["Action"]}
+
+    assert allowed == {
+        *("s3:PutObject", "s3:AbortMultipartUpload", "s3:GetBucketLocation"),
+        *("s3:ListBucket", "s3:ListBucketMultipartUploads"),
+    }
+
+
+def test_an_archive_that_is_late_rings_the_alarm() -> None:
+    alarm = resource("AuditArchiveAlarm").properties
+    hour = 3_600
+
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Firehose", "DeliveryToS3.DataFreshness")
+    assert [rings(alarm, [age]) for age in (hour, 3 * hour)] == [False, True]
+    assert not rings(alarm, []), "nothing was audited"
+
+
+def test_the_queries_of_the_page_ask_for_columns_that_there_are() -> None:
+    queries = re.findall(r"```sql\n(.+?)```", PAGE.with_name("audit.md").read_text(encoding="utf-8"), re.DOTALL)
+    words = {"select", "from", "where", "and", "group", "by", "order", "desc", "as", "count", "from_unixtime", "limit"}
+
+    named = {
+        word
+        for query in queries
+        for word in re.findall(r"\b[a-z_]+\b", re.sub(r"'[^']*'|\"[^\"]*\"", "", query.lower()))
+    }
+
+    assert queries
+    assert named - words - {"lines", "times", "moment", "day"} <= set(COLUMNS)
