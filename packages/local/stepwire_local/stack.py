@@ -87,7 +87,7 @@ class LocalStack:
             type IMPORT does. They must be there.
         port: The port on 127.0.0.1; 0 takes any free one.
         parameters: Values of the parameters of whichever template declares them. If declared, `Authorizer` defaults
-            to `none` and `AllowedOrigins` to this endpoint's own origins.
+            to `none`, `AllowedOrigins` to this endpoint's own origins and, with `FrontDoor`, `EndpointUrl` to its URL.
         variables: Environment variables that each function has besides those of its template.
         events: Policy for the delivery of executions' status events; can be changed while the stack runs.
         expiry: Policy for the delay, in seconds, between an item's TTL and its removal: `never`, `at_once`,
@@ -357,9 +357,12 @@ class LocalStack:
         return [arn for one in self.deployments for arn in one.world.state_machines]
 
     def _defaults(self) -> dict[str, str]:
+        # Behind a REST API, whose own URL has its stage in its path, the template wants to be told of another.
+        address = {"EndpointUrl": f"{self.base_url}/mcp"} if "FrontDoor" in self._given else {}
         return {
             "Authorizer": "none",
             "AllowedOrigins": f"{self.base_url},{self.base_url.replace(HOST, 'localhost')}",
+            **address,
         }
 
     def _url_of_endpoint(self) -> dict[str, str]:

@@ -7,11 +7,12 @@ are payloads.py's. The sources are the API Gateway developer guide, "HTTP API qu
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from stepwire_local.gateway.cors import Cors
+from stepwire_local.gateway.function_authorizers import FunctionAuthorizer
 from stepwire_local.gateway.header_changes import HeaderChange
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer, SignedIn
 from stepwire_local.lambdas.functions import Function
@@ -33,12 +34,15 @@ class Integration:
 
 @dataclass(frozen=True)
 class Route:
-    """A route of the API; `authorization` is NONE, JWT, AWS_IAM or CUSTOM. The last two refuse every request here."""
+    """A route of the API; `authorization` is NONE, JWT, AWS_IAM or CUSTOM.
+
+    AWS_IAM, and CUSTOM without an authorizer, refuse every request here.
+    """
 
     key: str
     integration: "Integration | Response"  # a response that never changes, such as that of a CORS preflight
     authorization: str = "NONE"
-    authorizer: JwtAuthorizer | None = None
+    authorizer: JwtAuthorizer | FunctionAuthorizer | None = None
     scopes: tuple[str, ...] = ()
 
 
@@ -72,6 +76,8 @@ class Match:
     path: str = ""  # as sent, without the stage
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     caller: SignedIn | None = None
+    context: Mapping[str, Any] | None = None
+    """What a function authorizer says of the caller."""
 
 
 def message(status: int, text: str, *headers: tuple[str, str]) -> Response:
@@ -96,6 +102,9 @@ class Replies:
     no_route: Response
     failed: Response  # the function failed, or its result is malformed
     timed_out: Response
+    unauthorized: Response = UNAUTHORIZED  # there is no token, of a REST API's function authorizer
+    denied: Response = FORBIDDEN  # that authorizer does not allow the request
+    broken: Response = INTERNAL_SERVER_ERROR  # that authorizer failed
 
 
 OF_HTTP_APIS = Replies(NOT_FOUND, INTERNAL_SERVER_ERROR, SERVICE_UNAVAILABLE)
@@ -103,7 +112,34 @@ OF_REST_APIS = Replies(
     message(403, "Missing Authentication Token"),
     message(502, "Internal server error"),
     message(504, "Endpoint request timed out"),
+    denied=message(403, "User is not authorized to access this resource with an explicit deny"),
 )
+# The gateway responses of a REST API that can be customized here, and the replies that they are.
+_CUSTOMIZED = {
+    "MISSING_AUTHENTICATION_TOKEN": "no_route",
+    "UNAUTHORIZED": "unauthorized",
+    "ACCESS_DENIED": "denied",
+    "AUTHORIZER_FAILURE": "broken",
+}
+
+
+def customized(described: Mapping[str, Mapping[str, Any]]) -> Replies:
+    """Return the replies of a REST API after its gateway responses, of which constants are served."""
+    found = {_CUSTOMIZED[name]: one for name, one in described.items() if name in _CUSTOMIZED}
+    return replace(OF_REST_APIS, **{name: _customized(getattr(OF_REST_APIS, name), one) for name, one in found.items()})
+
+
+def _customized(usual: Response, described: Mapping[str, Any]) -> Response:
+    given = {name.rpartition(".")[2]: str(value) for name, value in described.get("responseParameters", {}).items()}
+    constant = [(name.lower(), value[1:-1]) for name, value in given.items() if value.startswith("'")]
+    body = described.get("responseTemplates", {}).get("application/json")
+    return Response(
+        int(described.get("statusCode", usual.status)),
+        (*usual.headers, *constant),
+        usual.body if body is None else str(body).encode(),
+    )
+
+
 DEFAULT_STAGE = "$default"
 
 
@@ -119,6 +155,7 @@ class Api:
     stage: str = DEFAULT_STAGE
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # of the stage
     binary: Sequence[str] | None = None  # of REST APIs: media types of bodies in base64; None: as an HTTP API decides
+    rest_replies: Replies = OF_REST_APIS
 
     @property
     def is_rest(self) -> bool:
@@ -128,7 +165,7 @@ class Api:
     @property
     def replies(self) -> Replies:
         """Return the responses where no function answers."""
-        return OF_REST_APIS if self.is_rest else OF_HTTP_APIS
+        return self.rest_replies if self.is_rest else OF_HTTP_APIS
 
     @property
     def domain(self) -> str:

@@ -163,7 +163,8 @@ _UNKNOWN_OF_A_CALLER = (
 def _context_1(
     api: Api, match: Match, request: Request, headers: Mapping[str, str], request_id: str, at: datetime
 ) -> dict[str, Any]:
-    known = jwt_tokens.authorizer_context(match.caller, match.route.scopes)["jwt"] if match.caller else None
+    signed_in = jwt_tokens.authorizer_context(match.caller, match.route.scopes)["jwt"] if match.caller else None
+    known = match.context or signed_in
     agent = headers.get("User-Agent", "")
     return {
         **({"authorizer": known} if known else {}),

@@ -23,8 +23,9 @@ from typing import Any
 import uvicorn
 
 from stepwire_local.errors import LocalStackError, PortInUse
-from stepwire_local.gateway import cors, header_changes, http_api, jwt_tokens, payloads
+from stepwire_local.gateway import cors, function_authorizers, header_changes, http_api, jwt_tokens, payloads
 from stepwire_local.gateway.exchanges import Exchange
+from stepwire_local.gateway.function_authorizers import Broken, Denied, FunctionAuthorizer, Unauthorized
 from stepwire_local.gateway.http_api import Api, Match, Request, Response
 from stepwire_local.gateway.issuers import Issuer
 from stepwire_local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer
@@ -62,8 +63,8 @@ class Gateway:
         self._api = api
         self._tell = tell
         self._places = asyncio.Semaphore(CONCURRENCY)
-        authorizers = [route.authorizer for route in api.routes if route.authorizer]
-        self._issuers = {authorizer.issuer: Issuer(authorizer.issuer) for authorizer in authorizers}
+        issuers = {route.authorizer.issuer for route in api.routes if isinstance(route.authorizer, JwtAuthorizer)}
+        self._issuers = {issuer: Issuer(issuer) for issuer in issuers}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -103,15 +104,37 @@ class Gateway:
         1. The route: a CORS preflight needs none; only a `$default` or `ANY` route that requires sign-in stops it;
         2. a token, if the route requires one; 3. its validity; 4. the route's scopes.
         """
-        match = self._api.match(request.method, request.path)
+        found = self._api.match(request.method, request.path)
         asked = self._api.cors is not None and cors.is_preflight(request.method, request.headers)
-        if self._api.cors and asked and (match is None or match.route.authorization == "NONE"):
+        if self._api.cors and asked and (found is None or found.route.authorization == "NONE"):
             return Response(204, cors.preflight(self._api.cors, request.headers))
-        if match is None:
+        if found is None:
             return self._api.replies.no_route
-        if refusal := http_api.refusal(match.route):
+        if refusal := http_api.refusal(found.route):
             return refusal
-        return match if match.route.authorizer is None else await self._sign_in(match, match.route.authorizer, request)
+        match found.route.authorizer:
+            case None:
+                return found
+            case FunctionAuthorizer() as authorizer:
+                return await self._ask(found, authorizer, request)
+            case JwtAuthorizer() as authorizer:
+                return await self._sign_in(found, authorizer, request)
+
+    async def _ask(self, match: Match, authorizer: FunctionAuthorizer, request: Request) -> Match | Response:
+        """Ask a function authorizer about a request."""
+        api = self._api
+        arn = f"arn:aws:execute-api:{api.region}:{api.account}:{api.id}/{api.stage}/{request.method}{match.path}"
+        try:
+            token = function_authorizers.token_in(authorizer, request.headers)
+            event = json.dumps(function_authorizers.event(token, arn))
+            outcome = await asyncio.wrap_future(authorizer.function.start(event))
+            return replace(match, context=function_authorizers.context_in(outcome, arn))
+        except Unauthorized:
+            return api.replies.unauthorized
+        except Denied:
+            return api.replies.denied
+        except Broken:
+            return api.replies.broken
 
     async def _sign_in(self, match: Match, authorizer: JwtAuthorizer, request: Request) -> Match | Response:
         token = jwt_tokens.token_of(authorizer.source, request.headers, request.query)

@@ -13,6 +13,7 @@ import pytest
 
 from stepwire_local import LocalStack
 from stepwire_local.console import Console
+from stepwire_local.errors import TemplateError
 from stepwire_local.gateway import payloads
 from stepwire_local.gateway.http_api import Api, Integration, Request, Route
 from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Outcome, Returned
@@ -263,3 +264,26 @@ def test_the_console_leaves_the_root_to_an_application_that_has_a_route_there(st
 
     assert Console(stack).url == f"{stack.base_url}/console/"
     assert page.headers["content-type"].startswith("text/html")
+
+
+REDEPLOYED = """
+    Transform: AWS::Serverless-2016-10-31
+    Resources:
+      Api: {Type: AWS::ApiGateway::RestApi, Properties: {Name: a, Body: {openapi: 3.0.1, paths: {}}}}
+      First: {Type: AWS::ApiGateway::Deployment, Properties: {RestApiId: !Ref Api}}
+      Stage:
+        Type: AWS::ApiGateway::Stage
+        Properties: {RestApiId: !Ref Api, StageName: live, DeploymentId: !Ref First}
+    """
+
+
+def test_a_new_deployment_of_an_api_is_taken_over_and_another_stage_is_not(tmp_path: Path) -> None:
+    path, text = tmp_path / "template.yaml", dedent(REDEPLOYED)
+    path.write_text(text, encoding="utf-8")
+    with LocalStack(path) as stack:
+        path.write_text(text.replace("First", "Second"), encoding="utf-8")
+        assert set(stack.update(stack.deployments[0])) == {"First", "Second", "Stage"}
+
+        path.write_text(text.replace("live", "other"), encoding="utf-8")
+        with pytest.raises(TemplateError, match=r"Stage: a change of AWS::ApiGateway::Stage .* by a restart only"):
+            stack.update(stack.deployments[0])

@@ -5,11 +5,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World
+from stepwire_local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
 from stepwire_local.errors import TemplateError
 from stepwire_local.gateway.cors import Cors
+from stepwire_local.gateway.function_authorizers import FunctionAuthorizer
 from stepwire_local.gateway.header_changes import changes_of
-from stepwire_local.gateway.http_api import DEFAULT_STAGE, Api, Integration, Response, Route
+from stepwire_local.gateway.http_api import DEFAULT_STAGE, Api, Integration, Response, Route, customized
 from stepwire_local.gateway.issuers import is_on_this_machine
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
 from stepwire_local.lambdas.functions import Function
@@ -36,7 +37,8 @@ def _rest_api(resource: Resource, world: World) -> Created:
     binary = [*body.get("x-amazon-apigateway-binary-media-types", ()), *resource.properties.get("BinaryMediaTypes", ())]
     api = Api(_identifier(resource, world, length=10), world.account, world.region)
     types = tuple(str(one).lower() for one in binary)
-    world.api = _one_api(resource, replace(api, binary=types), world)
+    replies = customized(body.get("x-amazon-apigateway-gateway-responses", {}))
+    world.api = _one_api(resource, replace(api, binary=types, rest_replies=replies), world)
     _add_routes(resource, body, world)
     return Created(api.id, {"RestApiId": api.id, "RootResourceId": _identifier(resource, world, length=9)})
 
@@ -65,10 +67,10 @@ def _add_routes(resource: Resource, body: dict[str, Any], world: World) -> None:
                     f"{resource.logical_id}: {key} is not served: it invokes no function of this template"
                 )
                 continue
-            authorization = _authorization(described, body)
-            if authorization != "NONE":
+            authorization, authorizer = _authorization(described, body), _function_authorizer(described, body, world)
+            if authorization != "NONE" and authorizer is None:
                 world.notes.append(f"{key}: its sign-in is not verified here, so the route refuses every request")
-            world.routes.append(Route(key, target, authorization))
+            world.routes.append(Route(key, target, authorization, authorizer))
 
 
 def _target(integration: dict[str, Any], world: World) -> Integration | Response | None:
@@ -111,6 +113,19 @@ def _authorization(described: dict[str, Any], body: dict[str, Any]) -> str:
             return "CUSTOM"
 
 
+def _function_authorizer(described: dict[str, Any], body: dict[str, Any], world: World) -> FunctionAuthorizer | None:
+    """Return the Lambda authorizer of type TOKEN on a route of a body; None if it has another sign-in."""
+    schemes: dict[str, Any] = body.get("components", {}).get("securitySchemes") or body.get("securityDefinitions", {})
+    names = [name for one in described.get("security", body.get("security", ())) for name in one]
+    scheme: dict[str, Any] = schemes.get(names[0], {}) if len(names) == 1 else {}
+    settings: dict[str, Any] = scheme.get("x-amazon-apigateway-authorizer", {})
+    function = _function_in(str(settings.get("authorizerUri", "")), world)
+    if function is None or settings.get("type") != "token" or settings.get("authorizerResultTtlInSeconds") != 0:
+        return None
+    pattern = str(settings.get("identityValidationExpression", ""))
+    return FunctionAuthorizer(function, str(scheme["name"]).lower(), pattern)
+
+
 def _function_in(uri: str, world: World) -> Function | None:
     """Return the function whose ARN is in the URI of an integration, with or without an alias."""
     found = re.search(r"arn:[\w-]+:lambda:[^/]*", uri.removeprefix("arn:aws:apigateway:"))
@@ -139,6 +154,16 @@ def _stage(resource: Resource, world: World) -> Created:
     given: dict[str, Any] = properties.get("Variables") or properties.get("StageVariables") or {}
     world.api = replace(world.api, stage=name, variables={key: str(value) for key, value in given.items()})
     return Created(name)
+
+
+def _deployed_again(change: Change, _world: World) -> Created:
+    """Take over a new deployment of the API, which has no effect here; what else differs waits for a restart."""
+    before, after = ({**one.properties, "DeploymentId": ""} for one in (change.before, change.after))
+    if before != after:
+        raise TemplateError(
+            f"{change.after.logical_id}: a change of {change.after.kind} is taken over by a restart only."
+        )
+    return change.created
 
 
 def _rest_deployment(resource: Resource, world: World) -> Created:
@@ -223,7 +248,7 @@ KINDS = {
         _rest_api,
         served=("Body", "BinaryMediaTypes"),
         harmless=("Name", "EndpointConfiguration", "MinimumCompressionSize", "Parameters", "FailOnWarnings"),
-        note="REST APIs: no validation of requests, no models, no gateway responses, no resource policies",
+        note="REST APIs: no validation of requests, no models, gateway responses of constants, no resource policies",
     ),
     "AWS::ApiGateway::Deployment": Kind(_rest_deployment, harmless=("RestApiId", "StageName")),
     "AWS::ApiGateway::Stage": Kind(
@@ -231,6 +256,7 @@ KINDS = {
         served=("RestApiId", "StageName", "Variables"),
         harmless=("DeploymentId", "AccessLogSetting", "MethodSettings", "TracingEnabled", "CacheClusterEnabled"),
         note="stages: no throttling, no access logs",
+        update=_deployed_again,
     ),
     "AWS::ApiGatewayV2::Integration": Kind(
         _integration,
