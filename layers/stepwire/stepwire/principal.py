@@ -52,12 +52,16 @@ class Claims(dict[str, str]):
 
     @cached_property
     def _payload(self) -> JsonObject:
-        """The claims as the token has them; empty if it is no JWT."""
-        part = self._token.split(".")[1] if self._token.count(".") == _DOTS else ""
-        try:
-            return as_object(json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))))
-        except ValueError:
-            return {}
+        return payload_of(self._token)
+
+
+def payload_of(token: str) -> JsonObject:
+    """Return the claims as a verified token has them; none if it is no JWT."""
+    part = token.split(".")[1] if token.count(".") == _DOTS else ""
+    try:
+        return as_object(json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))))
+    except ValueError:
+        return {}
 
 
 def claim_text(value: Json) -> str:

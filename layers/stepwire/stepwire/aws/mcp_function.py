@@ -39,6 +39,7 @@ from stepwire.server.services import Services
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
+    from stepwire.aws.rest_door import RestDoor
     from stepwire.catalog.skills import Skill
     from stepwire.engine.approval_ports import Askings
     from stepwire.engine.approvals import Approvals
@@ -51,7 +52,9 @@ class McpHandler:
 
     @builds_once
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
-        """Return the response to one request."""
+        """Return the response to one request, of an HTTP API or of a REST API."""
+        if "httpMethod" in event:
+            return self._rest_door.answer(event, lambda asked: self(asked, context))
         deadline = deadline_of(context)
         try:
             caller = self._settings.sign_in.caller_of(event)
@@ -82,6 +85,12 @@ class McpHandler:
     @cached_property
     def _settings(self) -> McpSettings:
         return read_mcp_settings(os.environ)
+
+    @cached_property
+    def _rest_door(self) -> "RestDoor":
+        from stepwire.aws.rest_door import RestDoor  # noqa: PLC0415 - behind an HTTP API, nothing of it is needed
+
+        return RestDoor(self._settings.allowed_origins)
 
     @cached_property
     def _table(self) -> Table:

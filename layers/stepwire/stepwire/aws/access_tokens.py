@@ -1,0 +1,148 @@
+"""Access tokens, verified by the rules of an HTTP API's JWT authorizer. Pure: keys and the time are arguments.
+
+The rule: no claim is used before the signature is verified. API Gateway takes RSA alone (RS256, RS384, RS512), which
+needs no library: the encoding that a true signature has (RFC 8017, 8.2.2) is built and compared as a whole, so nothing
+of a signature is ever parsed. Whoever brings no such token learns nothing but that.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from stepwire.json_text import JsonObject, as_list, as_object
+
+VERIFIED: Final = "verified"
+"""The key, in the context of function authorizer, of the digest of the token that it has verified."""
+LONGEST_TOKEN: Final = 10_240  # characters: all headers of a request together have no more
+_TOKEN: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+# Of each algorithm: its digest, and what precedes the digest in the signed encoding (RFC 8017, 9.2, note 1).
+_ALGORITHMS: Final = {
+    "RS256": ("sha256", bytes.fromhex("3031300d060960864801650304020105000420")),
+    "RS384": ("sha384", bytes.fromhex("3041300d060960864801650304020205000430")),
+    "RS512": ("sha512", bytes.fromhex("3051300d060960864801650304020305000440")),
+}
+_KEY_BITS: Final = range(2048, 8193)  # RFC 7518, 3.3; the longest bounds the work
+_LARGEST_EXPONENT: Final = 2**32
+
+
+class TokenRefused(Exception):
+    """The token is not valid here; the message says why, for an operator, and has nothing of the token."""
+
+
+class Key(Struct, frozen=True):
+    """A public key of RSA."""
+
+    modulus: int
+    exponent: int
+
+
+class Rules(Struct, frozen=True):
+    """Which tokens are taken."""
+
+    issuer: str
+    """As the tokens name it."""
+    audiences: frozenset[str]
+    """One of them must be the token's `aud`, or its `client_id` where it has no `aud`, as Cognito's."""
+
+
+def token_in(header: str) -> str:
+    """Return the token in the header `Authorization`; the word `Bearer` may be missing, as at an HTTP API."""
+    scheme, space, rest = header.strip().partition(" ")
+    return rest.strip() if space and scheme.lower() == "bearer" else header.strip()
+
+
+def digest_of(token: str) -> str:
+    """Return what names a token without telling it."""
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def verified_claims(token: str, rules: Rules, key_of: Callable[[str], Key | None], at: datetime) -> JsonObject:
+    """Return the claims of a token after verifying 1. form and algorithm; 2. key, by kid; 3. signature; 4. claims.
+
+    Raises:
+        TokenRefused: a step fails; first failure wins.
+    """
+    form = _TOKEN.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
+    if form is None:
+        raise TokenRefused("the token is no JWT")
+    header = _object_in(form[1])
+    algorithm, kid = header.get("alg"), header.get("kid")
+    if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS or "crit" in header:
+        raise TokenRefused("the token's algorithm is none of RS256, RS384 and RS512")
+    key = key_of(kid) if isinstance(kid, str) else None
+    if key is None:
+        raise TokenRefused("the token's key is none of the issuer's")
+    if not _is_signed(f"{form[1]}.{form[2]}".encode(), _bytes_in(form[3]), algorithm, key):
+        raise TokenRefused("the token's signature is wrong")
+    claims = _object_in(form[2])
+    _check(claims, rules, at.timestamp())
+    return claims
+
+
+def keys_in(document: Mapping[str, Any]) -> dict[str, Key]:
+    """Return the keys of RSA that a JWKS (RFC 7517) lists for signatures, by their kid; others are left out."""
+    entries = [as_object(one) for one in as_list(document.get("keys"))]
+    return {str(one["kid"]): key for one in entries if "kid" in one and (key := _key(one)) is not None}
+
+
+def _key(entry: Mapping[str, Any]) -> Key | None:
+    if entry.get("kty") != "RSA" or entry.get("use", "sig") != "sig":
+        return None
+    modulus, exponent = (int.from_bytes(_bytes_in(str(entry.get(name, ""))), "big") for name in ("n", "e"))
+    is_usable = modulus.bit_length() in _KEY_BITS and modulus % 2 and 1 < exponent < _LARGEST_EXPONENT and exponent % 2
+    return Key(modulus, exponent) if is_usable else None
+
+
+def _is_signed(signed: bytes, signature: bytes, algorithm: str, key: Key) -> bool:
+    """Tell whether a signature is that of a text: RSASSA-PKCS1-v1_5."""
+    size, number = (key.modulus.bit_length() + 7) // 8, int.from_bytes(signature, "big")
+    if len(signature) != size or number >= key.modulus:
+        return False
+    name, prefix = _ALGORITHMS[algorithm]
+    end = prefix + hashlib.new(name, signed).digest()
+    expected = b"\x00\x01" + b"\xff" * (size - len(end) - 3) + b"\x00" + end
+    return hmac.compare_digest(pow(number, key.exponent, key.modulus).to_bytes(size, "big"), expected)
+
+
+def _check(claims: JsonObject, rules: Rules, now: float) -> None:
+    """Check the issuer, the audience and the times, which are seconds since 1970, without leeway."""
+    audience: Any = claims["aud"] if "aud" in claims else claims.get("client_id")
+    audiences = cast(list[Any], audience) if isinstance(audience, list) else [audience]
+    if claims.get("iss") != rules.issuer:
+        raise TokenRefused("the token is of another issuer")
+    if not any(isinstance(one, str) and one in rules.audiences for one in audiences):
+        raise TokenRefused("the token is for another audience")
+    if not _is_time(claims.get("exp")) or claims["exp"] <= now:
+        raise TokenRefused("the token has expired")
+    if any(name in claims and not (_is_time(claims[name]) and claims[name] <= now) for name in ("nbf", "iat")):
+        raise TokenRefused("the token is not valid yet")
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _object_in(part: str) -> JsonObject:
+    try:
+        value = json.loads(_bytes_in(part))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise TokenRefused("the token is no JWT")
+    return cast(JsonObject, value)
+
+
+def _bytes_in(part: str) -> bytes:
+    """Return what base64url says; nothing where no bytes have such a text."""
+    try:
+        return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except ValueError:
+        return b""
