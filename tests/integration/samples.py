@@ -55,6 +55,10 @@ SAMPLES: Final = {
     "http_post_jwt_without_subject": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),
     "http_post_legacy": Sample("McpFunction", {"statusCode": 200}),
     "http_post_modern": Sample("McpFunction", {"statusCode": 200}),
+    "rest_get_metadata": Sample("MetadataFunction", {"statusCode": 200}, parameters=SIGN_IN),
+    "rest_post_iam": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),
+    # Whoever reads the events has no key of an issuer, so the token is none.
+    "token_to_verify": Sample("AuthorizerFunction", {"principalId": "caller"}, parameters=SIGN_IN),
     "input_requested": Sample("InputRequestsFunction", leaves="input_required"),
     "parameter_changed": Sample("CatalogFunction"),
     "progress_reported": Sample("ExecutionEventsFunction"),

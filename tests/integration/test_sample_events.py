@@ -13,6 +13,7 @@ from tests.recorded import FOLDER, recorded
 from tests.template.document import FUNCTION, resources
 
 RECORDED_PREFIX: Final = "sw-"
+REST_DOOR: Final = {"FrontDoor": "rest"}  # behind which one function more is
 MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"
 
 
@@ -22,7 +23,7 @@ def stacks() -> Iterator[dict[bool, Deployed]]:
     template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ApprovalLinks": "link"}
     with (
         deployed(template, never, Events="on", **parameters) as anybody,
-        deployed(template, never, Events="on", **parameters, **SIGN_IN) as guarded,
+        deployed(template, never, Events="on", **parameters, **SIGN_IN, **REST_DOOR) as guarded,
     ):
         yield {False: anybody, True: guarded}
 

@@ -112,7 +112,7 @@ def test_requests_reach_the_function_by_its_alias_only() -> None:
 
     named = [permission.properties["FunctionName"] for permission in permissions]
 
-    assert named == [{"Ref": "McpFunction.Alias"}]
+    assert named == [{"Ref": "McpFunction.Alias"}] * 2  # by requests, and by preflights of a REST API
     assert resource("McpIntegration").properties["IntegrationUri"] == {"Fn::Sub": "${McpFunction.Arn}:live"}
     assert function()["AutoPublishAlias"] == "live"
 

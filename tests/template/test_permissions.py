@@ -180,7 +180,7 @@ def test_each_function_may_be_invoked_by_its_one_trigger_only(permission: Resour
 
     caller = references(source) & {found.logical_id for found in resources()}
 
-    assert len(caller) == 1
+    assert len(caller) == 1 or caller == {"Api", "RestApi"}  # of which a stack has one
 
 
 # -------------------------------------------------------------------------------------------------- nothing is too much

@@ -45,6 +45,7 @@ PHYSICAL_NAMES: Final = {
     "AWS::SNS::Topic": "TopicName",
     "AWS::SecretsManager::Secret": "Name",
     "AWS::SQS::Queue": "QueueName",
+    "AWS::Serverless::Api": "Name",
     "AWS::Serverless::LayerVersion": "LayerName",
 }
 # Resources without a physical name, which are parts of others.
@@ -63,6 +64,7 @@ NAMELESS: Final = {
     "AWS::Lambda::Permission",
     "AWS::S3::BucketPolicy",
     "AWS::SQS::QueuePolicy",
+    "AWS::WAFv2::WebACLAssociation",
 }
 
 
@@ -94,6 +96,8 @@ LARGEST_ENVIRONMENT: Final = 4_096
 def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_there_are(function: str) -> None:
     made = stack(
         "jwt",
+        FrontDoor="rest",
+        EndpointUrl="https://mcp.example/mcp",
         EventBus="default",
         ApprovalLinks="sign-in",
         ApprovalClientId="the-page",
