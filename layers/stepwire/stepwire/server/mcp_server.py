@@ -45,7 +45,7 @@ from stepwire.server.composition import EXTENSIONS, meant_call, own_tool
 from stepwire.server.eras import METHODS, SERVED
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
-from stepwire.tracing import Trace, follow, followed
+from stepwire.tracing import Trace, follow
 
 _JSON: Final = {"content-type": "application/json"}
 
@@ -82,29 +82,26 @@ class McpServer(Struct, frozen=True):
     """None: a request continues the trace that it names, and is no part of it by itself."""
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request."""
-        exchange = self._exchange(request)
-        if self.spans is not None:
-            self.spans.end(exchange)
-        return exchange.response
-
-    def _exchange(self, request: HttpRequest) -> Exchange:
         """Answer one request. One that a client may repeat is repeated here while AWS throttles it: no client does."""
         received: Received | None = None
         inbound: Inbound | None = None
+        failure: Exception | None = None
         try:
             received = receive(request, self.allowed_origins)
-            follow(received.trace if self.spans is None else self.spans.begin(received.trace))
+            trace = received.trace if self.spans is None else self.spans.begin(received.trace)
+            follow(trace)
             self.services.blocks.check(request.caller, may_read=needs_aws(received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
-            message, call = inbound.message, _call_of(inbound)
+            message, call = inbound.message, _call_of(inbound, trace)
             if isinstance(message, Request) and message.method == "tools/call":
                 call = meant_call(self.services, call)
             answer = partial(self._answer, message, call)
-            may_be_repeated = partial(self._may_be_repeated, message, call)
-            return Exchange(self.services.repeatedly(answer, call.deadline, may_be_repeated), inbound)
+            response = self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
         except Exception as error:  # noqa: BLE001 - the outermost place that can still answer
-            return Exchange(self._error(error, request, received, inbound), inbound, error)
+            failure, response = error, self._error(error, request, received, inbound)
+        if self.spans is not None:
+            self.spans.end(Exchange(response, inbound, failure))
+        return response
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
@@ -184,7 +181,7 @@ def refusal(error: ProtocolError) -> HttpResponse:
     return _error_response(None, error, error.status)
 
 
-def _call_of(inbound: Inbound) -> Call:
+def _call_of(inbound: Inbound, trace: Trace | None) -> Call:
     """Climb the last rungs of the ladder, and return what is asked for."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
@@ -198,7 +195,7 @@ def _call_of(inbound: Inbound) -> Call:
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
         idempotency_key=admit(inbound, message, SERVED) if is_request else None,
-        trace=followed(),
+        trace=trace,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,
