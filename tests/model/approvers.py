@@ -85,7 +85,8 @@ class ApproverMoves(Run):
 
     def _judge(self, form: Form, operation: Operation, answer: Answer) -> None:
         question, others, now = form.question, others_of(form.question), self.reference.now
-        is_there = self.reference.is_there(question.task_id)
+        known = self.reference.tasks[question.task_id]
+        is_there = known.expires_early is not None and self.reference.is_there(question.task_id)
         if error_of(answer):  # the form expires with its question, or with the task
             assert not is_there or (others.until is not None and others.until <= now), answer.error
             return

@@ -103,7 +103,8 @@ class Others:
             is_there: whether its task has certainly not expired.
         """
         has_read = person in self.counted and self.counted[person][1] < began
-        assert not is_there or not (has_read or person in self.delivered), "a vote is forgotten"
+        is_kept = is_open or bool(self.outcome)  # a vote goes with a question that closes undecided
+        assert not is_there or not ((has_read and is_kept) or person in self.delivered), "a vote is forgotten"
         others = [one for one in self.casts if one.person != person]
         is_theirs = SCOPES[person] == "finance" and person != self.asked_by
         assert not (is_open and is_there and is_theirs) or others, "a question is hidden from its approver"
