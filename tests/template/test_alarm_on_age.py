@@ -71,7 +71,8 @@ def test_a_call_that_has_waited_for_six_hours_rings_the_alarm(
 
     values = measured([*logged(caplog), *logged(caplog)])
 
-    assert values == [int(waited.total_seconds())] * 2
+    assert len(values) == 2
+    assert all(0 <= one - int(waited.total_seconds()) < 300 for one in values), "the function's clock is the real one"
     assert rings("LinesAlarm", values) == expected
     assert not rings("LinesAlarm", values[1:]), "two periods in a row"
 
