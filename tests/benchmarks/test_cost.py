@@ -75,6 +75,9 @@ def test_the_page_that_names_the_cost_of_an_idle_stack_names_that_of_the_simulat
     assert f"${idle.total():.2f} a month" in text
 
 
+WITHOUT_A_TOOL = {AuditAction.REFUSED, AuditAction.BLOCKED, AuditAction.UNBLOCKED, AuditAction.ERASED}
+
+
 @pytest.mark.parametrize("parameter", ["Alarms", "MetricsDashboard", "SnapStart"])
 def test_what_a_parameter_adds_to_the_month_is_counted(parameter: str) -> None:
     assert idle.total(**{parameter: idle.MOST[parameter]}) > idle.total() + 1
@@ -90,7 +93,7 @@ def test_the_metrics_of_a_tool_are_those_that_the_audit_counts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for action, outcome in product(AuditAction, ("completed", "failed", "cancelled")):
-        tool, source = (None if action is AuditAction.REFUSED else "a tool"), EndSource.EVENT
+        tool, source = (None if action in WITHOUT_A_TOOL else "a tool"), EndSource.EVENT
         write_audit_entry(AuditEntry(action, ALICE, tool, "an id", outcome, timedelta(seconds=1), source))
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

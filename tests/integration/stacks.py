@@ -59,6 +59,7 @@ class AwsCalls:
         session = boto3.session.Session()
         session.events.register("before-call", self._note_call)
         session.events.register("before-parameter-build.dynamodb.GetItem", self._note_key)
+        session.events.register("before-parameter-build.dynamodb.BatchGetItem", self._note_keys)
         session.events.register("creating-client-class", self._note_client)
         kept, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, session
         try:
@@ -70,6 +71,12 @@ class AwsCalls:
         key = params.get("Key", {})
         clocked = {"head": self.catalog_reads, "list": self.block_reads}
         context["counted_in"] = clocked.get(key.get("sk", {}).get("S", ""), self.made)
+
+    def _note_keys(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
+        keys = [key for one in params["RequestItems"].values() for key in one["Keys"]]
+        for key in keys:
+            if key.get("sk") == {"S": "list"}:
+                context["counted_in"] = self.block_reads
 
     def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> Any:
         context.get("counted_in", self.made).append(model.name)

@@ -5,7 +5,9 @@ from datetime import timedelta
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
+from stepwire.catalog.tools import LiveCatalog, Published
 from stepwire.engine.blocks import REREAD_AFTER
 from stepwire.errors import StoreBusy
 from stepwire.principal import principal_of
@@ -21,6 +23,13 @@ CODE: Final = -31004
 WORDS: Final = "You may not use this endpoint at present. Ask whoever runs it."
 PERSON: Final = principal_of(("jwt", "iss", "https://issuer.example", "sub", "alice"), "a stack")
 OF_TASKS: Final = {"legacy tasks/list": list_after, **LOOKED_UP}
+
+
+class NothingPublished:
+    """A table in which nothing is registered."""
+
+    def read(self, known: str | None) -> Published | None:
+        return None
 
 
 def blocked(world: World, *hashes: str) -> None:
@@ -50,7 +59,7 @@ def test_no_request_about_a_task_gets_through(asked: Callable[[World, str], Answ
     assert world.store.tasks == before
 
 
-@pytest.mark.parametrize("method", ["tools/list", "resources/list", "events/list", "tools/call", "nonsense"])
+@pytest.mark.parametrize("method", ["resources/list", "events/list", "tools/call", "nonsense"])
 @pytest.mark.parametrize("client_of", [legacy_of, modern_of])
 def test_no_other_method_gets_through(client_of: Callable[..., Client], method: str) -> None:
     world = World()
@@ -65,13 +74,24 @@ def test_what_a_release_answers_by_itself_is_refused_by_a_process_that_knows_the
     modern, legacy = modern_of(world, ALICE), LegacyClient(world)
     blocked(world, ALICE)
 
-    first = [legacy.initialize().status, legacy.ask("ping").status, modern.ask("server/discover").status]
-    reads = world.block_reads
-    modern.ask("tools/list")
-    then = [legacy.initialize(), legacy.ask("ping"), modern.ask("server/discover")]
+    def asked() -> list[Answer]:
+        return [legacy.initialize(), legacy.ask("ping"), modern.ask("server/discover"), modern.ask("tools/list")]
 
-    assert (first, reads) == ([200, 200, 200], 0)
+    first, reads = [one.status for one in asked()], world.block_reads
+    modern.ask("events/list")
+    then = asked()
+
+    assert (first, reads) == ([200] * 4, 0)
     assert all(map(is_refused, then))
+
+
+def test_a_list_of_tools_that_others_register_is_refused_by_each_process() -> None:
+    world = World()
+    catalog = LiveCatalog(world.catalog, NothingPublished(), world.clock.now, world.troubles.append)
+    world.server = replace(world.server, services=replace(world.services, catalog=catalog))
+    blocked(world, ALICE)
+
+    assert is_refused(modern_of(world, ALICE).ask("tools/list"))
 
 
 def test_an_open_stream_ends_at_its_next_resumption() -> None:
@@ -109,7 +129,7 @@ def test_a_block_holds_for_each_client_and_token_of_the_caller() -> None:
         for scope, client in (("a", "one"), ("b", "two"))
     ]
 
-    assert all(is_refused(ModernClient(token).ask("tools/list")) for token in tokens)
+    assert all(is_refused(ModernClient(token).ask("events/list")) for token in tokens)
 
 
 def test_a_person_is_blocked_as_each_of_their_principals() -> None:
@@ -117,15 +137,15 @@ def test_a_person_is_blocked_as_each_of_their_principals() -> None:
     blocked(world, PERSON)
 
     for principal in (ALICE, BOB):
-        assert is_refused(ModernClient(SignedIn(world, person=PERSON), principal).ask("tools/list"))
-    assert ModernClient(world).ask("tools/list").status == 200
+        assert is_refused(ModernClient(SignedIn(world, person=PERSON), principal).ask("events/list"))
+    assert ModernClient(world).ask("events/list").status == 200
 
 
 def test_a_subject_that_is_spelled_otherwise_is_somebody_else() -> None:
     world = World()
     blocked(world, principal_of(("jwt", "https://issuer.example", "Alice"), "a stack"), ALICE.upper(), "")
 
-    assert ModernClient(world).ask("tools/list").status == 200
+    assert ModernClient(world).ask("events/list").status == 200
 
 
 def test_nobody_else_is_refused_and_nobody_is_after_the_block() -> None:
@@ -133,7 +153,7 @@ def test_nobody_else_is_refused_and_nobody_is_after_the_block() -> None:
     task_id = modern_of(world, ALICE).start()
     blocked(world, ALICE)
 
-    refused, other = modern_of(world, ALICE).task("get", task_id), modern_of(world, BOB).ask("tools/list")
+    refused, other = modern_of(world, ALICE).task("get", task_id), modern_of(world, BOB).ask("events/list")
     world.blocked.clear()
     world.clock.advance(seconds=REREAD_AFTER.total_seconds())
     again = modern_of(world, ALICE).task("get", task_id)
@@ -153,7 +173,7 @@ def test_a_process_that_begins_knows_it_at_once_and_another_within_half_a_minute
     for world in (old, new):
         world.blocked.add(ALICE)
 
-    assert is_refused(modern_of(new, ALICE).ask("tools/list"))
+    assert is_refused(modern_of(new, ALICE).ask("events/list"))
     old.clock.advance(seconds=29)
     assert old_client.task("get", task_id).status == 200
     old.clock.advance(seconds=1)
@@ -175,13 +195,13 @@ def test_polls_between_two_reads_of_the_list_read_it_not() -> None:
 def test_a_list_that_cannot_be_read_anew_holds_for_a_minute_and_then_nobody_gets_in() -> None:
     world = World()
     client = modern_of(world, BOB)
-    client.ask("tools/list")
+    client.ask("events/list")
     world.blocked_fault = StoreBusy()
 
     world.clock.advance(seconds=59)
-    within = client.ask("tools/list")
+    within = client.ask("events/list")
     world.clock.advance(seconds=1)
-    after = client.ask("tools/list")
+    after = client.ask("events/list")
 
     assert within.status == 200
     assert [type(one) for one in world.troubles] == [StoreBusy]
@@ -196,10 +216,10 @@ def test_a_caller_who_goes_on_fills_no_log() -> None:
     blocked(world, ALICE, BOB)
 
     for _ in range(5):
-        modern_of(world, ALICE).ask("tools/list")
-    modern_of(world, BOB).ask("tools/list")
+        modern_of(world, ALICE).ask("events/list")
+    modern_of(world, BOB).ask("events/list")
     world.clock.advance(seconds=REREAD_AFTER.total_seconds())
-    modern_of(world, ALICE).ask("tools/list")
+    modern_of(world, ALICE).ask("events/list")
 
     assert [(entry.owner, entry.outcome) for entry in world.audit] == [
         (ALICE, "CallerBlocked"),

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from stepwire.engine.waiting import TIME_TO_ANSWER
-from stepwire.tasks.task import LONGEST_TTL
+from stepwire.tasks.task import LONGEST_KEPT
 from stepwire_local.cloudformation.intrinsics import resolve
 from tests.template.chosen import stack
 from tests.template.document import (
@@ -166,12 +166,12 @@ def test_items_expire_by_ttl_and_the_table_is_protected_from_deletion() -> None:
 
 # S8
 def test_a_large_result_outlives_its_task_and_the_stack_and_then_expires() -> None:
-    """A result is written at the end of its task, which can be read for its `ttl` or `keep_result` from then on."""
+    """A result is written at the end of its task, which is kept for a month at most from then on."""
     bucket = resource("LargeResults")
 
     (rule,) = bucket.properties["LifecycleConfiguration"]["Rules"]
 
-    assert timedelta(days=rule["ExpirationInDays"]) == LONGEST_TTL + timedelta(days=1)
+    assert timedelta(days=rule["ExpirationInDays"]) == LONGEST_KEPT + timedelta(days=1)
     assert rule["Status"] == "Enabled"
     assert "Prefix" not in rule, "of whatever name"
     assert "VersioningConfiguration" not in bucket.properties, "what has expired is gone"

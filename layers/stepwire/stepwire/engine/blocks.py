@@ -1,7 +1,7 @@
 """Which callers are blocked: a short list that each process reads for itself, at most once in 30 seconds.
 
 The rule: whoever is on the list gets nothing, and nobody else waits for it. A process that has no list yet, or one that
-is older than 30 seconds, reads it before it does anything for a caller; between two reads, a check costs no call.
+is older than 30 seconds, reads it before it calls AWS for a caller; between two reads, a check costs no call.
 """
 
 from collections.abc import Callable

@@ -76,9 +76,6 @@ LONGEST_KEY: Final = 255  # characters
 _KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
 
 
-_STATIC: Final = frozenset({"initialize", "notifications/initialized", "ping", "server/discover"})
-
-
 class Served(Struct, frozen=True):
     """What the methods of a server are called."""
 
@@ -153,10 +150,10 @@ def receive(request: HttpRequest, allowed_origins: Collection[str]) -> Received:
     return Received(request, headers, parse_body(request.body))  # rung 4
 
 
-def needs_aws(received: Received) -> bool:
-    """Tell whether a request may need a call of AWS. The others are answered from what the release contains."""
+def method_of(received: Received) -> str:
+    """Return the method that a body asks for, before it is checked; nothing if it has none."""
     method = None if received.body is None else as_object(received.body.reading.value).get("method")
-    return not (isinstance(method, str) and method in _STATIC)
+    return method if isinstance(method, str) else ""
 
 
 def _check_transfer(headers: RequestHeaders, body: bytes) -> None:

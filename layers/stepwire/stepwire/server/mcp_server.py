@@ -25,7 +25,7 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.http import EVENT_STREAM, SESSION, HttpRequest, HttpResponse
-from stepwire.protocol.inbound import Inbound, Received, admit, identify, needs_aws, receive
+from stepwire.protocol.inbound import Inbound, Received, admit, identify, method_of, receive
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     MODERN_VERSIONS,
@@ -47,6 +47,7 @@ from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
 from stepwire.tracing import Trace, follow
 
+_STATIC: Final = frozenset({"initialize", "notifications/initialized", "ping", "server/discover"})
 _JSON: Final = {"content-type": "application/json"}
 
 
@@ -90,7 +91,7 @@ class McpServer(Struct, frozen=True):
             received = receive(request, self.allowed_origins)
             trace = received.trace if self.spans is None else self.spans.begin(received.trace)
             follow(trace)
-            self.services.blocks.check(request.caller, may_read=needs_aws(received))  # rung 5
+            self.services.blocks.check(request.caller, may_read=self._may_need_aws(method_of(received)))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound, trace)
             if isinstance(message, Request) and message.method == "tools/call":
@@ -102,6 +103,10 @@ class McpServer(Struct, frozen=True):
         if self.spans is not None:
             self.spans.end(Exchange(response, inbound, failure))
         return response
+
+    def _may_need_aws(self, method: str) -> bool:
+        """Tell whether a request may need a call of AWS. The others are answered with what the release contains."""
+        return not (method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change))
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""

@@ -13,7 +13,7 @@ never used again, so a late deletion mark never hits a part in force. No princip
 
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, earli
 from stepwire.catalog.tools import CompiledTool, Published
 from stepwire.errors import SaveConflict, StoreBusy
 
-_HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
+HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
 _TOOLS: Final = "shards"
 _SKILLS: Final = "skills"
@@ -37,6 +37,8 @@ class DynamoDbCatalog(Struct, frozen=True):
     """The published catalog in a DynamoDB table."""
 
     table: Table
+    read_head: Callable[[], Item | None] | None = None
+    """Returns the head, which may have been read with something else just now; None: it is read from the table."""
 
     def read(self, known: str | None) -> Published | None:
         """Return what is published; None if nothing is, or if that is still the version `known`."""
@@ -47,7 +49,7 @@ class DynamoDbCatalog(Struct, frozen=True):
         return self._read(known, _SKILLS)
 
     def _read(self, known: str | None, parts: str) -> Published | None:
-        head = self.table.get(_HEAD, is_consistent=False)
+        head = self.table.get(HEAD, is_consistent=False) if self.read_head is None else self.read_head()
         if head is None or head["version"]["N"] == known:
             return None
         tools_at = moment_of(int(head["tools_at"]["N"])) if "tools_at" in head else None
@@ -55,7 +57,7 @@ class DynamoDbCatalog(Struct, frozen=True):
 
     def load(self) -> tuple[str | None, Mapping[str, CompiledTool]]:
         """Return the version that is published, if any, and its tools by name."""
-        head = self.table.get(_HEAD)
+        head = self.table.get(HEAD)
         if head is None:
             return None, {}
         entries = [entries_in(text) for text in self._texts(_names_in(head, _TOOLS))]
@@ -72,7 +74,7 @@ class DynamoDbCatalog(Struct, frozen=True):
         Raises:
             SaveConflict: somebody else has replaced it.
         """
-        head = self.table.get(_HEAD)
+        head = self.table.get(HEAD)
         old_skills = [] if head is None else _names_in(head, _SKILLS)
         old = [] if head is None else [*_names_in(head, _TOOLS), *old_skills]
         tools, skills = (_named(texts, old, _next(over)) for texts in (compiled.shards(), compiled.skill_shards()))
@@ -87,7 +89,7 @@ class DynamoDbCatalog(Struct, frozen=True):
                 tools_at = head["tools_at"]
             else:
                 tools_at = in_milliseconds(at)
-            new: Item = {**_HEAD, "version": {"N": _next(over)}, **listed, "tools_at": tools_at}
+            new: Item = {**HEAD, "version": {"N": _next(over)}, **listed, "tools_at": tools_at}
             seen = None if over is None else {":version": {"N": over}}
             if self.table.put(new, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
                 raise SaveConflict
