@@ -392,19 +392,19 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def expires_at(self) -> datetime:
-        """From when on no reader sees the task, even if DynamoDB has not deleted it yet.
-
-        Once it has ended, its result is kept as long as its tool promises, and not much longer.
-        """
-        end = self.created_at + self.ttl
-        if not self.has_ended or self.last_updated_at >= end:
-            return end
-        return self.last_updated_at + min(max(end - self.last_updated_at, self.keep_result), LONGEST_KEPT)
+        """From when on no reader sees the task, even if DynamoDB has not deleted it yet."""
+        return self.created_at + self.kept
 
     @property
     def kept(self) -> timedelta:
-        """How long the task is kept, from its creation: the `ttl` that clients are told."""
-        return self.expires_at - self.created_at
+        """How long the task is kept, from its creation: the `ttl` that clients are told.
+
+        Once it has ended in time, its result is kept as long as its tool promises, and not much longer.
+        """
+        age = self.last_updated_at - self.created_at
+        if isinstance(self.status, Working | InputRequired) or age >= self.ttl:
+            return self.ttl
+        return age + min(max(self.ttl - age, self.keep_result), LONGEST_KEPT)
 
     @property
     def trace_header(self) -> str | None:
