@@ -405,10 +405,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def test_the_event_in_the_documentation_is_the_sample() -> None:
-    (shown,) = blocks("json")
+def test_the_events_in_the_documentation_are_the_samples() -> None:
+    change, place = blocks("json")
 
-    assert json.loads(shown) == recorded("task_status_changed")
+    assert json.loads(change) == recorded("task_status_changed")
+    assert json.loads(place) == recorded("task_place_in_line")["detail"]
 
 
 @pytest.mark.parametrize("status", ["input_required", "failed", "completed"])
