@@ -16,7 +16,7 @@ _FOLLOWED = ("optional", "racing", "limited")
 def followable(run: Run) -> list[str]:
     """Return the ended tasks that an operator may try to continue, the newest last."""
     tasks = run.reference.tasks
-    return [one for one in run.ended_ids() if one in tasks and tasks[one].label.startswith(_FOLLOWED)]
+    return [one for one in run.ended_ids() if one in tasks and tasks[one].label.split(" ", maxsplit=1)[0] in _FOLLOWED]
 
 
 class OperatorMoves(Run):
