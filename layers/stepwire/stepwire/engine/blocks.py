@@ -40,18 +40,17 @@ class Blocks:
         self._read_at: datetime | None = None
         self._due_at: datetime | None = None
 
-    def check(self, caller: Caller, *, may_read: bool = True) -> None:
+    def check(self, caller: Caller, may_read: Callable[[], bool] = lambda: True) -> None:
         """Refuse a caller who is blocked, as a principal or as a person.
 
         Args:
             caller: who calls.
-            may_read: whether to read the list where it is time. Without, what is known counts.
+            may_read: tells, where it is time, whether to read the list; if not, what is known counts.
 
         Raises:
             CallerBlocked: the caller is on the list.
         """
-        if may_read:
-            self._reread()
+        self._reread(may_read)
         if not self._blocked or self._blocked.isdisjoint((caller.principal, caller.person or caller.principal)):
             return
         is_first = caller.principal not in self._told
@@ -63,9 +62,9 @@ class Blocks:
         self._reread()
         return not self._blocked.isdisjoint(hashes)
 
-    def _reread(self) -> None:
+    def _reread(self, may_read: Callable[[], bool] = lambda: True) -> None:
         now = self._now()
-        if self._due_at is not None and now < self._due_at:
+        if (self._due_at is not None and now < self._due_at) or not may_read():
             return
         try:
             self._blocked = self._read()

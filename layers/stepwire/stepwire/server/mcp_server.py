@@ -91,7 +91,7 @@ class McpServer(Struct, frozen=True):
             received = receive(request, self.allowed_origins)
             trace = received.trace if self.spans is None else self.spans.begin(received.trace)
             follow(trace)
-            self.services.blocks.check(request.caller, may_read=self._may_need_aws(method_of(received)))  # rung 5
+            self.services.blocks.check(request.caller, partial(self._may_need_aws, received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
             message, call = inbound.message, _call_of(inbound, trace)
             if isinstance(message, Request) and message.method == "tools/call":
@@ -104,8 +104,9 @@ class McpServer(Struct, frozen=True):
             self.spans.end(Exchange(response, inbound, failure))
         return response
 
-    def _may_need_aws(self, method: str) -> bool:
+    def _may_need_aws(self, received: Received) -> bool:
         """Tell whether a request may need a call of AWS. The others are answered with what the release contains."""
+        method = method_of(received)
         return not (method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change))
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
