@@ -193,6 +193,16 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
             # Of a failure that the sweep has found, the next attempt begins by the sweep after its delay.
             self.stack.pass_time(DELAY)
             self._sweep_once()
+        if self._has_handed_a_turn():
+            # What cleans up after an expired task has the next in line woken, and nobody delivers that any more.
+            self._sweep_once()
+
+    def _has_handed_a_turn(self) -> bool:
+        """Tell whether a run has been handed a turn and has not begun."""
+        now, tasks = self.reference.now, self.stack.tasks().values()
+        begun = [task for task in tasks if task.line and not task.has_ended and task.due_runs(now)]
+        waits_in_line = any(not task.has_ended and task.waiting_runs(now) for task in tasks)
+        return waits_in_line and self.stack.line()[0] > len(begun)
 
     def _sweep_once(self) -> None:
         self.stack.pass_time(SWEEP)

@@ -102,6 +102,7 @@ BEFORE_THE_MESSAGE: Final = {
     errors.NotSignedIn: "the endpoint is configured wrongly, so no session was opened",
     errors.InvalidToken: "the sign-in decides before the message is read, and 401 makes a client sign in (F5)",
     errors.IncompleteIdentity: "the sign-in decides before the message is read, so no session was opened",
+    errors.CallerBlocked: "an operator has blocked the caller, who is refused before the message is read",
     errors.UnsupportedProtocolVersion: "each library uses the agreed version",
 }
 """Refused before the message is parsed; these have their own HTTP statuses in both eras."""
