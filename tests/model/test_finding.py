@@ -403,16 +403,19 @@ DEFECTS = {
         "more executions run than the limit allows|a line is counted wrong|a line stands still",
         [(lines, "_IS_AS_READ", "attribute_exists(version) OR version = :version")],
         _call_at_once,
+        is_too_rare=True,
     ),
     "the repair of a line": Defect(
         "a line stands still|a line is counted wrong",
         [(Turns, "mend", _never_mended)],
         _die_before_the_turn_is_given_back,
+        is_too_rare=True,
     ),
     "the place that a cancelled run leaves": Defect(
         "a line is counted wrong|a line stands still|an end is lost",
         [(Runs, "give_back", _not_released), (Turns, "mend", _never_mended)],
         _cancel_in_line,
+        is_too_rare=True,
     ),
     "who has called, where others decide": Defect(
         "somebody decides who may not|the caller decides what others must",
