@@ -10,7 +10,7 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import JsonObject, write
 from stepwire.schemas.validation import Violation
-from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Cancelled, Execution, Failed, Working
+from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Execution, Failed, Working
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, OPTIONAL, STRUCTURED, World
@@ -83,7 +83,7 @@ class TestCall:
             (3_600_000, OPTIONAL.ttl),
             (3_600_001, OPTIONAL.ttl + timedelta(milliseconds=1)),
             (7 * 24 * 3_600_000, timedelta(days=7)),
-            (2**53 - 1, LONGEST_TTL),
+            (2**53 - 1, Limits().ttl),
         ],
     )
     def test_grants_the_requested_ttl_between_the_tools_own_and_the_limit(

@@ -56,9 +56,9 @@ def test_a_good_tool_has_no_finding() -> None:
         ({**PASS, "TimeoutSeconds": 864_000}, {},
          f"{WHERE}: ttl is 7 days, and runs may take 10 days (TimeoutSeconds): tasks end before their work; "
          "set ttl to P11D or more"),
-        ({**PASS, "TimeoutSeconds": 8_640_000}, {"ttl": "P30D"},
-         f"{WHERE}: ttl is 30 days, and runs may take 100 days (TimeoutSeconds): tasks end before their work; "
-         "shorten TimeoutSeconds: a task lives 30 days at most"),
+        ({**PASS, "TimeoutSeconds": 34_560_000}, {"ttl": "P30D"},
+         f"{WHERE}: ttl is 30 days, and runs may take 400 days (TimeoutSeconds): tasks end before their work; "
+         "shorten TimeoutSeconds: a task runs for 365 days at most"),
         (PASS, {"ttl": "PT1M"},
          f"{WHERE}: ttl is 1 minute, and a recent run took 1.5 minutes: tasks end before their work; "
          "set ttl to P1D or more"),

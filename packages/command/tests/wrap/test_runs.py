@@ -147,7 +147,7 @@ def test_an_output_schema_of_a_literal_output_needs_no_run() -> None:
         ({}, [], 7, 2),
         ({"TimeoutSeconds": 3600}, [], 7, 2),
         ({"TimeoutSeconds": 10 * 86_400}, [60], 14, 10),
-        ({"TimeoutSeconds": 99_999_999}, [], 30, 2),
+        ({"TimeoutSeconds": 99_999_999}, [], 365, 2),
         ({}, [100.0] * 9 + [5 * 86_400.0], 14, 10),
         ({}, [3600.0], 7, 60),
         (machine(A={"Type": "Wait", "Seconds": 20 * 86_400, "End": True}), [], 30, 2),
