@@ -83,7 +83,8 @@ class DynamoDbInbox(Struct, frozen=True):
     def find(self, digests: Sequence[str], most: int) -> Found:
         markers = self.table.get_all([_open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
         # Those in which nothing is open, as far as is counted, come last.
-        markers = sorted(markers, key=lambda one: (int(one["questions"]["N"]) <= 0, one["pk"]["S"]))
+        # A process that died before it counted has left a marker without a count.
+        markers = sorted(markers, key=lambda one: (_count_in(one, uncounted=1) <= 0, one["pk"]["S"]))
         there = [partition for marker in markers for partition in _partitions_of(marker)]
         looked_into = there[:MOST_PARTITIONS]
         each = ceil(most / max(1, len(looked_into)))
@@ -103,7 +104,7 @@ class DynamoDbInbox(Struct, frozen=True):
 
     def _shard_for(self, digest: str, entry: InboxEntry) -> int:
         marker = self.table.get(_open_key(digest)) or {}
-        is_full = "shards" in marker or int(marker.get("questions", {"N": "0"})["N"]) >= self.most_in_one
+        is_full = "shards" in marker or _count_in(marker, uncounted=0) >= self.most_in_one
         return _shard_of(entry) if is_full else 0
 
     def _count(self, digest: str, by: int, condition: str = "", shard: int = 0) -> None:
@@ -197,6 +198,11 @@ def _asking_key(approver: Principal, call: str) -> Item:
 def _entry_key(digest: str, shard: int, entry: InboxEntry) -> Item:
     sort_key = f"{milliseconds_of(entry.asked_at):013d}#{_name_of(entry.key)}"
     return {"pk": {"S": _partition(digest, shard)}, "sk": {"S": sort_key}}
+
+
+def _count_in(marker: Item, *, uncounted: int) -> int:
+    """Return about how many questions are open behind a marker, or a number for one that has no count yet."""
+    return int(marker["questions"]["N"]) if "questions" in marker else uncounted
 
 
 def _open_key(digest: str) -> Item:
