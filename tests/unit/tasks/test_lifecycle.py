@@ -52,7 +52,10 @@ def stays_the_same_task(task: Task, event: TaskEvent, after: Task, at: datetime)
         client_tasks=task.client_tasks,
         states=task.states,
         runs=task.runs,
+        keep_result=task.keep_result,
+        in_line=task.in_line,
     )
+    assert after.keep_result == task.keep_result or as_of(task, at).has_ended, "nothing to keep if nobody confirmed"
     assert after.runs == task.runs or task.awaits_confirmation or after.has_ended or isinstance(event, _OF_RUNS)
     assert replace(unchanged, work=replace(after.work, terms=task.work.terms)) == task
 
