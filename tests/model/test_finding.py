@@ -342,7 +342,7 @@ class Defect:
     shown_by: Callable[[Machine], None]
     """A run that shows the defect."""
     is_too_rare: bool = False
-    """Whether the random search does not find it within its steps; the run above shows it all the same."""
+    """Whether the random search does not find it within its steps or minutes; the run above shows it all the same."""
 
 
 DEFECTS = {
@@ -421,9 +421,13 @@ DEFECTS = {
         "somebody decides who may not|the caller decides what others must",
         [(Task, "asked_by", "nobody")],
         _let_the_caller_try,
+        is_too_rare=True,
     ),
     "the audience of a question": Defect(
-        "somebody decides who may not", [(Approver, "fits", _always_wanted)], _let_somebody_else_try
+        "somebody decides who may not",
+        [(Approver, "fits", _always_wanted)],
+        _let_somebody_else_try,
+        is_too_rare=True,
     ),
     "who has voted": Defect(
         "one person counts twice", [(Approval, "counts", _always_wanted)], _approve_twice_at_once, is_too_rare=True
@@ -438,14 +442,19 @@ DEFECTS = {
         "a vote is forgotten|a question is hidden from its approver",
         [(approvals, "_decision_in", _never_claimed)],
         _vote_again_after_the_decision,
+        is_too_rare=True,
     ),
     "the end of a question": Defect(
         "an expired question is (decided|asked)",
         [(lifecycle, "as_of", _as_it_was), (recorder, "as_of", _as_it_was)],
         _vote_too_late,
+        is_too_rare=True,
     ),
     "the reminders that the sweep makes up for": Defect(
-        "a reminder is lost", [(Runs, "reminded", _never_reminded)], _miss_a_reminder
+        "a reminder is lost",
+        [(Runs, "reminded", _never_reminded)],
+        _miss_a_reminder,
+        is_too_rare=True,
     ),
     "whose a task is": Defect(
         "a caller sees a task of another",
