@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stepwire.aws.blocks_function import BlocksHandler
-from stepwire.aws.storage.blocks import DynamoDbBlocks, block_in, list_key, record_key
+from stepwire.aws.storage.blocks import LIST, DynamoDbBlocks, block_in, record_key
 from stepwire.aws.storage.table import Table
 from stepwire.engine.blocks import MOST_BLOCKED, Blocks
 from stepwire.principal import Caller, Principal
@@ -39,7 +39,7 @@ def handler(blocks: DynamoDbBlocks, monkeypatch: pytest.MonkeyPatch) -> BlocksHa
 def filled(blocks: DynamoDbBlocks, count: int) -> None:
     """Block so many other callers."""
     others = [number.to_bytes(16, "big").hex() for number in range(1, count + 1)]
-    blocks.table.put({**list_key(), "callers": {"SS": others}})
+    blocks.table.put({**LIST, "callers": {"SS": others}})
 
 
 def test_nobody_is_blocked_before_the_first(blocks: DynamoDbBlocks) -> None:

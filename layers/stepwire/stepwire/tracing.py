@@ -38,6 +38,20 @@ class Trace(Struct, frozen=True, omit_defaults=True):
         return self.parent[3:35]
 
     @property
+    def span_id(self) -> str:
+        """The id of the part that continues below this."""
+        return self.parent[36:52]
+
+    @property
+    def is_sampled(self) -> bool:
+        """Tell whether who sent it records it."""
+        return bool(int(self.parent[53:], 16) & 1)
+
+    def with_span(self, span_id: str) -> "Trace":
+        """Return the same trace, at a part that is below this one."""
+        return Trace(f"{self.parent[:36]}{span_id}{self.parent[52:]}", self.state)
+
+    @property
     def context(self) -> JsonObject:
         """What continues the trace: members of `_meta`, or HTTP headers."""
         return {"traceparent": self.parent, **({"tracestate": self.state} if self.state else {})}
@@ -45,8 +59,7 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     @property
     def x_ray_header(self) -> str:
         """The trace as an AWS X-Ray header."""
-        _, trace, parent, flags = self.parent.split("-")
-        return f"Root=1-{trace[:8]}-{trace[8:]};Parent={parent};Sampled={int(flags, 16) & 1}"
+        return f"Root=1-{self.id[:8]}-{self.id[8:]};Parent={self.span_id};Sampled={int(self.is_sampled)}"
 
 
 def trace_of(meta: JsonObject) -> Trace | None:

@@ -95,7 +95,7 @@ def block(settings: Settings, stack: str, who: Who, action: str) -> int:
     calls = connected(settings.profile, settings.region)
     endpoint = Endpoint(calls, stack)
     named = _named(Callers(calls, endpoint), who, screen)
-    answer = obeyed(calls, endpoint.physical_id(BLOCKS), {action: list(named.hashes)})
+    answer = obeyed(calls, endpoint.physical_id(BLOCKS), {action: list(named.hashes)}, "holds_within_seconds")
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE

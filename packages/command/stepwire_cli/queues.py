@@ -36,7 +36,7 @@ def run(settings: Settings, action: str, stack: str, name: str = "", principal: 
         command |= {"owner": key.owner, "task_id": key.task_id}
     elif name:
         command["line"] = name
-    answer = obeyed(calls, endpoint.physical_id(TASKS), command)
+    answer = obeyed(calls, endpoint.physical_id(TASKS), command, "lines" if action == "list" else "line")
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE

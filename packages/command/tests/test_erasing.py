@@ -13,7 +13,7 @@ from packages.command.tests.operated import ID, NEXT, OWNER, SECRET, TOKEN, Step
 from packages.command.tests.terminal import at_a_terminal
 from packages.command.tests.test_callers import Runs, endpoint
 from stepwire.aws.s3 import prefix_of
-from stepwire.aws.storage.blocks import list_key, record_key
+from stepwire.aws.storage.blocks import LIST, record_key
 from stepwire.aws.storage.events import subscription_in
 from stepwire.aws.storage.items import divided
 from stepwire.aws.storage.table import Item, in_milliseconds
@@ -41,7 +41,7 @@ def subscription() -> Item:
 
 def holding(*items: Item, blocked: bool = False) -> Aws:
     """Return an account whose table has these items of the caller, two on each page."""
-    listed = {**list_key(), "callers": {"SS": [OWNER]}}
+    listed = {**LIST, "callers": {"SS": [OWNER]}}
     noted = {**record_key(OWNER), "since": in_milliseconds(datetime(2026, 11, 25, 3, tzinfo=UTC)),
              "operator": {"S": "arn:olga"}}  # fmt: skip
     found = {one["sk"]["S"]: one for one in (listed, noted)} if blocked else {}

@@ -10,13 +10,11 @@ Whoever may invoke it may erase the ended tasks of anybody, and neither read nor
 """
 
 import os
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
 
 from msgspec import to_builtins
-from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.aws.audit_log import write_audit_entry
@@ -28,7 +26,7 @@ from stepwire.aws.storage.holdings import ErasedObjects, Holdings, NotEnded
 from stepwire.aws.storage.table import Table
 from stepwire.json_text import JsonObject, as_object
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
-from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.task import Task
 
 HISTORIES_KEPT: Final = timedelta(days=90)
 """How long Step Functions keeps the history of an execution after its end."""
@@ -88,7 +86,7 @@ def _refusal(task: Task, at: datetime) -> str:
 def _remains_of(task: Task, at: datetime) -> JsonObject:
     """Return what Step Functions keeps of a task: the histories of its executions, with its arguments and results."""
     runs = () if task.awaits_confirmation else range(len(task.runs))
-    executions = [execution_arn_of(one) for run in runs for one in _executions_of(task, run)]
+    executions = [execution_arn_of(one) for run in runs for one in task.executions_of(run)]
     kept_until = (task.last_updated_at if task.has_ended else at) + HISTORIES_KEPT
     return {
         "task_id": task.task_id,
@@ -96,11 +94,3 @@ def _remains_of(task: Task, at: datetime) -> JsonObject:
         "executions": executions,
         "kept_until": kept_until.isoformat(),
     }
-
-
-def _executions_of(task: Task, index: int) -> Iterator[Execution]:
-    """Yield the executions of all attempts of a run."""
-    run = task.runs[index]
-    for number in range(1, run.attempt.execution + 1):
-        attempt = replace(run, attempt=replace(run.attempt, execution=number))
-        yield replace(task, runs=(*task.runs[:index], attempt, *task.runs[index + 1 :])).execution_of(index)

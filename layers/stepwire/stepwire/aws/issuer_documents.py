@@ -28,8 +28,8 @@ class Unanswered(Exception):
         self.status = status
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Makes an error of a redirect."""
+class NoRedirects(HTTPRedirectHandler):
+    """Makes an error of a redirect, which would carry what is sent to another server."""
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:
         """Follow none."""
@@ -53,7 +53,7 @@ def read_document(url: object, issuer: str, body: bytes | None = None) -> JsonOb
     Raises:
         Unanswered: no answer, another status than 2xx, or a URL without TLS.
     """
-    opener = build_opener(_NoRedirects(), ProxyHandler({}))
+    opener = build_opener(NoRedirects(), ProxyHandler({}))
     request = Request(checked_url(url, issuer), body, {"accept": "application/json"})  # noqa: S310 - checked
     try:
         with opener.open(request, timeout=_SILENCE) as answer:

@@ -20,14 +20,23 @@ _PAUSE: Final = timedelta(minutes=1)
 _LONGEST: Final = timedelta(days=1)
 
 
+def jwks_of(issuer: str) -> JsonObject:
+    """Return the keys of an issuer as its metadata say where they are.
+
+    Raises:
+        Unanswered: it does not say.
+    """
+    return read_document(metadata_of(issuer).get("jwks_uri"), issuer)
+
+
 class IssuerKeys(Struct):
     """The keys of one issuer."""
 
     url: str
     report: Callable[[Unanswered], None]
     """Receives the reason why keys could not be read."""
-    read: Callable[[str], JsonObject] | None = None
-    """Returns the JWKS of an issuer; None: over HTTPS."""
+    read: Callable[[str], JsonObject] = jwks_of
+    """Returns the JWKS of an issuer."""
     _keys: dict[str, Key] = field(default_factory=dict[str, Key])
     _read_at: datetime | None = None
     _asked_at: datetime | None = None
@@ -44,15 +53,6 @@ class IssuerKeys(Struct):
 
     def _read(self, at: datetime) -> None:
         try:
-            self._keys, self._read_at = keys_in((self.read or jwks_of)(self.url)), at
+            self._keys, self._read_at = keys_in(self.read(self.url)), at
         except Unanswered as error:
             self.report(error)
-
-
-def jwks_of(issuer: str) -> JsonObject:
-    """Return the keys of an issuer as its metadata say where they are.
-
-    Raises:
-        Unanswered: it does not say.
-    """
-    return read_document(metadata_of(issuer).get("jwks_uri"), issuer)

@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
+from urllib.request import HTTPSHandler, OpenerDirector, Request, build_opener
 
 from msgspec import Struct
 
 from stepwire.aws.clients import secrets_manager_client
+from stepwire.aws.issuer_documents import NoRedirects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import required
 from stepwire.json_text import JsonObject, JsonTextError, as_object, is_object, parse, write
@@ -46,13 +47,6 @@ class ProbeFailed(Exception):
 
     def __init__(self, at: str, reason: str) -> None:
         super().__init__(f"{at}: {reason[:_LONGEST_REASON]}")
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would carry the token to another server."""
-
-    def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
-        return None
 
 
 class Probe(Struct, frozen=True):
@@ -215,7 +209,7 @@ def post(at: str, url: str, body: bytes, headers: Headers, context: ssl.SSLConte
 
 
 def _opener(context: ssl.SSLContext | None) -> OpenerDirector:
-    return build_opener(_NoRedirects, HTTPSHandler(context=context or ssl.create_default_context()))
+    return build_opener(NoRedirects, HTTPSHandler(context=context or ssl.create_default_context()))
 
 
 def _words(fault: Exception) -> str:

@@ -79,7 +79,7 @@ class RequestSpans:
             # X-Ray reads the first eight digits as the time in seconds.
             own = Trace(f"00-{began // 1_000_000_000:08x}{self._randomness(12).hex()}-{span_id}-01")
         else:
-            own = Trace(f"{parent.parent[:36]}{span_id}{parent.parent[52:]}", parent.state)
+            own = parent.with_span(span_id)
         self._work.span = _Open(own, parent, began)
         return own
 
@@ -88,7 +88,7 @@ class RequestSpans:
         opened, self._work.span = self._work.span, None
         if opened is not None:
             name, attributes, error = _described(exchange)
-            parent = opened.parent.parent[36:52] if opened.parent else ""
+            parent = opened.parent.span_id if opened.parent else ""
             write_span(name, SERVER, opened.trace, parent, (opened.began, self._now()), attributes, error)
 
 

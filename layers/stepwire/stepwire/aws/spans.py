@@ -48,8 +48,8 @@ def write_task(entry: AuditEntry) -> None:
     outcome = entry.outcome or ""
     attributes = {"gen_ai.tool.name": tool, "stepwire.outcome": outcome, **_of_task(entry.task_id)}
     error = "" if outcome == "completed" else outcome
-    own, parent = _below(entry.trace)
-    write_span(f"task {tool}", INTERNAL, own, parent, (began, ended), attributes, error)
+    own = entry.trace.with_span(_new_span_id())
+    write_span(f"task {tool}", INTERNAL, own, entry.trace.span_id, (began, ended), attributes, error)
 
 
 def write_delivery(delivery: Delivery) -> None:
@@ -60,13 +60,12 @@ def write_delivery(delivery: Delivery) -> None:
     began = ended - int(delivery.took.total_seconds() * 1_000_000_000)
     attributes = {"stepwire.event": delivery.event, **_of_task(delivery.task_id)}
     error = "" if delivery.verdict is Verdict.DELIVERED else delivery.verdict.value
-    own, parent = _below(delivery.trace)
-    write_span(f"webhook {delivery.event}", CLIENT, own, parent, (began, ended), attributes, error)
+    own = delivery.trace.with_span(_new_span_id())
+    write_span(f"webhook {delivery.event}", CLIENT, own, delivery.trace.span_id, (began, ended), attributes, error)
 
 
-def _below(trace: Trace) -> tuple[Trace, str]:
-    """Return a new span of a trace, and the span that it is below."""
-    return Trace(f"{trace.parent[:36]}{os.urandom(8).hex()}{trace.parent[52:]}", trace.state), trace.parent[36:52]
+def _new_span_id() -> str:
+    return os.urandom(8).hex()
 
 
 def _of_task(task_id: str | None) -> dict[str, str]:
@@ -93,13 +92,13 @@ def write_span(
         attributes: of the span.
         error: its type; empty: none.
     """
-    if not int(trace.parent[53:], 16) & 1:
+    if not trace.is_sampled:
         return
     service = os.environ.get("POWERTOOLS_SERVICE_NAME", "")
     about = {"service.name": service, "faas.name": os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")}
     span = {
         "traceId": trace.id,
-        "spanId": trace.parent[36:52],
+        "spanId": trace.span_id,
         **({"parentSpanId": parent} if parent else {}),
         **({"traceState": trace.state} if trace.state else {}),
         "name": name,

@@ -341,17 +341,21 @@ class Task(Struct, frozen=True, omit_defaults=True):
         winner = self.winner
         return self.execution_of(0 if winner is None else self.runs.index(winner))
 
-    def execution_of(self, index: int) -> Execution:
-        """Return the execution of a run: of its attempt that runs, or of its next one."""
+    def execution_of(self, index: int, number: int | None = None) -> Execution:
+        """Return an execution of a run: of this number, or else of its attempt that runs, or of its next one."""
         run = self.runs[index]
-        letter = LETTERS[index] if len(self.runs) > 1 else ""
-        number = f"r{run.attempt.execution}" if run.attempt.execution > 1 else ""
-        suffix = f"-{letter}{number}" if letter or number else ""
+        letter, number = LETTERS[index] if len(self.runs) > 1 else "", number or run.attempt.execution
+        again = f"r{number}" if number > 1 else ""
+        suffix = f"-{letter}{again}" if letter or again else ""
         arn, qualifier = unqualified(run.state_machine_arn)
         # A task that goes on with the execution of another one has that one's name.
         named_after = (self.follows.execution_of if self.follows else None) or self.task_id
         name = execution_name_of(TaskKey(self.owner, named_after), self.work.execution_prefix, suffix)
         return Execution(arn, name, qualifier, run.role)
+
+    def executions_of(self, index: int) -> tuple[Execution, ...]:
+        """Return all executions of a run, in the order of its attempts."""
+        return tuple(self.execution_of(index, number) for number in range(1, self.runs[index].attempt.execution + 1))
 
     def due_runs(self, at: datetime) -> tuple[int, ...]:
         """Return the indices of the runs whose executions must be there by this time."""

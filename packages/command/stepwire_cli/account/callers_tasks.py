@@ -78,7 +78,7 @@ class CallersTasks:
     def _parts(self, action: str) -> Iterator[dict[str, Any]]:
         after: dict[str, str] = {}
         while True:
-            part = obeyed(self.calls, self.function, {"caller": action, "owner": self.owner, **after})
+            part = obeyed(self.calls, self.function, {"caller": action, "owner": self.owner, **after}, "after")
             yield part
             if part["after"] is None and not part.get("is_busy"):
                 return

@@ -17,8 +17,14 @@ BLOCKS: Final = "BlocksFunction"
 """Logical id of the function that blocks."""
 
 
-def obeyed(calls: Calls, function: str, command: Mapping[str, Any]) -> dict[str, Any]:
+def obeyed(calls: Calls, function: str, command: Mapping[str, Any], *members: str) -> dict[str, Any]:
     """Return the answer to a command.
+
+    Args:
+        calls: the endpoint's AWS.
+        function: name of the function.
+        command: what it is to do.
+        members: of the answer; a version of the function that does not know the command answers without them.
 
     Raises:
         AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
@@ -31,7 +37,7 @@ def obeyed(calls: Calls, function: str, command: Mapping[str, Any]) -> dict[str,
     match said:
         case {"refused": str(reason)}:
             raise AccountError(reason)
-        case dict():
+        case dict() if all(name in said for name in members):
             return cast("dict[str, Any]", said)
         case _:
             raise AccountError("this stack is of a version without this command: deploy the version of the command")

@@ -27,7 +27,7 @@ class Erasure:
         """Yield each task: whether it has ended, its executions, and until when Step Functions keeps these."""
         after: dict[str, str] = {}
         while True:
-            part = obeyed(self.calls, self.function, {"survey": self.owner, **after})
+            part = obeyed(self.calls, self.function, {"survey": self.owner, **after}, "tasks", "after")
             yield from part["tasks"]
             if part["after"] is None:
                 return
@@ -36,7 +36,7 @@ class Erasure:
     def parts(self) -> Iterator[dict[str, Any]]:
         """Erase a part after another, and yield what each was."""
         while True:
-            part = obeyed(self.calls, self.function, {"erase": self.owner})
+            part = obeyed(self.calls, self.function, {"erase": self.owner}, "items", "objects", "is_done")
             yield part
             if part["is_done"]:
                 return

@@ -35,5 +35,6 @@ def follow_up(calls: Calls, function: str, means: Means, key: TaskKey) -> Follow
     Raises:
         AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
     """
-    said = obeyed(calls, function, {"means": means.value, "owner": key.owner, "task_id": key.task_id})
+    command = {"means": means.value, "owner": key.owner, "task_id": key.task_id}
+    said = obeyed(calls, function, command, "task_id", "status", "is_new", "has_begun")
     return FollowUp(said["task_id"], said["status"], said["is_new"], said["has_begun"])

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from stepwire.aws.s3 import prefix_of
-from stepwire.aws.storage.blocks import Block, block_in, hashes_in, list_key, record_key
+from stepwire.aws.storage.blocks import LIST, Block, block_in, hashes_in, record_key
 from stepwire.aws.storage.events import subscription_in
 from stepwire.aws.storage.holdings import kind_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
@@ -73,7 +73,7 @@ class Held:
 
     def block(self) -> Block | None:
         """Return how the caller is blocked; None if it is not."""
-        listed = self._item(list_key())
+        listed = self._item(LIST)
         if listed is None or self.owner not in hashes_in(listed):
             return None
         return block_in(self._item(record_key(self.owner)))

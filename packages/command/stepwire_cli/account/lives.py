@@ -7,9 +7,8 @@ argument, question, answer or result is in a moment.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
-
-from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.codec import decode
@@ -111,42 +110,38 @@ class Lives:
 
     def _told(self, task: Task, problems: list[str]) -> Iterator[Moment]:
         """Yield the events that are recorded for the caller, who may have asked for some of them."""
-        more: dict[str, Any] = {}
         try:
-            for _ in range(_MOST_PAGES):
-                page = self._page_of_events(task, more)
+            page: Any = {}
+            for page in islice(self._pages_of_events(task), _MOST_PAGES):
                 for item in page["Items"]:
                     change = decode(item["change"]["S"], Change)
                     if change.task_id == task.task_id and change.requested is None:
                         yield Moment(change.at, EVENTS, f"recorded for its caller: {_event_words(change)}")
-                if not page.get("LastEvaluatedKey"):
-                    return
-                more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-            problems.append("the caller's events: there are more than were read")
+            if page.get("LastEvaluatedKey"):
+                problems.append("the caller's events: there are more than were read")
         except AccountError as error:
             problems.append(f"the caller's events: {error}")
 
-    def _page_of_events(self, task: Task, more: Mapping[str, Any]) -> Any:
-        return self.calls.call(
+    def _pages_of_events(self, task: Task) -> Iterator[Any]:
+        return self.calls.pages(
             "dynamodb",
             "Query",
+            "LastEvaluatedKey",
+            sent_as="ExclusiveStartKey",
             TableName=self.table,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
             FilterExpression="contains(#change, :task)",
             ExpressionAttributeNames={"#change": "change"},
             ExpressionAttributeValues={":pk": {"S": task.owner}, ":sk": {"S": "change#"}, ":task": {"S": task.task_id}},
-            **more,
         )
 
 
 def executions_of(task: Task) -> Iterator[tuple[str, Execution]]:
     """Yield each execution of a task, with what tells it from its others: of each run, the attempts in their order."""
     for index, run in enumerate(task.runs):
-        for number in range(1, run.attempt.execution + 1):
-            then = replace(run, attempt=replace(run.attempt, execution=number))
+        for number, execution in enumerate(task.executions_of(index), 1):
             names = (f"run {run.name}" if run.name else "", f"execution {number}" if number > 1 else "")
-            of_then = replace(task, runs=(*task.runs[:index], then, *task.runs[index + 1 :]))
-            yield ", ".join(filter(None, names)), of_then.execution_of(index)
+            yield ", ".join(filter(None, names)), execution
 
 
 def _in_table(task: Task, at: datetime) -> Iterator[Moment]:

@@ -4,13 +4,13 @@ The rule: the work is bounded: one query, so many lines, and so long a wait. Onl
 lines about faults and deliveries are asked for, and none of them holds what a caller sent or received.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from stepwire.aws.audit_log import task_digest
 from stepwire.tasks.task import Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
@@ -27,7 +27,6 @@ _FIELDS: Final = (
 )  # fmt: skip
 _MOST_LOOKS: Final = 30  # at the answer, a second apart
 _RUNS: Final = frozenset({"Scheduled", "Running"})
-_DIGEST_LENGTH: Final = 32  # hexadecimal digits, as in the audit's lines with Authorizer=none
 _SLACK: Final = timedelta(minutes=1)  # clocks differ, and a line comes after what it tells of
 
 
@@ -92,12 +91,11 @@ class Logs:
 
 def _query_about(task: Task) -> str:
     """Return the query: lines that name the task, and faults of its trace. Polls are left out, most are not logged."""
-    digest = hashlib.sha256(task.task_id.encode()).hexdigest()[:_DIGEST_LENGTH]
     trace = task.origin.trace
     of_trace = f' or (trace_id = "{trace.id}" and ispresent(fault))' if trace else ""
     return (
         f"fields @timestamp, @log, {', '.join(_FIELDS)}"
-        f' | filter task_id = "{task.task_id}" or task_digest = "{digest}"{of_trace}'
+        f' | filter task_id = "{task.task_id}" or task_digest = "{task_digest(task.task_id)}"{of_trace}'
         ' | filter not ispresent(audit) or audit != "polled"'
         " | sort @timestamp asc"
     )

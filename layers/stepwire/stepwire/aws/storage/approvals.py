@@ -21,8 +21,6 @@ for the next. Entries are hints, so they are not counted exactly.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from datetime import datetime
 from functools import partial
 from math import ceil
@@ -31,6 +29,7 @@ from typing import Final, cast
 from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, milliseconds_of, moment_of
+from stepwire.aws.storage.together import all_of
 from stepwire.engine.approval_ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
@@ -45,7 +44,6 @@ _OPEN: Final = "open"
 APPROVER: Final = "events#approver"
 _SUBSCRIBERS: Final = "subscribers#"
 _MOST_READ: Final = 5 * MOST_FOUND
-_AT_ONCE: Final = 8  # writes; the client has ten connections
 _ASKING: Final = "asking#"
 _IS_LATER_ATTEMPT: Final = "attribute_not_exists(pk) OR attempt < :attempt"
 _IS_NEW: Final = "attribute_not_exists(pk)"
@@ -82,8 +80,7 @@ class DynamoDbInbox(Struct, frozen=True):
 
     def find(self, digests: Sequence[str], most: int) -> Found:
         markers = self.table.get_all([_open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
-        # Those in which nothing is open, as far as is counted, come last.
-        # A process that died before it counted has left a marker without a count.
+        # Those in which nothing is open come last, as far as is counted: a process may have died before it counted.
         markers = sorted(markers, key=lambda one: (_count_in(one, uncounted=1) <= 0, one["pk"]["S"]))
         there = [partition for marker in markers for partition in _partitions_of(marker)]
         looked_into = there[:MOST_PARTITIONS]
@@ -153,10 +150,7 @@ class DynamoDbSubscribers(Struct, frozen=True):
         }
         writes = [partial(self.table.put, {**found_key(digest, owner), **shown}) for digest in subscriber.digests]
         writes += [partial(self.table.delete, found_key(digest, owner), "", {}) for digest in lost]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            done = [pool.submit(copy_context().run, write) for write in writes]
-        for one in done:
-            one.result()
+        all_of(writes)
         # Last: a fault before it has the others written again.
         self.table.put({**_subscriber_key(owner), **shown})
 

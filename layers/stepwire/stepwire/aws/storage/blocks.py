@@ -17,7 +17,7 @@ from stepwire.engine.blocks import MOST_BLOCKED
 from stepwire.principal import Principal
 
 PARTITION: Final = "blocks"
-_LIST: Final = {"pk": {"S": PARTITION}, "sk": {"S": "list"}}
+LIST: Final[Item] = {"pk": {"S": PARTITION}, "sk": {"S": "list"}}
 _HAS_ROOM: Final = "attribute_not_exists(callers) OR size(callers) < :most OR contains(callers, :one)"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 
@@ -37,14 +37,14 @@ class DynamoDbBlocks(Struct, frozen=True):
 
     def read(self) -> frozenset[str]:
         """Return the hashes of all blocked callers."""
-        item = self.table.get(_LIST)
+        item = self.table.get(LIST)
         return frozenset() if item is None else hashes_in(item)
 
     def block(self, one: Principal, operator: str | None, at: datetime) -> bool:
         """Add a caller to the list; return False if it is full. Idempotent: the first who blocked stays noted."""
         values = {":these": {"SS": [one]}, ":one": {"S": one},
                   ":most": {"N": str(MOST_BLOCKED)}}  # fmt: skip
-        if self.table.update(_LIST, "ADD callers :these", _HAS_ROOM, values) is not None:
+        if self.table.update(LIST, "ADD callers :these", _HAS_ROOM, values) is not None:
             return False
         by = {} if operator is None else {"operator": {"S": operator}}
         self.table.put({**record_key(one), "since": in_milliseconds(at), **by}, _IS_NEW)
@@ -52,13 +52,8 @@ class DynamoDbBlocks(Struct, frozen=True):
 
     def unblock(self, one: Principal) -> None:
         """Take a caller from the list. Idempotent."""
-        self.table.update(_LIST, "DELETE callers :these", "", {":these": {"SS": [one]}})
+        self.table.update(LIST, "DELETE callers :these", "", {":these": {"SS": [one]}})
         self.table.client.delete_item(TableName=self.table.name, Key=record_key(one))
-
-
-def list_key() -> Item:
-    """Return the primary key of the list."""
-    return dict(_LIST)
 
 
 def record_key(one: Principal) -> Item:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from stepwire.aws.storage.blocks import hashes_in, list_key
+from stepwire.aws.storage.blocks import LIST, hashes_in
 from stepwire.aws.storage.published_catalog import HEAD
 from stepwire.aws.storage.table import Item, Table
 
@@ -26,9 +26,9 @@ class ClockedReads:
 
     def blocked(self) -> frozenset[str]:
         """Return the hashes of all blocked callers."""
-        found = {item["sk"]["S"]: item for item in self._table.get_all([list_key(), HEAD])}
+        found = {item["sk"]["S"]: item for item in self._table.get_all([LIST, HEAD])}
         self._head, self._read_at = found.get(HEAD["sk"]["S"]), self._now()
-        listed = found.get(list_key()["sk"]["S"])
+        listed = found.get(LIST["sk"]["S"])
         return frozenset() if listed is None else hashes_in(listed)
 
     def head(self) -> Item | None:

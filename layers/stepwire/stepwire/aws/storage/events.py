@@ -21,9 +21,8 @@ there are never more live subscriptions than places, whatever happens at the sam
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, cast
 
 from botocore.exceptions import ClientError
@@ -38,6 +37,7 @@ from stepwire.aws.storage.table import (
     moment_of,
     refused_item,
 )
+from stepwire.aws.storage.together import all_of
 from stepwire.codec import decode, encode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
@@ -75,7 +75,6 @@ _IS_LIVE_AND_SILENT: Final = (
     "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(carried_until) OR carried_until <= :at"
     " OR asked_for = :change)"
 )
-_AT_ONCE: Final = 8  # marks; the client has ten connections
 _IS_THERE: Final = "attribute_exists(pk)"
 _SINGLE: Final = ("wanted", "position", "standing")
 _REFRESHED: Final = ("terms", "expires_at", "ends_at", "standing")
@@ -201,12 +200,8 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            asked = {
-                one: pool.submit(copy_context().run, self._ask, _key(owner, one), change, at)
-                for one, change in changes.items()
-            }
-        return [one for one, answer in asked.items() if answer.result()]
+        needs = all_of(partial(self._ask, _key(owner, one), change, at) for one, change in changes.items())
+        return [one for one, needs_message in zip(changes, needs, strict=True) if needs_message]
 
     def _ask(self, key: Item, change: str, at: datetime) -> bool:
         """Mark a subscription; return whether it needs a message."""

@@ -5,8 +5,6 @@ An erasure may end anywhere: each call erases a part, and the next one goes on w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,6 +15,7 @@ from stepwire.aws.storage.approvals import APPROVER, found_key, subscriber_in
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.lines import share_key
 from stepwire.aws.storage.table import Item, Table
+from stepwire.aws.storage.together import all_of
 from stepwire.principal import Principal
 from stepwire.tasks.task import Task
 
@@ -40,7 +39,6 @@ KINDS: Final = {
     "waits": "slots of waiting requests",
 }
 """What an item is, by how its sort key begins."""
-_AT_ONCE: Final = 8  # deletions; the client has ten connections
 _PAGE: Final = 100  # items
 
 
@@ -123,10 +121,7 @@ class Holdings(Struct, frozen=True):
         """Delete items; those that nothing leads to afterwards come last, so that a fault before them repeats all."""
         own = [key for key in keys if key["pk"]["S"] == self.owner]
         for part in ([key for key in keys if key["pk"]["S"] != self.owner], own):
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                done = [pool.submit(copy_context().run, partial(self._delete_one, key)) for key in part]
-            for one in done:
-                one.result()
+            all_of(partial(self._delete_one, key) for key in part)
         return len(own)
 
     def _delete_one(self, key: Item) -> None:

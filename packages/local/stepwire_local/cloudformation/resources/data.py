@@ -26,17 +26,17 @@ _TABLE = (
 
 def _table(resource: Resource, world: World) -> Created:
     properties = resource.properties
-    old = world.takes_over(resource)
+    old = world.taken_over.get(resource.logical_id)
     name: str = old or properties.get("TableName", world.name(resource))
-    settings: dict[str, Any] = {} if old else picked(properties, _TABLE)
-    if not old and "ProvisionedThroughput" not in settings:
-        settings["BillingMode"] = "PAY_PER_REQUEST"
-    if stream := properties.get("StreamSpecification"):
-        settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
+    stream = properties.get("StreamSpecification")
+    settings: dict[str, Any] = {"StreamSpecification": {"StreamEnabled": True, **stream}} if stream else {}
     dynamodb = world.client("dynamodb")
     if old:
         table = dynamodb.update_table(TableName=name, **settings)["TableDescription"]
     else:
+        settings |= picked(properties, _TABLE)
+        if "ProvisionedThroughput" not in settings:
+            settings["BillingMode"] = "PAY_PER_REQUEST"
         table = dynamodb.create_table(TableName=name, **typed(dynamodb, "CreateTable", settings))["TableDescription"]
     if time_to_live := properties.get("TimeToLiveSpecification"):
         dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
@@ -46,7 +46,7 @@ def _table(resource: Resource, world: World) -> Created:
 
 
 def _bucket(resource: Resource, world: World) -> Created:
-    old = world.takes_over(resource)
+    old = world.taken_over.get(resource.logical_id)
     name: str = old or resource.properties.get("BucketName", world.name(resource).lower())
     if not old:
         place = {"CreateBucketConfiguration": {"LocationConstraint": world.region}} if world.region != REGION else {}

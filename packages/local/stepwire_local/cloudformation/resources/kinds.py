@@ -83,10 +83,6 @@ class World:
         """Return a physical name, unique in the account."""
         return f"{self.stack}-{resource.logical_id}"
 
-    def takes_over(self, resource: Resource) -> str | None:
-        """Return the name of what was there before the stack, and now belongs to it; None: it must be created."""
-        return self.taken_over.get(resource.logical_id)
-
     def arn(self, service: str, tail: str) -> str:
         """Return an ARN of this account and region."""
         return f"arn:aws:{service}:{self.region}:{self.account}:{tail}"
