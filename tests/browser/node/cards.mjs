@@ -55,7 +55,7 @@ async function served(page, headers) {
 
 class Host {
   constructor(wish) {
-    Object.assign(this, { wish, heard: { calls: [], told: [], messages: [], links: [], heights: [] }, requests: [], problems: [], context: wish.context ?? {}, unanswered: new Set(), barriers: 0 });
+    Object.assign(this, { wish, heard: { calls: [], told: [], messages: [], links: [], heights: [] }, requests: [], problems: [], context: wish.context ?? {}, unanswered: new Set(), messages: 0, barriers: 0 });
     this.server = serverOf(wish, this.heard.calls);
   }
 
@@ -101,23 +101,28 @@ class Host {
   }
 
   send(message) {
+    if (message.id !== this.barrier?.id) this.messages += 1;
     if (message.id !== undefined && !message.method) this.unanswered.delete(message.id);
     return this.page.evaluate((sent) => frames[0]?.postMessage(sent, "*"), message);
   }
 
   receive(message) {
     if (this.barrier && message.id === this.barrier.id) return this.barrier.resolve();
+    this.messages += 1;
     if (message.id !== undefined && message.method) this.unanswered.add(message.id);
     this.transport?.onmessage?.(message);
   }
 
-  // Waits until the card has nothing more to say and to hear. What was sent before a ping is read before its answer.
+  // Waits until the card has nothing more to say and to hear: what was sent before a ping is read before its answer, so
+  // a ping is needed during which nothing was sent.
   async settled() {
+    let before;
     do {
+      before = this.messages;
       this.barrier = { id: `barrier-${++this.barriers}`, ...Promise.withResolvers() };
       await this.send({ jsonrpc: "2.0", id: this.barrier.id, method: "ping", params: {} });
       await this.barrier.promise;
-    } while (this.unanswered.size);
+    } while (this.unanswered.size || this.messages !== before);
   }
 
   // Moves the card's clock; a timer that is due several times within a step runs once.
