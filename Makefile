@@ -1,8 +1,9 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test browser screenshots repeat e2e load check docs scan explore fuzz model conformance hosts catalog \
-	build account deploy release deploy-examples replay lock bench bench-release clean
+.PHONY: help demo run logs services test browser screenshots repeat e2e load check style types templates docs scan \
+	explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
+	bench-release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -72,11 +73,19 @@ bench: .venv/ready $(BENCH_READY)  ## measure cold starts, poll hints and delays
 bench-release: .venv/ready .venv-bench-release/ready release  ## measure cold starts of what `make release` makes; needs Python 3.13
 	$(BIN)/python -m benchmarks.cold --artifact dist/stepwire-*.zip --update $(ARGS)
 
-check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, templates, workflows, manifests, docs
+# Its parts need nothing of each other: `make --jobs=2 check`.
+check: style types templates docs  ## format, lint, types, import rules, templates, workflows, manifests, docs
+	@echo "All checks passed. Next: make test"
+
+style: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+
+types: .venv/ready
+	$(BIN)/pyright
+
+templates: .venv/ready .venv-sam/ready
 	$(BIN)/python -m stepwire.catalog.manifests functions/mcp/tools
 	$(BIN)/python -m stepwire.catalog.manifests tests/conformance/functions/mcp/tools
 	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
@@ -84,7 +93,6 @@ check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, t
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint
-	@echo "All checks passed. Next: make test"
 
 # A link or an anchor that leads nowhere fails the build. Nothing is fetched but the packages of the lock and Mermaid, from npm.
 docs: .venv/ready .venv-docs/ready  ## build the documentation as a site with search, into .site/
