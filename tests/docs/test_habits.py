@@ -1,6 +1,7 @@
 """What a code host and a checkout rely on: hooks, the workflow, pins and locks."""
 
 import re
+import subprocess
 import tomllib
 from typing import Any, Final, cast
 
@@ -31,11 +32,13 @@ def test_a_hook_runs_in_the_environment_of_the_project(hook: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("hook", [hook for hook in hooks() if hook["id"] != "docs"], ids=lambda hook: hook["id"])
 def test_a_hook_is_a_command_of_make_check(hook: dict[str, Any]) -> None:
-    recipe = MAKEFILE.partition("\ncheck:")[2].partition("\n\n")[0]
+    planned = subprocess.run(
+        ["make", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
-    command = hook["entry"].removeprefix(".venv/bin/").removesuffix(" --force-exclude")
+    command = hook["entry"].removesuffix(" --force-exclude")
 
-    assert f"$(BIN)/{command}" in recipe
+    assert [line for line in planned if line.startswith(command)]
 
 
 def test_every_action_of_the_workflow_is_pinned_to_a_commit() -> None:

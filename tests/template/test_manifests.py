@@ -95,6 +95,6 @@ def test_the_command_prints_faults_and_fails(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_make_check_runs_it_on_every_template() -> None:
-    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ncheck:")[2].partition("\n\n")[0]
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ntemplates:")[2].partition("\n\n")[0]
 
     assert "-m tests.template.manifests $(TEMPLATES)" in recipe
