@@ -1,24 +1,36 @@
-"""docs/removing.md names everything that outlives the endpoint's stack."""
+"""docs/removing.md and `stepwire destroy` name everything that outlives the endpoint's stack."""
 
 import re
 from typing import Final
 
+from stepwire_cli.deployment.removing import SURVIVORS, WHO_DELETES_EARLIER
 from tests.docs.pages import ROOT, page
 from tests.template.document import template
 
 PAGE: Final = page(ROOT / "docs" / "removing.md")
 
 
+def retained() -> dict[str, str]:
+    """Return the type of each resource that outlives the stack, by its name in the template."""
+    resources = template()["Resources"].items()
+    return {name: one["Type"] for name, one in resources if one.get("DeletionPolicy", "Delete") != "Delete"}
+
+
 def test_each_resource_that_outlives_the_stack_is_named_in_the_table_and_in_the_command_that_lists_them() -> None:
-    retained = {
-        name for name, one in template()["Resources"].items() if one.get("DeletionPolicy", "Delete") != "Delete"
-    }
+    names = set(retained())
 
     (listing,) = [command for command in PAGE.commands if "list-stack-resources" in command]
     in_the_table = re.findall(r"^\| `(\w+)`", PAGE.text, re.MULTILINE)
 
-    assert set(in_the_table) == retained
-    assert set(re.findall(r"'(\w+)'", listing)) == retained
+    assert set(in_the_table) == names
+    assert set(re.findall(r"'(\w+)'", listing)) == names
+
+
+def test_the_command_knows_what_outlives_the_stack_and_each_mode_of_object_lock() -> None:
+    modes = set(template()["Parameters"]["AuditArchive"]["AllowedValues"]) - {"off"}
+
+    assert {name: one.kind for name, one in SURVIVORS.items()} == retained()
+    assert set(WHO_DELETES_EARLIER) == modes
 
 
 def test_what_is_protected_against_deletion_is_unprotected_first() -> None:

@@ -1,7 +1,7 @@
 """`stepwire destroy`: remove an endpoint, and say what is lost and what is left.
 
-The rule: the tasks, the large results and the users outlive the stack unless the command line says otherwise, and
-nothing is deleted before its name was shown and agreed to.
+The rule: the tasks, the large results and the users outlive the stack unless the command line says otherwise; the
+audit's archive always does. Nothing is deleted before its name was shown and agreed to.
 """
 
 import time
@@ -17,18 +17,15 @@ from stepwire_cli.deployment.stack import ENDPOINT, Readiness, Stack, check_free
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 
-_TABLE: Final = "AWS::DynamoDB::Table"
-_BUCKET: Final = "AWS::S3::Bucket"
-_POOL: Final = "AWS::Cognito::UserPool"
-_HOLDS: Final[Mapping[str, str]] = {
-    _TABLE: "the tasks",
-    _BUCKET: "the results above 400,000 bytes",
-    _POOL: "the users who sign in",
-}
-"""What each type of resource that outlives the stack holds."""
 _OF_EVERY_ENDPOINT: Final = "TasksTable"
-_NAMES: Final = frozenset({_OF_EVERY_ENDPOINT, "LargeResults", "UserPool"})
-"""Names, in the template, of what outlives the stack."""
+WHO_DELETES_EARLIER: Final[Mapping[str, str]] = {
+    "COMPLIANCE": "nobody",
+    "GOVERNANCE": "only who has s3:BypassGovernanceRetention",
+}
+"""By the mode of Object Lock (`AuditArchive`): who can delete a line of the audit before its time."""
+
+_Delete = Callable[[Calls, str], None]
+"""Deletes a resource by its physical id."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +41,26 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """A resource that outlives the stack."""
+class Survivor:
+    """A resource of the template that outlives the stack."""
 
     kind: str
+    holds: str
+    delete: _Delete | None
+    """None: Object Lock keeps it, whatever the command line says."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What outlives one stack."""
+
+    what: Survivor
     held: str
     """Its physical id."""
+    delete: _Delete | None
+    """None: it is left."""
+    note: str
+    """Why it cannot be deleted now, and when it can be; empty: it can."""
 
 
 def destroy(options: Removal, calls: Calls, screen: Screen) -> int:
@@ -63,7 +74,7 @@ def destroy(options: Removal, calls: Calls, screen: Screen) -> int:
         return _destroy_what_is_left(options, calls, screen)
     if stack.readiness is Readiness.BUSY:
         check_free(stack)
-    kept = _kept(calls, stack)
+    kept = _kept(calls, stack, options)
     _show_plan(stack, kept, options, screen)
     if not options.agree(f"Delete {stack.name}{' and its data' if options.with_data else ''}?"):
         screen.say("Nothing was deleted.")
@@ -75,21 +86,22 @@ def destroy(options: Removal, calls: Calls, screen: Screen) -> int:
 
 def _destroy_what_is_left(options: Removal, calls: Calls, screen: Screen) -> int:
     stack = last_deleted(calls, options.name)
-    kept = [] if stack is None else _kept(calls, stack)
+    kept = [] if stack is None else _kept(calls, stack, options)
     if not kept:
         raise NotThere(f"there is no stack {options.name} in this account and Region")
     screen.say(f"{options.name} is deleted, and has left data:")
-    for one in kept if options.with_data else ():
-        screen.say(f"{one.held}, with {_HOLDS[one.kind]}, is deleted, too.")
-    if options.with_data and not options.agree("Delete what is left?"):
+    going = [one for one in kept if one.delete]
+    for one in going:
+        screen.say(f"{one.held}, with {one.what.holds}, is deleted, too.")
+    if going and not options.agree("Delete what is left?"):
         screen.say("Nothing was deleted.")
         return Exit.FAILED
     _finish(kept, options, calls, screen)
     return Exit.DONE
 
 
-def _kept(calls: Calls, stack: Stack) -> list[_Kept]:
-    """Return what outlives an endpoint.
+def _kept(calls: Calls, stack: Stack, options: Removal) -> list[_Kept]:
+    """Return what outlives an endpoint, and how each is deleted if the options say so.
 
     Raises:
         AccountError: the stack is none of an endpoint, whatever became of it.
@@ -97,30 +109,48 @@ def _kept(calls: Calls, stack: Stack) -> list[_Kept]:
     found = resources_of(calls, stack)
     if not stack.is_ours and found and _OF_EVERY_ENDPOINT not in found:
         raise AccountError(f"{stack.name} is a stack of something else: this command removes endpoints alone")
-    return [_Kept(kind, held) for name, (kind, held) in found.items() if name in _NAMES and kind in _HOLDS and held]
+    kept = list[_Kept]()
+    for name, (kind, held) in found.items():
+        what = SURVIVORS.get(name)
+        if what is not None and what.kind == kind and held:
+            delete = what.delete if options.with_data else None
+            kept.append(_Kept(what, held, delete, "" if what.delete else _lock(stack, held)))
+    return kept
+
+
+def _lock(stack: Stack, bucket: str) -> str:
+    """Say until when Object Lock keeps the lines of the audit, and what the owner can do about the bucket."""
+    mode, days = stack.parameters["AuditArchive"], stack.parameters["AuditRetentionDays"]
+    return (
+        f"Object Lock ({mode}): {WHO_DELETES_EARLIER[mode]} can delete a line before its {days} days are over. S3 "
+        f"removes each line then. Delete the bucket when it is empty: aws s3api delete-bucket --bucket {bucket}"
+    )
 
 
 def _finish(kept: Sequence[_Kept], options: Removal, calls: Calls, screen: Screen) -> None:
     """Delete what has outlived the stack, or name it."""
-    for one in kept if options.with_data else ():
+    for one in kept:
+        if one.delete is None:
+            continue
         screen.progress("deleting", one.held)
         with suppress(NotThere):  # an earlier run has deleted it
-            _DELETES[one.kind](calls, one.held)
+            one.delete(calls, one.held)
         screen.say(f"deleted {one.held}")
-    left = () if options.with_data else tuple(kept)
+    left = [one for one in kept if one.delete is None]
     if screen.as_json:
-        screen.json({"stack": options.name, "left": [{"type": one.kind, "id": one.held} for one in left]})
+        told = [{"type": one.what.kind, "id": one.held, **({"note": one.note} if one.note else {})} for one in left]
+        screen.json({"stack": options.name, "left": told})
         return
     for one in left:
-        screen.result(f"left: {one.held} ({_HOLDS[one.kind]})")
+        screen.result(f"left: {one.held} ({one.what.holds}){one.note and f'. {one.note}'}")
 
 
 def _show_plan(stack: Stack, kept: Sequence[_Kept], options: Removal, screen: Screen) -> None:
     screen.say(f"The endpoint {stack.outputs.get(ENDPOINT, stack.name)} and its functions are deleted.")
     screen.say("Workflows that run go on; nobody hears of their ends.")
     for one in kept:
-        fate = "is deleted, too" if options.with_data else "is left"
-        screen.say(f"{one.held}, with {_HOLDS[one.kind]}, {fate}.")
+        fate = "is deleted, too" if one.delete else "is left, because Object Lock keeps it" if one.note else "is left"
+        screen.say(f"{one.held}, with {one.what.holds}, {fate}.")
     if kept and not options.with_data:
         salt = stack.outputs.get("PrincipalSalt", "")
         screen.say(f"A new endpoint that takes over the tasks needs PrincipalSalt={salt}: keep it.")
@@ -169,8 +199,10 @@ def _delete_pool(calls: Calls, pool: str) -> None:
     calls.call("cognito-idp", "DeleteUserPool", UserPoolId=pool)
 
 
-_DELETES: Final[Mapping[str, Callable[[Calls, str], None]]] = {
-    _TABLE: _delete_table,
-    _BUCKET: _delete_bucket,
-    _POOL: _delete_pool,
+SURVIVORS: Final[Mapping[str, Survivor]] = {
+    _OF_EVERY_ENDPOINT: Survivor("AWS::DynamoDB::Table", "the tasks", _delete_table),
+    "LargeResults": Survivor("AWS::S3::Bucket", "the results above 400,000 bytes", _delete_bucket),
+    "UserPool": Survivor("AWS::Cognito::UserPool", "the users who sign in", _delete_pool),
+    "AuditBucket": Survivor("AWS::S3::Bucket", "the lines of the audit", None),
 }
+"""What outlives the stack, by its name in the template."""

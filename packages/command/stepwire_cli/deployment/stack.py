@@ -95,13 +95,13 @@ def described(calls: Calls, name: str) -> Stack:
 
 
 def last_deleted(calls: Calls, name: str) -> Stack | None:
-    """Return the stack of this name that was deleted last; CloudFormation remembers one for 90 days."""
+    """Return the stack of this name that was deleted last, as it was; CloudFormation remembers one for 90 days."""
     pages = calls.pages("cloudformation", "ListStacks", "NextToken", StackStatusFilter=["DELETE_COMPLETE"])
     found: list[Any] = [one for page in pages for one in page["StackSummaries"] if one["StackName"] == name]
     if not found:
         return None
     newest = max(found, key=lambda one: one["DeletionTime"])
-    return Stack(name, stack_id=newest["StackId"])
+    return described(calls, newest["StackId"])
 
 
 def check_free(stack: Stack) -> None:
