@@ -1,6 +1,7 @@
 """The endpoint and the examples' stack beside it on the local stack, with a bucket to profile from."""
 
 import json
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from typing import Any, Final
 
 import yaml
 
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.commanding import BLOCKS, obeyed
+from stepwire_cli.account.pacing import Pacer
 from stepwire_local import LocalStack
 from stepwire_local.cloudformation.template import parse
 from tests.waiting import until
@@ -90,3 +94,20 @@ def _reports(client: Any, arn: str) -> list[Json]:
 
 def _machine(stack: LocalStack) -> str:
     return stack.physical_ids["ProfileDataset"]
+
+
+@contextmanager
+def blocked_caller(stack: LocalStack) -> Generator[tuple[str, str]]:
+    """Block somebody who has a copy of one of the tasks, and nobody else; yield who it is, and the copy's id."""
+    table, dynamodb = stack.physical_ids["TasksTable"], stack.client("dynamodb")
+    values = {":prefix": {"S": "task#"}}
+    found = dynamodb.scan(
+        TableName=table, FilterExpression="begins_with(sk, :prefix)", ExpressionAttributeValues=values
+    )
+    item, owner = found["Items"][0], "5" * 32
+    copy = f"{item['sk']['S'][:-1]}{'1' if item['sk']['S'].endswith('0') else '0'}"
+    dynamodb.put_item(TableName=table, Item={**item, "pk": {"S": owner}, "sk": {"S": copy}})
+    commands = Calls(stack.client, Pacer(time.monotonic, time.sleep))
+    obeyed(commands, stack.physical_ids[BLOCKS], {"block": [owner]}, "blocked")
+    yield owner, copy.removeprefix("task#")
+    obeyed(commands, stack.physical_ids[BLOCKS], {"unblock": [owner]}, "blocked")

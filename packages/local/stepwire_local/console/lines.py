@@ -1,24 +1,23 @@
 """The lines of tools with a limit, as the console shows them: who runs, who waits, and in which place.
 
-Only read: operators change lines with `stepwire queue`. Read from the table at each look, so it is what is true now.
+Only read: operators change lines with `stepwire queue`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from stepwire.aws.storage.lines import DynamoDbLines
-from stepwire.aws.storage.table import Table
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import ordinal
 from stepwire.tasks.lines import Held, Line, Place, waiting_by_caller
 from stepwire.times import MILLISECOND
+from stepwire_local.console.table import table_of
 from stepwire_local.stack import LocalStack
 
 MOST: Final = 20
 """Lines that are shown."""
 MOST_PLACES: Final = 100
 """Places of one line that are shown."""
-_TABLE: Final = "TasksTable"
 
 
 class Lines:
@@ -41,10 +40,10 @@ class Lines:
         return words
 
     def _in_use(self) -> Iterator[tuple[str, Line, Sequence[Held], Sequence[Place]]]:
-        name = self._stack.physical_ids.get(_TABLE)
-        if name is None:  # a stack of somebody else
+        table = table_of(self._stack)
+        if table is None:
             return
-        lines = DynamoDbLines(Table(name, lambda: self._stack.client("dynamodb")))
+        lines = DynamoDbLines(table)
         for key in list(lines.in_use())[:MOST]:
             line = lines.line(key)
             if line is not None and line.waiting:

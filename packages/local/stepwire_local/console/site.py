@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.console import layout
 from stepwire_local.console.approvals import PEOPLE, OpenApprovals, Refused
+from stepwire_local.console.blocks import blocked_among
 from stepwire_local.console.guard import refusal
 from stepwire_local.console.lines import Lines
 from stepwire_local.console.messages import Messages
@@ -181,9 +182,16 @@ class Console:
 
     def _newest_first(self) -> Any:
         approvals, places = self.approvals.waiting(), self._lines.waiting()
+        tasks = self._tasks.newest_first()
+        blocked = blocked_among(self._stack, {one["caller"] for one in tasks})
         return [
-            {**one, "waitsFor": approvals.get(one["taskId"]), "inLine": places.get(one["taskId"])}
-            for one in self._tasks.newest_first()
+            {
+                **one,
+                "waitsFor": approvals.get(one["taskId"]),
+                "inLine": places.get(one["taskId"]),
+                "blocked": blocked.get(one["caller"]),
+            }
+            for one in tasks
         ]
 
     def _machines(self) -> Sequence[str]:

@@ -37,6 +37,7 @@ class Tasks:
         with self._turn:
             self._kept[task_id] = {
                 "taskId": task_id,
+                "caller": change.owner,
                 "tool": change.tool or known.get("tool", ""),
                 "status": change.status,
                 "createdAt": created,

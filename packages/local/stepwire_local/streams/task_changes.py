@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from stepwire.aws.status_changes_function import approvals_in
 from stepwire.aws.storage.items import TASK_PREFIX
+from stepwire.principal import Principal
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.lambdas.functions import Outcome, Returned
 
@@ -15,6 +16,7 @@ from stepwire_local.lambdas.functions import Outcome, Returned
 class TaskChange:
     """A change of a task's status."""
 
+    owner: Principal
     task_id: str
     tool: str
     status: str  # as items have it, or "expired"
@@ -29,7 +31,8 @@ def change_of(record: Mapping[str, Any]) -> TaskChange | None:
     if not key.startswith(TASK_PREFIX) or before == after:
         return None
     known = json.loads(_text(new or old, "task"))
-    return TaskChange(key.removeprefix(TASK_PREFIX), known["work"]["tool"], after)
+    owner = Principal(images["Keys"]["pk"]["S"])
+    return TaskChange(owner, key.removeprefix(TASK_PREFIX), known["work"]["tool"], after)
 
 
 def _text(image: Mapping[str, Any], name: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from stepwire.principal import Principal
 from stepwire_local.streams.task_changes import TaskChange, change_of
 
 Json = dict[str, Any]
@@ -28,7 +29,7 @@ def record(old: Json | None, new: Json | None, key: str = "task#one") -> Json:
     ],
 )
 def test_a_change_of_status_is_reported(old: Json | None, new: Json | None, status: str) -> None:
-    assert change_of(record(old, new)) == TaskChange("one", "greet", status)
+    assert change_of(record(old, new)) == TaskChange(Principal("me"), "one", "greet", status)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from stepwire.principal import Principal
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Request, Response
@@ -20,7 +21,7 @@ from stepwire_local.terminal.screen import Screen, Warnings
 from tests.questions_to_others import asked_change, decided_change
 
 TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
-CREATED = TaskChange(TASK, "wait_and_echo", "input_required")
+CREATED = TaskChange(Principal("me"), TASK, "wait_and_echo", "input_required")
 LONG = "Unknown tool 'profile_everything'. tools/list names the tools there are."
 
 

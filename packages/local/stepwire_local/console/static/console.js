@@ -67,7 +67,7 @@ function showTasks() {
     byId(place).replaceChildren(h("span", { class: "title" }, words), waiting ? h("span", { class: "badge waiting" }, String(waiting)) : "");
   }
   byId("tasks").replaceChildren(...state.tasks.map((one) =>
-    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status, one.waitsFor ?? one.inLine), h("time", {}, clock(one.createdAt)))))));
+    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status, one.waitsFor ?? one.inLine), one.blocked ? h("span", { class: "badge failed" }, "caller blocked") : "", h("time", {}, clock(one.createdAt)))))));
   mark();
 }
 

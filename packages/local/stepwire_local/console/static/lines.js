@@ -36,6 +36,6 @@ export class LinesView {
   row(place, { taskId, caller, since }) {
     const tool = this.context.toolOf(taskId), title = this.context.toolNamed(tool)?.title ?? tool ?? taskId;
     return h("tr", {}, h("td", {}, place), h("td", {}, h("a", { href: `#/tasks/${taskId}` }, title)),
-      h("td", {}, caller ? h("code", {}, caller.slice(0, SHOWN)) : ""), h("td", {}, lasting(since)));
+      h("td", {}, caller ? h("code", {}, caller.slice(0, SHOWN)) : "", this.context.taskOf(taskId)?.blocked ? " blocked" : ""), h("td", {}, lasting(since)));
   }
 }

@@ -112,7 +112,7 @@ export class TaskView {
       const { executions } = await this.context.api(`tasks/${this.taskId}`);
       if (this.isClosed) return;
       const known = this.context.taskOf(this.taskId);
-      if (known) this.status.replaceChildren(badge(known.status, known.waitsFor ?? known.inLine), known.waitsFor ? h("a", { href: "#/approvals" }, "Answer as somebody else") : "", known.inLine ? h("a", { href: "#/lines" }, "See the line") : "");
+      if (known) this.status.replaceChildren(badge(known.status, known.waitsFor ?? known.inLine), known.waitsFor ? h("a", { href: "#/approvals" }, "Answer as somebody else") : "", known.inLine ? h("a", { href: "#/lines" }, "See the line") : "", known.blocked ? block(known.blocked) : "");
       await this.showExecutions(executions);
       await this.wire.refresh(this.context.api);
       if (known && !["working", "input_required"].includes(known.status)) pause = QUIET;
@@ -205,6 +205,8 @@ export class TaskView {
 }
 
 const region = (name, text) => h("pre", { tabindex: "0", role: "region", "aria-label": name }, text);
+
+const block = ({ since, operator }) => h("span", { class: "fault" }, `Its caller is blocked${since ? ` since ${clock(since)}` : ""}${operator ? ` by ${operator}` : ""}.`);
 
 function legend() {
   const parts = [["running", "running"], ["waiting", "waiting"], ["succeeded", "passed"], ["failed", "failed"], ["caught", "failed, caught"]];
