@@ -302,6 +302,16 @@ def test_the_dashboard_looks_at_the_metrics_of_the_door() -> None:
     assert "ApiId" not in text
 
 
+@pytest.mark.parametrize(
+    ("tracing", "links", "is_traced"),
+    [("Disabled", "off", False), ("Active", "off", True), ("Active", "link", False), ("Active", "sign-in", False)],
+)
+def test_x_ray_begins_at_the_rest_door_unless_a_url_may_authorize(tracing: str, links: str, is_traced: bool) -> None:
+    made = stack("jwt", **REST, **CLIENT, Tracing=tracing, ApprovalLinks=links)
+
+    assert made.properties("RestApi")["TracingEnabled"] is is_traced
+
+
 def test_every_function_logs_and_is_limited_as_at_the_http_api() -> None:
     made = stack("jwt", **REST)
     settings = made.properties("RestApi")["MethodSettings"]

@@ -1,6 +1,6 @@
 """Print a SAM template as CloudFormation, in which cfn-lint finds more than in SAM's shorthand.
 
-    python -m tests.template.translated template.yaml
+    python -m tests.template.translated template.yaml [--unconditional]
 
 It contains the definitions of the workflows as one text each: cfn-lint checks them in that form.
 """
@@ -13,9 +13,16 @@ from typing import Any, TypeGuard, cast
 from stepwire_local.cloudformation.template import load
 
 
-def translated(path: Path) -> str:
-    """Translate the template."""
+def translated(path: Path, *, is_unconditional: bool = False) -> str:
+    """Translate the template.
+
+    Args:
+        path: the template.
+        is_unconditional: whether resources lose their conditions; checkov passes over those that parameters leave out.
+    """
     body = load(path, {}).body
+    for one in body["Resources"].values() if is_unconditional else ():
+        one.pop("Condition", None)
     return json.dumps(_with_joined_text(body), indent=2, default=str)
 
 
@@ -37,4 +44,4 @@ def _are_texts(parts: Any) -> TypeGuard[list[str]]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(translated(Path(sys.argv[1])))
+    sys.stdout.write(translated(Path(sys.argv[1]), is_unconditional="--unconditional" in sys.argv[2:]))
