@@ -20,6 +20,7 @@ from tests.template.document import (
     resources,
     template,
 )
+from tests.template.translated import translated
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
@@ -302,3 +303,12 @@ def test_every_parameter_is_used_and_shown_in_a_group() -> None:
 
     assert {name for group in groups for name in group["Parameters"]} == parameters
     assert parameters <= references(rest)
+
+
+def test_the_scanner_sees_every_resource_whatever_parameters_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
+
+    scanned = json.loads(translated(ROOT / "template.yaml", is_unconditional=True))["Resources"]
+
+    assert {"AuditBucket", "RestApiliveStage", "AuthorizerFunction"} <= set(scanned)
+    assert not [name for name, one in scanned.items() if "Condition" in one]
