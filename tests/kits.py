@@ -14,7 +14,7 @@ from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine import waiting
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.blocks import Blocks
+from stepwire.engine.blocks import Blocks, Listed
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -29,7 +29,7 @@ from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.listening import told
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
-from stepwire.tasks.ids import LETTERS
+from stepwire.tasks.ids import LETTERS, TaskKey
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
@@ -211,6 +211,8 @@ class World:
     """How often the list of them was read."""
     blocked_fault: Exception | None = None
     """What the next reads of it meet."""
+    reads_tasks_with_it: bool = False
+    """Whether the task of a request is read with the list, as function mcp does."""
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
@@ -279,11 +281,12 @@ class World:
             ApprovalRecording(self.inbox, self.audit.append).record(change)
         self.recording.record(list(told(self.subscribers, changes, self.clock.now())))
 
-    def _read_blocked(self) -> frozenset[str]:
+    def _read_blocked(self, task: TaskKey | None) -> Listed:
         self.block_reads += 1
         if self.blocked_fault is not None:
             raise self.blocked_fault
-        return frozenset(self.blocked)
+        known = self.store.tasks if self.reads_tasks_with_it else {}
+        return Listed(frozenset(self.blocked), None if task is None else known.get(task))
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

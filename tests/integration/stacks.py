@@ -41,6 +41,8 @@ class AwsCalls:
     """The number of reads of the catalog's head, which depends on the machine's clock."""
     block_reads: list[str] = field(default_factory=list[str])
     """The same of the list of blocked callers."""
+    all: list[str] = field(default_factory=list[str])
+    """Each operation, by the clock or not."""
     clients: list[str] = field(default_factory=list[str])
     """The service of each client that was built."""
     answer: Callable[[OperationModel], Any] = lambda _operation: None
@@ -51,6 +53,7 @@ class AwsCalls:
         self.made.clear()
         self.catalog_reads.clear()
         self.block_reads.clear()
+        self.all.clear()
         self.clients.clear()
 
     @contextmanager
@@ -74,11 +77,13 @@ class AwsCalls:
 
     def _note_keys(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
         keys = [key for one in params["RequestItems"].values() for key in one["Keys"]]
-        for key in keys:
-            if key.get("sk") == {"S": "list"}:
-                context["counted_in"] = self.block_reads
+        if {"S": "list"} in [key.get("sk") for key in keys]:
+            context["counted_in"] = self.block_reads
+            if any(key.get("sk", {}).get("S", "").startswith("task#") for key in keys):
+                self.made.append("GetItem")  # of the task, which the request would read by itself
 
     def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> Any:
+        self.all.append(model.name)
         context.get("counted_in", self.made).append(model.name)
         return self.answer(model)
 

@@ -118,6 +118,61 @@ def test_a_session_that_was_opened_before_the_block_is_of_no_use() -> None:
     assert client.notify("notifications/cancelled", {"requestId": 1}).status == 403
 
 
+# ------------------------------------------------------------------------------------ a task that is read with the list
+
+
+def due(client_of: Callable[..., Client]) -> tuple[World, Client, str]:
+    """Return a world in which the next request reads the list, and with it the task that it is about."""
+    world = World(reads_tasks_with_it=True)
+    client = client_of(world, ALICE)
+    task_id = client.start()
+    world.clock.advance(seconds=REREAD_AFTER.total_seconds())
+    world.store.calls.clear()
+    return world, client, task_id
+
+
+@pytest.mark.parametrize("client_of", [legacy_of, modern_of])
+def test_a_poll_that_reads_the_list_reads_its_task_with_it_and_the_next_one_reads_it_anew(
+    client_of: Callable[..., Client],
+) -> None:
+    world, client, task_id = due(client_of)
+
+    first, calls = client.task("get", task_id), list(world.store.calls)
+    world.succeed(task_id, OUTPUT)
+    world.store.calls.clear()
+    second = client.task("get", task_id)
+
+    assert (first.result["status"], calls) == ("working", [])
+    assert (second.result["status"], world.store.calls) == ("completed", ["load"])
+
+
+def test_a_poll_that_is_refused_leaves_nothing_for_the_next_one() -> None:
+    world, client, task_id = due(modern_of)
+
+    refused = client.ask("tasks/get", {"taskId": task_id}, headers={"mcp-name": "another"})
+    world.succeed(task_id, OUTPUT)
+
+    assert refused.status == 400
+    assert client.task("get", task_id).result["status"] == "completed"
+
+
+def test_a_task_that_is_read_with_the_list_is_its_callers_alone_and_ends_with_its_ttl() -> None:
+    world, client, task_id = due(modern_of)
+
+    others = modern_of(world, BOB).task("get", task_id)
+    world.clock.advance(seconds=timedelta(days=8).total_seconds())
+    expired = client.task("get", task_id)
+
+    assert (others.status, expired.status) == (400, 400)
+
+
+def test_a_blocked_caller_gets_no_task_that_is_read_with_the_list() -> None:
+    world, client, task_id = due(modern_of)
+    world.blocked.add(ALICE)
+
+    assert is_refused(client.task("get", task_id))
+
+
 # ----------------------------------------------------------------------------------------------------- whom it is about
 
 

@@ -23,7 +23,6 @@ from stepwire.aws.gateway import request_of, response_of
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
-from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.clocked import ClockedReads
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
@@ -128,7 +127,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second, ports.clock),
             report=self._report,
             access=settings.access,
-            blocks=Blocks(self._read_blocked(), ports.clock.now, self._report),
+            blocks=Blocks(self._clocked.listed, ports.clock.now, self._report),
             identity=settings.identity,
             discovery=settings.discovery,
             events=cache(lambda: self._events(engine)) if settings.events else None,
@@ -156,13 +155,7 @@ class McpHandler:
 
     @cached_property
     def _clocked(self) -> ClockedReads:
-        return ClockedReads(self._table, SystemClock().now)
-
-    def _read_blocked(self) -> Callable[[], frozenset[str]]:
-        """Return what reads the list of blocked callers, with the catalog's head if there is one."""
-        if self._settings.registered_tools:
-            return self._clocked.blocked
-        return DynamoDbBlocks(self._table).read
+        return ClockedReads(self._table, SystemClock().now, has_catalog=self._settings.registered_tools)
 
     def _skills(self, now: Callable[[], datetime]) -> "Callable[[], tuple[Skill, ...]]":
         """Return what reads the skills; most requests need none of it."""

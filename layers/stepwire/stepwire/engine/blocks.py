@@ -1,15 +1,20 @@
 """Which callers are blocked: a short list that each process reads for itself, at most once in 30 seconds.
 
 The rule: whoever is on the list gets nothing, and nobody else waits for it. A process that has no list yet, or one that
-is older than 30 seconds, reads it before it calls AWS for a caller; between two reads, a check costs no call.
+is older than 30 seconds, reads it before it calls AWS for a caller; between two reads, a check costs no call. A task
+that a request is about is read with the list, by the same call, so that a request makes no call more for the list.
 """
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from stepwire.errors import CallerBlocked
 from stepwire.principal import Caller
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.task import Task
 
 MOST_BLOCKED: Final = 5_000
 """Hashes on the list, which each process reads as a whole: 160 kB."""
@@ -18,19 +23,42 @@ _OLDEST: Final = timedelta(seconds=60)
 """Age of a list with which a process goes on, if it cannot be read anew."""
 
 
+class Need(Struct, frozen=True):
+    """What a request needs of AWS."""
+
+    is_any: bool
+    """Whether it may need anything."""
+    task: TaskKey | None = None
+    """The task that it is about, as far as is known before its message is checked; None: it reads something else."""
+
+
+class Listed(Struct, frozen=True):
+    """The list as it was read."""
+
+    blocked: frozenset[str]
+    """The hashes of all blocked callers."""
+    task: Task | None = None
+    """The task that was to be read with it, in parts as the store keeps it; None: it was not, or there is none."""
+
+
+ReadListed: TypeAlias = Callable[[TaskKey | None], Listed]
+"""Reads the list and, if it can, a task with it."""
+ANYTHING: Final = Need(is_any=True)
+
+
 class Blocks:
     """The list, as this process knows it."""
 
     def __init__(
         self,
-        read: Callable[[], frozenset[str]],
+        read: ReadListed,
         now: Callable[[], datetime],
         report: Callable[[Exception], None],
     ) -> None:
         """Read nothing yet.
 
         Args:
-            read: returns the hashes of all blocked callers.
+            read: reads the list.
             now: returns the time.
             report: receives a fault of a read, while the list is not too old to go on with.
         """
@@ -40,19 +68,19 @@ class Blocks:
         self._read_at: datetime | None = None
         self._due_at: datetime | None = None
 
-    def check(self, caller: Caller, may_read: Callable[[], bool] = lambda: True) -> None:
-        """Refuse a caller who is blocked, as a principal or as a person.
+    def check(self, caller: Caller, need_of: Callable[[], Need] = lambda: ANYTHING) -> Task | None:
+        """Refuse a caller who is blocked, as a principal or as a person; return the task that was read on the way.
 
         Args:
             caller: who calls.
-            may_read: tells, where it is time, whether to read the list; if not, what is known counts.
+            need_of: tells, where it is time, what the request needs; if that is nothing, what is known counts.
 
         Raises:
             CallerBlocked: the caller is on the list.
         """
-        self._reread(may_read)
+        task = self._reread(need_of)
         if not self._blocked or self._blocked.isdisjoint((caller.principal, caller.person or caller.principal)):
-            return
+            return task
         is_first = caller.principal not in self._told
         self._told.add(caller.principal)
         raise CallerBlocked(is_first=is_first)
@@ -62,21 +90,30 @@ class Blocks:
         self._reread()
         return not self._blocked.isdisjoint(hashes)
 
-    def _reread(self, may_read: Callable[[], bool] = lambda: True) -> None:
+    def _reread(self, need_of: Callable[[], Need] = lambda: ANYTHING) -> Task | None:
         now = self._now()
-        if (self._due_at is not None and now < self._due_at) or not may_read():
-            return
+        if self._due_at is not None and now < self._due_at:
+            return None
+        need = need_of()
+        if not need.is_any:
+            return None
         try:
-            self._blocked = self._read()
+            listed = self._read(need.task)
         except Exception as fault:
             if self._read_at is None or now - self._read_at >= _OLDEST:
                 raise  # whoever is blocked must not get in because the table is down
             self._report(fault)
-            return
+            return None
         self._told.clear()
-        self._read_at, self._due_at = now, now + REREAD_AFTER
+        self._blocked, self._read_at, self._due_at = listed.blocked, now, now + REREAD_AFTER
+        return listed.task
+
+
+def alone(read: Callable[[], frozenset[str]]) -> ReadListed:
+    """Return what reads the list, and never a task with it."""
+    return lambda _task: Listed(read())
 
 
 def nobody_blocked() -> Blocks:
     """Return an empty list, for a server without one: its time does not pass, so it is read once."""
-    return Blocks(frozenset[str], lambda: datetime.min.replace(tzinfo=UTC), lambda _fault: None)
+    return Blocks(alone(frozenset[str]), lambda: datetime.min.replace(tzinfo=UTC), lambda _fault: None)

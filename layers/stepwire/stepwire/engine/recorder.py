@@ -45,9 +45,15 @@ class Recorder(Struct, frozen=True):
     read_object: ReadObject | None = None
     """Reads outputs that workflows left in S3; None where this function may read none."""
 
-    def load(self, key: TaskKey) -> Task | None:
-        """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
-        task = self._visible(key.owner, self.store.load(key))
+    def load(self, key: TaskKey, read: Task | None = None) -> Task | None:
+        """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet.
+
+        Args:
+            key: of the task.
+            read: what this very request has read of it already; another task is read over.
+        """
+        stored = read if read is not None and read.key == key else self.store.load(key)
+        task = self._visible(key.owner, stored)
         if task is not None and followed() is None:  # the request has no trace of its own
             follow(task.origin.trace)
         return task
@@ -67,14 +73,14 @@ class Recorder(Struct, frozen=True):
         run = None if task is None else task.run_of(execution)
         return None if task is None or run is None else RunOfTask(task, run)
 
-    def require(self, owner: Principal, task_id: object) -> Task:
-        """Return the task with an id that a caller sent.
+    def require(self, owner: Principal, task_id: object, read: Task | None = None) -> Task:
+        """Return the task with an id that a caller sent; `read` is as of `load`.
 
         Raises:
             UnknownTask: the caller has no such task.
         """
         wellformed = task_id_of(task_id)
-        task = self.load(TaskKey(owner, wellformed)) if wellformed else None
+        task = self.load(TaskKey(owner, wellformed), read) if wellformed else None
         if task is None:
             raise UnknownTask
         return task

@@ -156,6 +156,11 @@ def method_of(received: Received) -> str:
     return method if isinstance(method, str) else ""
 
 
+def params_of(received: Received) -> JsonObject:
+    """Return the parameters in a body, before they are checked; empty if it has none."""
+    return {} if received.body is None else as_object(as_object(received.body.reading.value).get("params"))
+
+
 def _check_transfer(headers: RequestHeaders, body: bytes) -> None:
     if headers.media_type != "application/json":
         raise UnsupportedMediaType("The Content-Type must be application/json.")

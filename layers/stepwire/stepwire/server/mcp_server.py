@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.blocks import Need
 from stepwire.errors import (
     CallerBlocked,
     HttpMethodNotAllowed,
@@ -25,7 +26,7 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.http import EVENT_STREAM, SESSION, HttpRequest, HttpResponse
-from stepwire.protocol.inbound import Inbound, Received, admit, identify, method_of, receive
+from stepwire.protocol.inbound import Inbound, Received, admit, identify, method_of, params_of, receive
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     MODERN_VERSIONS,
@@ -45,6 +46,8 @@ from stepwire.server.composition import EXTENSIONS, meant_call, own_tool
 from stepwire.server.eras import METHODS, SERVED
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
+from stepwire.tasks.ids import TaskKey, task_id_of
+from stepwire.tasks.task import Task
 from stepwire.tracing import Trace, follow
 
 _STATIC: Final = frozenset({"initialize", "notifications/initialized", "ping", "server/discover"})
@@ -91,9 +94,9 @@ class McpServer(Struct, frozen=True):
             received = receive(request, self.allowed_origins)
             trace = received.trace if self.spans is None else self.spans.begin(received.trace)
             follow(trace)
-            self.services.blocks.check(request.caller, partial(self._may_need_aws, received))  # rung 5
+            task = self.services.blocks.check(request.caller, partial(self._need_of, received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
-            message, call = inbound.message, _call_of(inbound, trace)
+            message, call = inbound.message, _call_of(inbound, trace, task)
             if isinstance(message, Request) and message.method == "tools/call":
                 call = meant_call(self.services, call)
             answer = partial(self._answer, message, call)
@@ -104,10 +107,13 @@ class McpServer(Struct, frozen=True):
             self.spans.end(Exchange(response, inbound, failure))
         return response
 
-    def _may_need_aws(self, received: Received) -> bool:
-        """Tell whether a request may need a call of AWS. The others are answered with what the release contains."""
+    def _need_of(self, received: Received) -> Need:
+        """Tell what a request may need of AWS. Some are answered with what the release contains."""
         method = method_of(received)
-        return not (method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change))
+        if method == "tasks/get" and (task_id := task_id_of(params_of(received).get("taskId"))) is not None:
+            return Need(is_any=True, task=TaskKey(received.http.caller.principal, task_id))
+        is_static = method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change)
+        return Need(is_any=not is_static)
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
@@ -187,7 +193,7 @@ def refusal(error: ProtocolError) -> HttpResponse:
     return _error_response(None, error, error.status)
 
 
-def _call_of(inbound: Inbound, trace: Trace | None) -> Call:
+def _call_of(inbound: Inbound, trace: Trace | None, task: Task | None) -> Call:
     """Climb the last rungs of the ladder, and return what is asked for."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
@@ -202,6 +208,7 @@ def _call_of(inbound: Inbound, trace: Trace | None) -> Call:
         session=inbound.session,
         idempotency_key=admit(inbound, message, SERVED) if is_request else None,
         trace=trace,
+        task=task,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,

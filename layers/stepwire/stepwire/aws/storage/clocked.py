@@ -1,7 +1,7 @@
 """What an instance reads by the clock, and not for a request: the list of blocked callers, and the catalog's head.
 
-The rule: an instance that begins reads both with one call, so that a cold request makes no call more than before there
-was a list.
+The rule: an instance reads both with one call, and with them the task that the request is about, so that no request
+makes a call more because there is a list.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.aws.storage.blocks import LIST, hashes_in
+from stepwire.aws.storage.items import item_key, task_of
 from stepwire.aws.storage.published_catalog import HEAD
 from stepwire.aws.storage.table import Item, Table
+from stepwire.engine.blocks import Listed
+from stepwire.tasks.ids import TaskKey
 
 _JUST_NOW: Final = timedelta(seconds=1)
 
@@ -18,18 +21,22 @@ _JUST_NOW: Final = timedelta(seconds=1)
 class ClockedReads:
     """Reads both, and hands the head to whoever asks for it just afterwards."""
 
-    def __init__(self, table: Table, now: Callable[[], datetime]) -> None:
+    def __init__(self, table: Table, now: Callable[[], datetime], *, has_catalog: bool) -> None:
         """Read nothing yet."""
         self._table, self._now = table, now
+        self._keys = [LIST, HEAD] if has_catalog else [LIST]
         self._head: Item | None = None
         self._read_at: datetime | None = None
 
-    def blocked(self) -> frozenset[str]:
-        """Return the hashes of all blocked callers."""
-        found = {item["sk"]["S"]: item for item in self._table.get_all([LIST, HEAD])}
+    def listed(self, task: TaskKey | None) -> Listed:
+        """Return the hashes of all blocked callers, and a task."""
+        wanted = None if task is None else item_key(task)
+        keys = self._keys if wanted is None else [*self._keys, wanted]
+        found = {item["sk"]["S"]: item for item in self._table.get_all(keys)}
         self._head, self._read_at = found.get(HEAD["sk"]["S"]), self._now()
         listed = found.get(LIST["sk"]["S"])
-        return frozenset() if listed is None else hashes_in(listed)
+        item = None if wanted is None else found.get(wanted["sk"]["S"])
+        return Listed(frozenset() if listed is None else hashes_in(listed), None if item is None else task_of(item))
 
     def head(self) -> Item | None:
         """Return the catalog's head, by a call unless it was read just now."""

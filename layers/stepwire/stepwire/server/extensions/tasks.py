@@ -74,7 +74,8 @@ def get_task(services: Services, call: Call) -> JsonObject:
     """Return a task with the details of its status: result, error or input requests (X10)."""
     _check_declared(call)
     services.polls.check(call.caller.principal, call.params.get("taskId"))
-    return _detailed(services, call, services.operations.get(call.caller.principal, call.params.get("taskId")))
+    task = services.operations.get(call.caller.principal, call.params.get("taskId"), call.task)
+    return _detailed(services, call, task)
 
 
 def update_task(services: Services, call: Call) -> JsonObject:
@@ -198,7 +199,7 @@ _MODERN: Final = MappingProxyType[str, Method](
 def get_legacy_task(services: Services, call: Call) -> JsonObject:
     """Return the status of a task."""
     services.polls.check(call.caller.principal, call.params.get("taskId"))
-    task = services.operations.get(call.caller.principal, call.params.get("taskId"))
+    task = services.operations.get(call.caller.principal, call.params.get("taskId"), call.task)
     return {**legacy_task(task, services.now()), **task_meta(task)}
 
 
