@@ -1,8 +1,8 @@
 """Which callers are blocked: a short list that each process reads for itself, at most once in 30 seconds.
 
 The rule: whoever is on the list gets nothing, and nobody else waits for it. A process that has no list yet, or one that
-is older than 30 seconds, reads it before it calls AWS for a caller; between two reads, a check costs no call. A task
-that a request is about is read with the list, by the same call, so that a request makes no call more for the list.
+is older than 30 seconds, reads it before it calls AWS for a caller; between two reads, a check costs no call. The
+task that a poll is about is read with the list, by the same call, so that no poll makes a call more for the list.
 """
 
 from collections.abc import Callable

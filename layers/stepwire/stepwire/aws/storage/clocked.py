@@ -1,6 +1,6 @@
 """What an instance reads by the clock, and not for a request: the list of blocked callers, and the catalog's head.
 
-The rule: an instance reads both with one call, and with them the task that the request is about, so that no request
+The rule: an instance reads both with one call, and with them the task that the request is about, so that no poll
 makes a call more because there is a list.
 """
 
