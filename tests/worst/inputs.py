@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
@@ -34,7 +35,7 @@ from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.worst.client_results import client_results
 from tests.worst.manifests import BOTH_SHAPED_AND_CHECKED, shapes, tools_with_defaults
-from tests.worst.shapes import LARGEST, SCHEMAS, filled, is_served, texts
+from tests.worst.shapes import LARGEST, SCHEMAS, filled, is_served, one_of, texts
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
 LONGEST_CAUSE: Final = 32_768  # characters
@@ -52,11 +53,15 @@ class Input:
     act: Callable[[], object]
 
 
-def inputs() -> Iterator[Input]:
-    """Return all inputs of all functions."""
+def inputs(every: int = 1) -> Iterator[Input]:
+    """Return inputs of all functions.
+
+    Args:
+        every: Of the pairs of a tool and its arguments, and of an end and what is promised of it, one of so many.
+    """
     _world.cache_clear()
-    yield from _of_mcp()
-    yield from _of_execution_events()
+    yield from _of_mcp(every)
+    yield from _of_execution_events(every)
     yield from _of_input_requests()
     yield from _of_streams()
     yield from _of_sweep()
@@ -95,15 +100,14 @@ def _world() -> World:
 # ----------------------------------------------------------------------------------------------------- function mcp
 
 
-def _of_mcp() -> Iterator[Input]:
+def _of_mcp(every: int) -> Iterator[Input]:
     world = _world()
     client = ModernClient(world, OWNER, {**TASKS_CAPABILITY, **EVERYTHING})
     task_id = client.start()
     assert task_id == TASK_ID
     ask_everything(world)
-    for tool in world.catalog.in_order:
-        for name, text in texts().items():
-            yield _posted(f"call of {tool.name} with {name}", _call(tool.name, _arguments(tool, text)))
+    for tool, (name, text) in one_of(every, product(world.catalog.in_order, texts().items())):
+        yield _posted(f"call of {tool.name} with {name}", _call(tool.name, _arguments(tool, text)))
     for name, text in _bodies():
         yield _posted(f"body of {name}", text)
         yield _posted(f"arguments of {name}", _call(_TEXT, f'{{"text":{text}}}'))
@@ -247,22 +251,27 @@ def _handled(name: str, event: Json) -> Input:
 # ------------------------------------------------------------------------------------------------ the other functions
 
 
-def _of_execution_events() -> Iterator[Input]:
-    promised = (None, json.dumps(OUTPUT_SCHEMA), *(json.dumps(SCHEMAS[name]) for name in _OWN_SCHEMAS))
-    for name, end in _ends():
-        for number, schema in enumerate(promised if isinstance(end, Succeeded) else promised[:1]):
-            yield _ended(f"end with {name}, schema {number}", end, schema)
-    for shown, shape in shapes():
-        for name, text in texts().items():
-            yield _ended(f"end with {name}, {shown}", Succeeded(text), None, shape)
-            if shown in BOTH_SHAPED_AND_CHECKED:
-                for number, schema in enumerate(promised[2:]):
-                    yield _ended(f"end with {name}, {shown}, schema {number}", Succeeded(text), schema, shape)
+def _of_execution_events(every: int) -> Iterator[Input]:
+    for end in one_of(every, _ended_as_promised()):
+        yield _ended(*end)
     for name, text in texts().items():
         event = recorded("progress_reported")
         event["detail"] = {"progress": 40, "message": text[: LARGEST - 1_000]}
         yield _taken(f"progress of {name}", event)
         yield _taken(f"progress that is {name}", {**event, "detail": json.loads(text)})
+
+
+def _ended_as_promised() -> Iterator[tuple[str, ExecutionEnd, str | None, str | None]]:
+    """Return ends, each with an output schema and a shape that the tool may have."""
+    promised = (None, json.dumps(OUTPUT_SCHEMA), *(json.dumps(SCHEMAS[name]) for name in _OWN_SCHEMAS))
+    for name, end in _ends():
+        for number, schema in enumerate(promised if isinstance(end, Succeeded) else promised[:1]):
+            yield f"end with {name}, schema {number}", end, schema, None
+    for (shown, shape), (name, text) in product(shapes(), texts().items()):
+        yield f"end with {name}, {shown}", Succeeded(text), None, shape
+        if shown in BOTH_SHAPED_AND_CHECKED:
+            for number, schema in enumerate(promised[2:]):
+                yield f"end with {name}, {shown}, schema {number}", Succeeded(text), schema, shape
 
 
 def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
@@ -296,7 +305,7 @@ def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
             yield f"a cause of {name}, {error}", ExecutionFailed(error, cause[:LONGEST_CAUSE])
 
 
-def _ended(name: str, end: ExecutionEnd, output_schema: str | None, shape: str | None = None) -> Input:
+def _ended(name: str, end: ExecutionEnd, output_schema: str | None, shape: str | None) -> Input:
     def act() -> None:
         tool = replace(TOOLS[0], output_schema=output_schema, output_shape=shape)
         world = World(catalog=catalog_of(tool))

@@ -3,15 +3,17 @@
 Each value has the maximum size of a call's arguments or a workflow's output.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice, product
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.schemas.validation import SchemaError, check_schema
 
+Pair = TypeVar("Pair")
 LARGEST: Final = 262_144 - 64  # bytes; with the name of an argument, the maximum size of a call's arguments
 FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "uri"),
@@ -139,12 +141,17 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
 }
 
 
-def known() -> Iterator[Shape]:
-    """Return each schema with each value, if a manifest may have the schema."""
+def one_of(every: int, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Return every so many of the pairs: with a number that the second ones are no multiple of, all occur in some."""
+    return islice(pairs, 0, None, every)
+
+
+def known(every: int = 1) -> Iterator[Shape]:
+    """Return schemas that a manifest may have with values: of the pairs, one of so many."""
     values = {name: load_json(text) for name, text in texts().items()}
-    for name, schema in SCHEMAS.items():
-        if is_served(schema):
-            yield from (Shape(f"{name} / {other}", schema, value) for other, value in values.items())
+    served = [(name, schema) for name, schema in SCHEMAS.items() if is_served(schema)]
+    for (name, schema), (other, value) in one_of(every, product(served, values.items())):
+        yield Shape(f"{name} / {other}", schema, value)
 
 
 def by_chance(count: int, seed: int) -> Iterator[Shape]:
