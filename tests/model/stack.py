@@ -55,9 +55,9 @@ RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
 MOST_AT_ONCE: Final = 1
-_LINE: Final = Concurrency("pool:model", Rules(most=MOST_AT_ONCE))
+_LINE: Final = Concurrency("limited", Rules(most=MOST_AT_ONCE), shared_with=("limited_retried",))
 LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=_LINE)
-LIMITED_RETRIED: Final = replace(RESTARTED, name="limited_retried", concurrency=_LINE)
+LIMITED_RETRIED: Final = replace(RESTARTED, name="limited_retried", concurrency=Concurrency("limited"))
 IN_LINE: Final = (LIMITED.name, LIMITED_RETRIED.name)
 """The tools that share a limit."""
 RACING: Final = racing(3, 0, 0, DELAY.total_seconds())

@@ -22,17 +22,17 @@ from tests.server.clients import (
 )
 from tests.server.messages import of, plain_call
 
-POOL: Final = "pool:warehouse"
+RULES: Final = Rules(most=1)
 
 
-def limited(name: str = "limited", rules: Rules | None = None, base: Tool = OPTIONAL, per: str = "") -> Tool:
-    """Return a tool of the pool."""
-    return replace(base, name=name, concurrency=Concurrency(POOL, rules or Rules(), per, {"urgent": 10}))
+def limited(name: str = "limited", rules: Rules = RULES, base: Tool = OPTIONAL, per: str = "") -> Tool:
+    """Return a tool with a limit of its own."""
+    return replace(base, name=name, concurrency=Concurrency(name, rules, per, {"urgent": 10}))
 
 
 @pytest.fixture
 def world() -> World:
-    return serving(limited(rules=Rules(most=1)))
+    return serving(limited())
 
 
 def serving(*tools: Tool) -> World:
@@ -143,26 +143,8 @@ def test_a_full_line_is_an_error_that_says_when_to_call_again() -> None:
     assert refused.response.headers["retry-after"] == "10"
 
 
-def test_tools_of_a_pool_share_its_limit_and_the_strictest_numbers_count() -> None:
-    world = serving(limited("one", Rules(most=5)), limited("two", Rules(most=1)), limited("three"))
-    client = ModernClient(world)
-
-    for name in ("one", "two", "three"):
-        client.start(name)
-
-    assert len(world.workflows.running()) == 1
-
-
-def test_a_pool_for_which_no_tool_has_numbers_refuses_calls() -> None:
-    client = ModernClient(serving(limited()))
-
-    refused = client.call("limited", ARGUMENTS)
-
-    assert "no tool says how much pool:warehouse allows (concurrency.most)" in refused.error["message"]
-
-
 def test_each_value_of_an_argument_has_a_line_of_its_own() -> None:
-    world = serving(limited(rules=Rules(most=1), per="text"))
+    world = serving(limited(per="text"))
     client = ModernClient(world)
 
     for text in ("a", "b", "a"):
@@ -172,7 +154,7 @@ def test_each_value_of_an_argument_has_a_line_of_its_own() -> None:
 
 
 def test_a_scope_of_the_manifest_overtakes() -> None:
-    world = serving(limited(rules=Rules(most=1)))
+    world = serving(limited())
     plain = ModernClient(world)
     urgent = ModernClient(SignedIn(world, frozenset({"api/urgent"}), Access(prefix="api/")), BOB)
     first = plain.start("limited")
@@ -187,7 +169,8 @@ def test_a_scope_of_the_manifest_overtakes() -> None:
 
 
 def test_a_confirmed_call_asks_for_its_turn_when_it_is_confirmed() -> None:
-    world = serving(limited(rules=Rules(most=1)), limited("sure", Rules(most=1), CONFIRMED))
+    owner = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", RULES, shared_with=("sure",)))
+    world = serving(owner, replace(CONFIRMED, name="sure", concurrency=Concurrency("limited")))
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
     client.call("sure", task={})
     (unconfirmed,) = world.store.tasks.values()

@@ -10,7 +10,7 @@ from stepwire_cli.exits import Exit
 
 LINE = {
     "line": "line#0123",
-    "pool": "pool:warehouse",
+    "pool": "settle_invoices",
     "running": 5,
     "most": 5,
     "waiting": 12,
@@ -34,7 +34,7 @@ def test_the_lines_in_which_somebody_waits_are_listed(in_account: Stepwire) -> N
 
     assert sent == {"queue": "list", "operator": ADMIN}
     assert out == (
-        "pool:warehouse  line#0123\n  5 of 5 running, 12 waiting, the first for 4 minutes\n"
+        "settle_invoices  line#0123\n  5 of 5 running, 12 waiting, the first for 4 minutes\n"
         "train  line#0123\n  5 running, 12 waiting, the first for 4 minutes; paused\n"
     )
 
@@ -47,9 +47,9 @@ def test_an_endpoint_where_nobody_waits_says_so(in_account: Stepwire) -> None:
 def test_a_line_is_shown_and_changed_by_its_name(in_account: Stepwire, action: str) -> None:
     answer = {**LINE, "callers": [{"principal": OWNER, "waiting": 12}]}
 
-    sent, out = asked((action, "pool:warehouse"), answer, in_account)
+    sent, out = asked((action, "settle_invoices"), answer, in_account)
 
-    assert sent == {"queue": action, "line": "pool:warehouse", "operator": ADMIN}
+    assert sent == {"queue": action, "line": "settle_invoices", "operator": ADMIN}
     assert out.endswith(f"\n        12  {OWNER}\n")
 
 

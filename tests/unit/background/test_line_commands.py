@@ -11,7 +11,7 @@ from stepwire.tasks.limits import Rules, line_key
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.clients import ModernClient
 
-POOL: Final = "pool:warehouse"
+POOL: Final = OPTIONAL.name
 KEY: Final = line_key(POOL)
 TOOL: Final = replace(OPTIONAL, concurrency=Concurrency(POOL, Rules(most=1)))
 

@@ -26,15 +26,15 @@ RULES: Final = Rules(most=1)
 
 
 def limited(rules: Rules = RULES, tool: Tool = OPTIONAL, per: str = "") -> Tool:
-    """Return a tool with a limit."""
-    return replace(tool, concurrency=Concurrency("pool:warehouse", rules, per))
+    """Return a tool with the limit of the one tool, or with a share of it."""
+    return replace(tool, concurrency=Concurrency(OPTIONAL.name, rules, per))
 
 
 def call(world: World, tool: Tool | None = None, owner: Principal = ALICE, priority: int = 0) -> Task:
     """Call a tool with a limit."""
     tool = tool or limited()
     assert tool.concurrency is not None
-    line = tool.concurrency.terms(tool.concurrency.rules, ARGUMENTS, Caller(owner), lambda _: False)
+    line = tool.concurrency.terms(tool.concurrency, ARGUMENTS, Caller(owner), lambda _: False)
     return world.calls.call(ToolCall(owner, tool, ARGUMENTS, line=replace(line, priority=priority)))
 
 

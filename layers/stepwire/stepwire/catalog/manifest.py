@@ -330,8 +330,12 @@ class Manifest(Fields):
             yield "at approvers.recipients: fewer people than approvals"
 
     def _line_faults(self) -> Iterator[str]:
-        """A limit's value must be there in every call, and mean one thing."""
-        per = None if self.concurrency is None else self.concurrency.per
+        """A limit's value must be there in every call, and mean one thing; a shared limit is another tool's."""
+        if self.concurrency is None:
+            return
+        if self.concurrency.pool == self.name:
+            yield "at concurrency.pool: is this tool itself: leave it out, or name the tool whose limit it shares"
+        per = self.concurrency.per
         if per is None:
             return
         if per == PER_CALLER:

@@ -44,7 +44,9 @@ LONGEST_PAUSE: Final = timedelta(days=1)
 """Of a retry's delay, and of the head start of an arm's rivals."""
 _KEY: Final = f"^{KEY_PATTERN.pattern}$"
 _ARM: Final = r"^[A-Za-z0-9_-]{1,32}$"
-_POOL: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$"
+_TOOL: Final = f"^{tools.NAME_PATTERN.pattern}$"
+_TOOLS: Final = r"^([A-Za-z0-9_.-]{1,128}|[A-Za-z0-9_.-]{0,127}\*)$"
+MOST_SHARING: Final = 50
 MOST_AT_ONCE: Final = 10_000
 LONGEST_LINE: Final = 100_000
 _SIZE: Final = r"^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|any)$"
@@ -52,7 +54,7 @@ LARGEST_ICON: Final = 10_000  # characters
 MOST_ICONS: Final = 4
 SHAPES_WITHIN: Final = {
     _ARM: "1 to 32 letters, digits, '_' and '-'",
-    _POOL: "1 to 40 lower-case letters, digits, '_' and '-', not beginning with '_' or '-'",
+    _TOOLS: "the name of a tool, or the beginning of names with '*' behind it",
     _KEY: "1 to 64 letters, digits, '_', '-' and '.'",
     _SIZE: "a width and a height in pixels, such as 48x48, or any",
     tools.ICON_PATTERN: (
@@ -441,8 +443,11 @@ class ConcurrencyFields(Fields):
     per: MemberName | None = None
     """What the limit is counted for: `caller`, or the name of an argument, for each of its values. Without it, there is
     one limit for all calls."""
-    pool: str | None = Field(default=None, pattern=_POOL)
-    """The name of a limit that tools share. The strictest of their numbers counts; at least one must have some."""
+    pool: str | None = Field(default=None, pattern=_TOOL)
+    """The name of the tool whose limit this one shares, with its numbers, its line and its order. That tool must name
+    this one in `shared_with`."""
+    shared_with: list[Annotated[str, Field(pattern=_TOOLS)]] = Field(default_factory=list[str], max_length=MOST_SHARING)
+    """The tools that may share the limit, by name or, with `*` at the end, by its beginning."""
     queue: QueueFields = Field(default_factory=QueueFields)
     """Who may wait."""
     start: StartFields | None = None
@@ -455,17 +460,21 @@ class ConcurrencyFields(Fields):
 
     @model_validator(mode="after")
     def check_together(self) -> Self:
-        """Check that something is limited."""
+        """Check that something is limited, by one manifest."""
         if self.pool is None and self.most is None and self.start is None:
-            raise ValueError("limits nothing: give most, start, or the pool of another tool that does")
+            raise ValueError("limits nothing: give most or start, or with pool a tool that does")
+        others = sorted(self.model_fields_set - {"pool", "per"})
+        if self.pool is not None and others:
+            raise ValueError(
+                f"the numbers, the order and the sharing are of {self.pool}: leave out {', '.join(others)}"
+            )
         return self
 
     def compiled(self, tool: str) -> tools.Concurrency:
         """Return what the tool limits."""
         starts = None if self.start is None else Starts(self.start.most, self.start.every)
         rules = Rules(self.most, starts, self.queue.most, self.queue.longest)
-        pool = tool if self.pool is None else f"{tools.POOL}{self.pool}"
-        return tools.Concurrency(pool, rules, self.per or "", dict(self.priority))
+        return tools.Concurrency(self.pool or tool, rules, self.per or "", dict(self.priority), tuple(self.shared_with))
 
 
 class RetryFields(Fields):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import cached_property, reduce
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from stepwire.codec import decode
-from stepwire.errors import CatalogError, UnknownTool
+from stepwire.errors import CatalogError, UnknownTool, WorkflowNotStarted
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
@@ -27,7 +27,7 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.approvals import Approvers, Audience
 from stepwire.tasks.inputs import FormElicitation, Mode
-from stepwire.tasks.limits import LineTerms, Rules, line_key, strictest
+from stepwire.tasks.limits import LineTerms, Rules, line_key
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
 from stepwire.tasks.task import Causes
@@ -59,8 +59,6 @@ OWN_TOOLS: Final = TASK_TOOLS | CARD_TOOLS | APPROVAL_TOOLS | {FIND_TOOL, CALL_T
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 PER_CALLER: Final = "caller"
-POOL: Final = "pool:"
-"""What the name of a limit begins with that several tools share."""
 REREAD_AFTER: Final = timedelta(seconds=30)
 ICON_PATTERN: Final = (
     r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*)?"
@@ -155,22 +153,44 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
     """How many executions of a tool run at once, and who waits for the others."""
 
     pool: str
-    """The name of the limit: of a shared one, after `pool:`; else the tool's."""
+    """The name of the limit, which is that of the tool whose limit it is."""
     rules: Rules = Rules()
-    """They limit nothing where another tool of the pool has the numbers."""
+    """They count for nothing where the limit is another tool's."""
     per: str = ""
     """What it is counted for: an argument, `caller`, or nothing, if there is one limit for all."""
     priorities: Mapping[str, int] = field(default_factory=dict[str, int])
     """Rounds by which callers with a scope may overtake others."""
+    shared_with: tuple[str, ...] = ()
+    """Names of the tools that may share the limit, or beginnings of them that end in `*`."""
 
-    def terms(self, rules: Rules, arguments: JsonObject, caller: Caller, has_scope: Callable[[str], bool]) -> LineTerms:
-        """Return the line of a call."""
-        priority = max((rounds for scope, rounds in self.priorities.items() if has_scope(scope)), default=0)
-        if self.per == PER_CALLER:
-            return LineTerms(line_key(self.pool, PER_CALLER, caller.principal), self.pool, rules, priority)
-        if self.per:
-            return LineTerms(line_key(self.pool, "argument", arguments.get(self.per)), self.pool, rules, priority)
-        return LineTerms(line_key(self.pool), self.pool, rules, priority)
+    @property
+    def kind(self) -> str:
+        """What each line of the limit is for: an `argument`, a `caller`, or all."""
+        return {PER_CALLER: PER_CALLER, "": ""}.get(self.per, "argument")
+
+    def terms(
+        self, limit: "Concurrency", arguments: JsonObject, caller: Caller, has_scope: Callable[[str], bool]
+    ) -> LineTerms:
+        """Return the line of a call, in the limit that holds for it: this one, or the one that the tool shares."""
+        priority = max((rounds for scope, rounds in limit.priorities.items() if has_scope(scope)), default=0)
+        value = caller.principal if self.per == PER_CALLER else arguments.get(self.per)
+        return LineTerms(line_key(limit.pool, self.kind, value), limit.pool, limit.rules, priority)
+
+    def fault_of_sharing(self, tool: str, limit: "Concurrency | None") -> str | None:
+        """Return why a tool may not share the limit of another one; None if it may.
+
+        Args:
+            tool: the name of the tool.
+            limit: that of the tool that it names.
+        """
+        if limit is None or limit.pool != self.pool:
+            return f"there is no tool {self.pool} with a limit of its own"
+        if not any(tool.startswith(one[:-1]) if one.endswith("*") else tool == one for one in limit.shared_with):
+            return f"{self.pool} does not share its limit with it (concurrency.shared_with of {self.pool})"
+        if self.kind != limit.kind:
+            counted = {"": "leave it out", PER_CALLER: f"write {PER_CALLER}"}.get(limit.kind, "name an argument")
+            return f"concurrency.per is not what {self.pool} counts for: {counted}"
+        return None
 
 
 class Machine(Struct, frozen=True):
@@ -319,10 +339,22 @@ class Catalog:
             self._audiences = tools, tuple(dict.fromkeys(one for policy in policies for one in policy.audiences))
         return self._audiences[1]
 
-    def rules_of(self, concurrency: Concurrency) -> Rules:
-        """Return the rules of a limit: of one that tools share, the strictest of what they say."""
-        shared = [one.concurrency for one in self.in_order if one.concurrency is not None]
-        return reduce(strictest, [one.rules for one in shared if one.pool == concurrency.pool], concurrency.rules)
+    def limit_of(self, tool: Tool) -> Concurrency | None:
+        """Return the limit that holds for a tool: its own, or the one that it shares; None: there is none.
+
+        Raises:
+            WorkflowNotStarted: the limit is another tool's, whose owner does not share it with this one.
+        """
+        own = tool.concurrency
+        if own is None or own.pool == tool.name:
+            return own
+        owner = self.tools.get(own.pool)
+        limit = None if owner is None else owner.concurrency
+        fault = own.fault_of_sharing(tool.name, limit)
+        if fault is not None:
+            words = f"The workflow of {tool.name} cannot run here: {fault}. Its operator can change that."
+            raise WorkflowNotStarted(words)
+        return limit
 
     def has_changed_since(self, _at: datetime) -> bool:
         """Tell whether tools have come, changed or gone since then, as far as this process knows."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
-from stepwire.errors import InvalidParams, UnknownTask, WorkflowNotStarted
+from stepwire.errors import InvalidParams, UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of
 from stepwire.schemas.defaults import without_nulls
@@ -114,17 +114,10 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
 
 def _line_of(services: Services, call: Call, tool: Tool, complete: JsonObject) -> LineTerms | None:
     """Return the line in which a call waits; None: its tool has no limit."""
-    if tool.concurrency is None:
+    own, limit = tool.concurrency, services.catalog.limit_of(tool)
+    if own is None or limit is None:
         return None
-    rules = services.catalog.rules_of(tool.concurrency)
-    if not rules.limits_anything:
-        raise WorkflowNotStarted(
-            f"The workflow of {tool.name} cannot run here: no tool says how much {tool.concurrency.pool} allows "
-            "(concurrency.most). Its operator can change that."
-        )
-    return tool.concurrency.terms(
-        rules, complete, call.caller, lambda scope: services.access.has(call.caller.scopes, scope)
-    )
+    return own.terms(limit, complete, call.caller, lambda scope: services.access.has(call.caller.scopes, scope))
 
 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:

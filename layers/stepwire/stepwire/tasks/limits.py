@@ -1,7 +1,7 @@
 """What a tool limits: how many executions run at once, how many start in a time, and who may wait; where a task stands.
 
-A limit has a name, its pool, and a line for each value that it is counted for: one for all, one for each caller, or one
-for each value of an argument. `lines` says what happens in a line. Values only.
+A limit has a name, that of its tool, and a line for each value that it is counted for: one for all, one for each
+caller, or one for each value of an argument. `lines` says what happens in a line. Values only.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stepwire.json_text import Json, equal_form
 
@@ -28,11 +27,6 @@ class Starts(Struct, frozen=True):
     most: int
     every: timedelta
 
-    @property
-    def pace(self) -> timedelta:
-        """The time between two starts at the sustained rate."""
-        return self.every / self.most
-
 
 class Rules(Struct, frozen=True, omit_defaults=True):
     """The rules of a line."""
@@ -44,11 +38,6 @@ class Rules(Struct, frozen=True, omit_defaults=True):
     """The most runs that may wait."""
     longest: timedelta | None = None
     """The longest that a run may have to wait, as far as that can be estimated; None: any time."""
-
-    @property
-    def limits_anything(self) -> bool:
-        """Tell whether they limit executions at once, or starts."""
-        return self.most is not None or self.starts is not None
 
 
 class LineTerms(Struct, frozen=True, omit_defaults=True):
@@ -110,18 +99,3 @@ def line_key(pool: str, kind: str = "", value: Json = None) -> str:
     """
     text = json.dumps([pool, kind, equal_form(value)], sort_keys=True)
     return f"line#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
-
-
-def strictest(rules: Rules, other: Rules) -> Rules:
-    """Return rules that keep both."""
-    return replace(
-        rules,
-        most=_least(rules.most, other.most),
-        starts=max(filter(None, (rules.starts, other.starts)), key=lambda one: one.pace, default=None),
-        waiting=min(rules.waiting, other.waiting),
-        longest=min(filter(None, (rules.longest, other.longest)), default=None),
-    )
-
-
-def _least(one: int | None, other: int | None) -> int | None:
-    return min((each for each in (one, other) if each is not None), default=None)
