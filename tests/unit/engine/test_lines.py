@@ -18,8 +18,8 @@ from stepwire.tasks.limits import Rules, Starts
 from stepwire.tasks.lines import MEND_PAUSE, Line, Ticket, called, freed
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
-from stepwire.tasks.task import Cancelled, Failed, Task, Working
-from tests.kits import ALICE, ARGUMENTS, BOB, OPTIONAL, OUTPUT, World
+from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
+from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World
 from tests.races import WON, racing
 
 RULES: Final = Rules(most=1)
@@ -35,7 +35,8 @@ def call(world: World, tool: Tool | None = None, owner: Principal = ALICE, prior
     tool = tool or limited()
     assert tool.concurrency is not None
     line = tool.concurrency.terms(tool.concurrency, ARGUMENTS, Caller(owner), lambda _: False)
-    return world.calls.call(ToolCall(owner, tool, ARGUMENTS, line=replace(line, priority=priority)))
+    line = replace(line, priority=priority)
+    return world.calls.call(ToolCall(owner, tool, ARGUMENTS, None, Origin(BOTH_MODES), line=line))
 
 
 def running(world: World) -> list[str]:

@@ -427,7 +427,7 @@ def _note_line(task: Task, event: LineChecked, at: datetime) -> Task:
     if task.due_runs(at):
         return checked  # what runs has more to say than what waits
     words = retry_text(runs[0].attempt, task.retry, at) if len(runs) == 1 and runs[0].attempt.number > 1 else None
-    if event.in_line is not None and checked.waiting_runs(at):
+    if event.in_line is not None and checked.waiting_runs(at) and not checked.due_runs(at):
         checked, words = replace(checked, in_line=event.in_line), event.in_line.text(at)
     shown = _with_message(checked, words)
     return checked if shown is checked else _updated(shown, at)
