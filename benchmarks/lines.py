@@ -1,6 +1,7 @@
 """Count what turns cost, and how a flood delays others: `python -m benchmarks.lines [--update] [--calls N]`.
 
-Calls and units are counted on the simulated DynamoDB, by its rules. The waits are of a simulated day of 4,000 calls
+Calls and units are counted on the simulated DynamoDB, by its rules, in a short line and in one of 10,000, which takes
+two minutes because moto copies a table for each part of a transaction. The waits are of a simulated day of 4,000 calls
 (`tests.simulated.day`): 50 callers, and one more who makes a twentieth of all calls within a minute at noon. With
 --update, the tables go to docs/performance.md. With --calls N alone, only a day of so many calls passes: 100,000 take
 some minutes.
@@ -8,33 +9,51 @@ some minutes.
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from statistics import median, quantiles
-from typing import Final
+from typing import Any, Final, TypeAlias, cast
 
 from msgspec.structs import replace
 
 from benchmarks.cost import prices
 from benchmarks.page import write_parts
+from stepwire.aws.storage.lines import DynamoDbLines
+from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import Concurrency
-from stepwire.tasks.limits import Rules
+from stepwire.tasks.ids import TaskId
+from stepwire.tasks.limits import Rules, line_key
+from stepwire.tasks.lines import MEND_PAUSE, Asking, Change, Line, Place, Share, Ticket, joined
+from stepwire.tasks.task import Execution
+from stepwire.times import MILLISECOND
 from stepwire_local.account.engine import shared_account
-from tests.kits import ALICE, OPTIONAL, OUTPUT, catalog_of
+from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, state_machine_arn
 from tests.server.clients import ModernClient
 from tests.server.neighbours import CountedWorld
 from tests.simulated.day import MOST, Day, caller, seconds
 
 WAITING: Final = 25
 """Runs that wait while is counted."""
+CROWD: Final = 10_000
+"""Runs that wait in the longest line for which the table is made."""
+_CALLERS: Final = 500
+"""Whose runs wait in the longest line."""
 CALLS: Final = 4_000
 
-_LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", Rules(most=2)))
+_RULES: Final = Rules(most=2, waiting=2 * CROWD)
+_LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", _RULES))
 _ON_LINES: Final = ("line", "rank", "turn")
+Rows: TypeAlias = Mapping[str, Iterable[str]]
+"""What operations have taken, by what they are called."""
 
 
 def costs() -> str:
     """Return the table of calls, units and dollars."""
     with shared_account():
-        rows = _operations(CountedWorld())
+        crowded = CountedWorld()
+        rows = {
+            **_operations(CountedWorld()),
+            **_in_line(crowded, _client(crowded), CROWD, lambda: _crowd(crowded)),
+        }
     return _table(
         (
             "operation",
@@ -48,30 +67,80 @@ def costs() -> str:
     )
 
 
-def _operations(world: CountedWorld) -> Mapping[str, Iterable[str]]:
-    """Do each operation, beside its like without a limit, and return what it has taken."""
+def _client(world: CountedWorld) -> ModernClient:
+    """Return a client of a server with one tool with a limit and one without."""
     world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(OPTIONAL, _LIMITED)))
-    client, tasks = ModernClient(world), list[str]()
+    return ModernClient(world)
+
+
+def _operations(world: CountedWorld) -> Rows:
+    """Do each operation, beside its like without a limit, and return what it has taken."""
+    client = _client(world)
+    tasks = list[str]()
     without = _counted(world, lambda: tasks.append(client.start("optional")))
     plain_end = _counted(world, lambda: world.succeed(tasks.pop(), OUTPUT))
     at_once = _counted(world, lambda: tasks.append(client.start("limited")))
-    tasks.append(client.start("limited"))
-    waiting = client.start("limited")
-    for number in range(WAITING - 1):
-        ModernClient(world, caller(number)).start("limited")
-        world.clock.advance(seconds=1)
-    in_line = _counted(world, lambda: tasks.append(client.start("limited")))
-    handed = _counted(world, lambda: world.succeed(tasks[0], OUTPUT))
-    world.clock.time += world.intervals.repair
-    world.operations.get(ALICE, waiting)  # mends the line, once a minute for all
+    world.succeed(tasks[0], OUTPUT)
     return {
         "call, without a limit": without,
         "call that begins at once": at_once,
-        f"call that waits, behind {WAITING}": in_line,
-        "look at a task that waits, once in its interval": _counted(world, lambda: client.task("get", tasks[-1])),
         "end, without a limit": plain_end,
-        "end that hands its turn to the next, which begins": handed,
-        "cancel in line": _counted(world, lambda: client.task("cancel", tasks[-1])),
+        **_in_line(world, client, WAITING, lambda: _wait(world)),
+    }
+
+
+def _wait(world: CountedWorld) -> None:
+    """Let callers wait, each with one call."""
+    for number in range(WAITING - 2):
+        ModernClient(world, caller(number)).start("limited")
+        world.clock.advance(seconds=1)
+
+
+def _crowd(world: CountedWorld) -> None:
+    """Let thousands of runs wait. Only their places are written: nobody asks for their tasks."""
+    key, at, table = line_key(_LIMITED.name), world.clock.now(), cast(DynamoDbLines, world.store.lines).table
+    lines = DynamoDbLines(Table(table.name, lambda: cast(Any, _Parts(table.client))))
+    for number in range(_CALLERS):
+        line, owner = lines.line(key) or Line("", _RULES), caller(number)
+        after, share, places = line, Share(), list[Place]()
+        for call in range(number, CROWD - 3, _CALLERS):
+            task_id = TaskId(f"{call:035}")
+            execution = Execution(state_machine_arn("Optional"), f"{EXECUTION_PREFIX}{owner[:26]}-{task_id}")
+            asking = Asking(Ticket(owner, task_id), execution, at + timedelta(days=1))
+            change = joined(after, asking, share, at + (call + 1) * MILLISECOND)
+            after, share, places = change.line, change.share or share, [*places, *change.joins]
+        lines.change(key, line, Change(after, joins=tuple(places), share=share), at)
+    world.clock.time += timedelta(minutes=1)
+
+
+class _Parts:
+    """Writes each part of a transaction by itself: moto copies the whole table for each."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.get_item = client.get_item
+
+    def transact_write_items(self, **given: Any) -> None:
+        """Put each item."""
+        for part in given["TransactItems"]:
+            self._client.put_item(TableName=part["Put"]["TableName"], Item=part["Put"]["Item"])
+
+
+def _in_line(world: CountedWorld, client: ModernClient, waiting: int, wait: Callable[[], None]) -> Rows:
+    """Do each operation of a line in which so many wait, and return what it has taken."""
+    running, _, _, other = (client.start("limited") for _ in range(4))
+    wait()
+    last = list[str]()
+    called = _counted(world, lambda: last.append(client.start("limited")))
+    handed = _counted(world, lambda: world.succeed(running, OUTPUT))
+    world.clock.time += max(world.intervals.repair, MEND_PAUSE)
+    mended = _counted(world, lambda: client.task("get", other))
+    return {
+        f"call that waits, behind {waiting:,}": called,
+        f"end that hands its turn to the next of {waiting:,}, which begins": handed,
+        f"look at one of {waiting:,}, which also mends their line, once a minute for all of them": mended,
+        f"look at the last of {waiting:,}, once in its interval": _counted(world, lambda: client.task("get", last[0])),
+        f"cancel of the last of {waiting:,}": _counted(world, lambda: client.task("cancel", last[0])),
     }
 
 

@@ -1,6 +1,7 @@
 """A client of the simulated account's DynamoDB that records its calls, with the items and units of each.
 
-The units are computed by DynamoDB's rules from the sizes of the items: consistent reads by 4 KB, writes by 1 KB.
+The units are computed by DynamoDB's rules from the sizes of the items: consistent reads by 4 KB, eventually consistent
+queries by 8 KB, writes by 1 KB. Other reads count as consistent ones.
 """
 
 import json
@@ -46,10 +47,21 @@ def counted_dynamodb_client(calls: list[CountedCall]) -> "DynamoDBClient":
     def answer_and_note(event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         operation = event_name.rpartition(".")[2]
         response = answer(operation, request) or botocore_stubber(event_name, request)
-        calls.append(_call(operation, request, response))
+        calls.append(_call(operation, request, _with_items(operation, request, response)))
         return response
 
     return client_answered_by(answer_and_note)
+
+
+def _with_items(operation: str, request: AWSPreparedRequest, response: AWSResponse | None) -> AWSResponse | None:
+    """Return a response with the items that were read, also of a query that only counts them: it costs the same."""
+    body: Item = json.loads(cast(Any, request.body))
+    if operation != "Query" or body.get("Select") != "COUNT":
+        return response
+    text = json.dumps({**body, "Select": "ALL_ATTRIBUTES"}).encode()
+    return answer(
+        operation, AWSPreparedRequest(request.method, request.url, request.headers, text, stream_output=False)
+    )
 
 
 def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | None) -> CountedCall:
@@ -67,7 +79,8 @@ def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | N
         )
     found = _found(json.loads(response.content if response else b"{}"))
     if operation == "Query":  # a query is charged for the sum of its items, other calls for each item
-        return CountedCall(operation, subject, len(found), max(1, ceil(sum(map(_size, found)) / _READ_UNIT)))
+        a_unit = _READ_UNIT if body.get("ConsistentRead") else 2 * _READ_UNIT
+        return CountedCall(operation, subject, len(found), max(1, ceil(sum(map(_size, found)) / a_unit)))
     asked = sum(len(one["Keys"]) for one in body.get("RequestItems", {}).values()) or 1
     units = sum(ceil(_size(one) / _READ_UNIT) for one in found)
     return CountedCall(operation, subject, len(found), units + asked - len(found))

@@ -15,10 +15,11 @@ from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limits import Rules, Starts
-from stepwire.tasks.lines import MEND_PAUSE, Line, Ticket, called, freed
+from stepwire.tasks.lines import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
+from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World
 from tests.races import WON, racing
 
@@ -99,6 +100,18 @@ def test_the_estimate_is_what_executions_took_lately(world: World) -> None:
 
     assert message(world, third) == "Next in line; about 4 minutes."
     assert message(world, fourth) == "2nd in line; about 8 minutes."
+
+
+def test_a_place_far_behind_is_estimated_from_its_round_and_few_places_are_read() -> None:
+    world = World(limits=Limits(active=200, per_minute=6_000))
+    call(world)
+    flood = [call(world) for _ in range(3 * MOST_COUNTED)]
+
+    last = call(world, owner=BOB)
+
+    assert message(world, flood[MOST_COUNTED - 1]) == f"{MOST_COUNTED}th in line."
+    assert message(world, flood[-1]) == f"{3 * MOST_COUNTED}th in line."
+    assert message(world, last) == "2nd in line.", "of the first round"
 
 
 def test_callers_take_turns(world: World) -> None:

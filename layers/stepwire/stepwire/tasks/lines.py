@@ -25,8 +25,9 @@ from stepwire.tasks.limits import InLine, Rules, span
 from stepwire.tasks.task import Execution
 from stepwire.times import MILLISECOND
 
-MOST_COUNTED: Final = 100
-"""Places that are read to tell a position; a later one is estimated from its round."""
+MOST_COUNTED: Final = 50
+"""Places that are read to tell a position; a later one is estimated from its round. With 10,000 that wait and are
+polled, reading them is most of what a line's partition bears (docs/performance.md)."""
 MEND_PAUSE: Final = timedelta(seconds=60)
 """The least time between two repairs of a line: it bounds what they read, however many runs wait."""
 _NEWEST_PART: Final = 8  # the newest execution changes the average by an eighth
