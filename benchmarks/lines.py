@@ -110,7 +110,7 @@ def _crowd(world: CountedWorld) -> None:
             change = joined(after, asking, share, at + (call + 1) * MILLISECOND)
             after, share, places = change.line, change.share or share, [*places, *change.joins]
         lines.change(key, line, Change(after, joins=tuple(places), share=share), at)
-    world.clock.time += timedelta(minutes=1)
+    world.clock.time += CROWD * MILLISECOND + timedelta(seconds=1)
 
 
 class _Parts:

@@ -14,14 +14,14 @@ import httpx
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack, at_once
-from stepwire_local.issuer import SHAPES, Client, LocalIssuer
+from stepwire_local.console.sign_in import page_signs_in_at
+from stepwire_local.issuer import SHAPES, LocalIssuer
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.sign_in.site import free_port
 from tests.waiting import HANG_GUARD, until
 
 ROOT: Final = Path(__file__).parents[2]
 TOOLS: Final = Path(__file__).parent / "template.yaml"
-CLIENT_ID: Final = "the-page"
 CALLER: Final = "carla"
 PEOPLE: Final = {"carla": ["finance"], "frida": ["finance"], "felix": ["finance"], "sam": ["sales"]}
 FORM: Final = {"type": "object", "properties": {"note": {"type": "string", "maxLength": 40}}}
@@ -232,21 +232,19 @@ def query_of(url: str) -> dict[str, str]:
 def desk_with(mode: str, **parameters: str) -> Generator[Desk]:
     """Serve the endpoint with links of a mode; with sign-in, at a test issuer with people of finance and of sales."""
     port = free_port()
-    callback = f"http://127.0.0.1:{port}/approvals/signed-in"
     shape = SHAPES["strict"]
-    with LocalIssuer(shape, {CLIENT_ID: Client((callback,))}, people=PEOPLE) as issuer:
+    with LocalIssuer(shape, people=PEOPLE) as issuer:
         is_signed = mode == "sign-in"
         endpoint = f"http://127.0.0.1:{port}/mcp"
-        signed = shape.parameters(issuer.url, endpoint) if is_signed else {"EndpointUrl": endpoint}
-        client = {"ApprovalClientId": CLIENT_ID} if is_signed else {}
+        at_issuer = {**shape.parameters(issuer.url, endpoint), **page_signs_in_at(issuer, endpoint)}
+        signed = at_issuer if is_signed else {"EndpointUrl": endpoint, "ApprovalLinks": mode}
         given = {
-            "ApprovalLinks": mode,
             "EventBus": "default",
             "Events": "off",
             "WaitSeconds": "0",
             "PollsPerSecond": "0",
         }
-        chosen = {**signed, **client, **given, **parameters}
+        chosen = {**signed, **given, **parameters}
         with LocalStack(ROOT / "template.yaml", others=[TOOLS], port=port, parameters=chosen, events=at_once) as stack:
             yield Desk(stack, issuer if is_signed else None, _queue(stack))
 

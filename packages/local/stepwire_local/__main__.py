@@ -22,7 +22,7 @@ from stepwire_local.account.services import SERVED
 from stepwire_local.cloudformation.template import declared_parameters
 from stepwire_local.console import Console as WebConsole
 from stepwire_local.console import Watchers
-from stepwire_local.console.sign_in import Token, sign_in_at
+from stepwire_local.console.sign_in import Token, page_signs_in_at, sign_in_at
 from stepwire_local.issuer import SHAPES, Client, LocalIssuer
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.sam_local import write_env_vars
@@ -85,7 +85,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         others=others,
         name=options.name,
         port=port,
-        parameters={**_links(options, Path(first)), **(issuer.parameters if issuer else {}), **dict(options.parameter)},
+        parameters={**_parameters(options, Path(first), issuer), **dict(options.parameter)},
         expiry=after(options.expire_after),
         stubs=options.stub,
         stub_seconds=options.stub_seconds,
@@ -120,17 +120,20 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             watching.look()
 
 
-def _links(options: argparse.Namespace, first: Path) -> Mapping[str, str]:
-    """Let an endpoint make links for approvers, which its page serves here too."""
-    is_made = not options.services and "ApprovalLinks" in declared_parameters(first)
-    return {"ApprovalLinks": "link"} if is_made else {}
-
-
 @dataclass(frozen=True)
 class _Issuer:
     server: LocalIssuer
     parameters: Mapping[str, str]
     token: Token
+    page: Mapping[str, str]
+    """The parameters with which the page for approvers signs people in."""
+
+
+def _parameters(options: argparse.Namespace, first: Path, issuer: _Issuer | None) -> Mapping[str, str]:
+    """Return the parameters for sign-in and for the links of approvers, whose page is served here too."""
+    page = {"ApprovalLinks": "link"} if issuer is None else issuer.page
+    has_page = not options.services and page.keys() <= declared_parameters(first).keys()
+    return {**(page if has_page else {}), **(issuer.parameters if issuer else {})}
 
 
 def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
@@ -143,7 +146,8 @@ def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
     callbacks = str(declared_parameters(first).get("CallbackUrls", {}).get("Default", "")).split(",")
     clients = {_CLIENT_ID: Client(tuple(filter(None, callbacks)))}
     server = LocalIssuer(SHAPES[options.issuer], clients, people=_PEOPLE)
-    return _Issuer(server, server.shape.parameters(server.url, endpoint), sign_in_at(server, endpoint))
+    parameters, page = server.shape.parameters(server.url, endpoint), page_signs_in_at(server, endpoint)
+    return _Issuer(server, parameters, sign_in_at(server, endpoint), page)
 
 
 def _parser() -> argparse.ArgumentParser:
