@@ -102,7 +102,7 @@ def test_a_line_shows_who_runs_and_who_waits_in_which_place(http: httpx.Client) 
     listed = until(lambda: [one for one in read(http, "tasks") if one["inLine"]])
 
     assert (line["most"], line["waiting"], line["paused"]) == (3, 2, False)
-    assert {one["taskId"] for one in line["running"]} == set(ids[:3])
+    assert ({one["taskId"] for one in line["turns"]}, line["running"]) == (set(ids[:3]), 3)
     assert [(one["position"], one["taskId"]) for one in line["places"]] == [(1, ids[3]), (2, ids[4])]
     assert [one["waiting"] for one in line["callers"]] == [2]
     assert line["oldestSince"] == line["places"][0]["since"]

@@ -3,6 +3,7 @@
 The answers have the names of limits, counts, principals and the ids of tasks; nothing of a call.
 """
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
@@ -61,9 +62,7 @@ class LineCommands(Struct, frozen=True):
         line = lines.line(key)
         if line is None:
             raise NotFollowedUp(f"There is no line {name}, or nobody has called its tool yet.")
-        waiting = waiting_by_caller(lines.first(key, MOST_READ))
-        callers = [{"principal": owner, "waiting": count} for owner, count in waiting.items()]
-        return {**self._described(key, line), "callers": callers[:MOST_LISTED]}
+        return {**self._described(key, line), "callers": callers_of(lines.first(key, MOST_READ))[:MOST_LISTED]}
 
     def change(self, command: LineCommand, name: str) -> JsonObject:
         """Pause, resume or drain a line, and return it. Idempotent."""
@@ -107,20 +106,28 @@ class LineCommands(Struct, frozen=True):
         return self._described(task.line.line, lines.line(task.line.line) or Line(task.line.pool, task.line.rules))
 
     def _described(self, key: str, line: Line) -> JsonObject:
-        places: list[Place] = list(self.engine.recorder.store.lines.first(key)) if line.waiting else []
+        first = next(iter(self.engine.recorder.store.lines.first(key)), None) if line.waiting else None
         now = self.engine.recorder.clock.now()
-        first = [(now - one.joined_at) // MILLISECOND for one in places]
-        return {
-            "line": key,
-            "pool": line.pool,
-            "running": line.held,
-            "most": line.rules.most,
-            "waiting": line.waiting,
-            "firstWaitsMs": first[0] if first else None,
-            "tookMs": None if line.took is None else line.took // MILLISECOND,
-            "paused": line.is_paused,
-            "drained": line.is_drained,
-        }
+        return {**facts_of(key, line), "firstWaitsMs": first and (now - first.joined_at) // MILLISECOND}
+
+
+def facts_of(key: str, line: Line) -> JsonObject:
+    """Return how a line stands, for operators and for the console of the local stack."""
+    return {
+        "line": key,
+        "pool": line.pool,
+        "running": line.held,
+        "most": line.rules.most,
+        "waiting": line.waiting,
+        "tookMs": None if line.took is None else line.took // MILLISECOND,
+        "paused": line.is_paused,
+        "drained": line.is_drained,
+    }
+
+
+def callers_of(places: Sequence[Place]) -> list[JsonObject]:
+    """Return how many runs of each caller wait, the most first."""
+    return [{"principal": owner, "waiting": count} for owner, count in waiting_by_caller(places).items()]
 
 
 def _key_of(name: str) -> str:

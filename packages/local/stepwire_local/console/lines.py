@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from stepwire.aws.storage.lines import DynamoDbLines
+from stepwire.background.line_commands import callers_of, facts_of
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import ordinal
-from stepwire.tasks.lines import Held, Line, Place, waiting_by_caller
-from stepwire.times import MILLISECOND
+from stepwire.tasks.lines import Held, Line, Place
 from stepwire_local.console.table import table_of
 from stepwire_local.stack import LocalStack
 
@@ -53,16 +53,10 @@ class Lines:
 def _shown(key: str, line: Line, turns: Sequence[Held], places: Sequence[Place]) -> Mapping[str, Any]:
     oldest = min((one.joined_at for one in places), default=None)
     return {
-        "line": key,
-        "pool": line.pool,
-        "most": line.rules.most,
-        "waiting": line.waiting,
+        **facts_of(key, line),
         "oldestSince": oldest and timestamp(oldest),
-        "tookMs": line.took and line.took // MILLISECOND,
-        "paused": line.is_paused,
-        "drained": line.is_drained,
-        "callers": [{"caller": owner, "waiting": count} for owner, count in waiting_by_caller(places).items()],
-        "running": [{"taskId": one.ticket.task_id, "since": timestamp(one.since)} for one in turns],
+        "callers": callers_of(places),
+        "turns": [{"taskId": one.ticket.task_id, "since": timestamp(one.since)} for one in turns],
         "places": [
             {
                 "position": number,

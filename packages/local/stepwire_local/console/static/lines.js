@@ -21,15 +21,15 @@ export class LinesView {
 
   line(one) {
     const state = [one.paused ? "paused" : "", one.drained ? "takes no calls" : ""].filter(Boolean).join(", ");
-    const counts = `${one.running.length}${one.most === null ? "" : ` of ${one.most}`} run, ${one.waiting} wait`;
-    const callers = one.callers.map(({ caller, waiting }) => `${caller.slice(0, SHOWN)}: ${waiting}`).join(", ");
+    const counts = `${one.running}${one.most === null ? "" : ` of ${one.most}`} run, ${one.waiting} wait`;
+    const callers = one.callers.map(({ principal, waiting }) => `${principal.slice(0, SHOWN)}: ${waiting}`).join(", ");
     return h("section", { class: "approval", "aria-label": `Line ${one.pool}` },
       h("p", { class: "line" }, h("strong", {}, one.pool), h("span", { class: "badge waiting" }, counts), state ? h("span", { class: "quiet" }, state) : null),
       h("dl", { class: "facts" }, h("dt", {}, "Oldest"), h("dd", {}, `waits for ${lasting(one.oldestSince)}`),
         h("dt", {}, "Executions took lately"), h("dd", {}, one.tookMs === null ? "none has ended yet" : `${(one.tookMs / 1000).toFixed(1)} s`),
         h("dt", {}, "By caller"), h("dd", {}, callers)),
       h("table", {}, h("thead", {}, h("tr", {}, ["Place", "Task", "Caller", "For"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, one.running.map((turn) => this.row("runs", turn)), one.places.map((place) => this.row(String(place.position), place)))),
+        h("tbody", {}, one.turns.map((turn) => this.row("runs", turn)), one.places.map((place) => this.row(String(place.position), place)))),
       one.waiting > one.places.length ? h("p", { class: "quiet" }, `Not shown here: ${one.waiting - one.places.length} more.`) : null);
   }
 
