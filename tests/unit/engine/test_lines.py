@@ -24,6 +24,7 @@ from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, Worl
 from tests.races import WON, racing
 
 RULES: Final = Rules(most=1)
+CAROL: Final = Principal("c" * 32)
 
 
 def limited(rules: Rules = RULES, tool: Tool = OPTIONAL, per: str = "") -> Tool:
@@ -162,6 +163,44 @@ def test_a_full_line_refuses_a_call_with_the_time_to_call_again(world: World) ->
     assert len(world.store.usage[ALICE].active) == 2
     end(world, first)
     call(world, tool)
+
+
+def test_a_caller_who_waits_leaves_as_many_places_to_others(world: World) -> None:
+    tool = limited(Rules(most=1, waiting=4))
+    for caller in (ALICE, ALICE, ALICE, BOB):
+        call(world, tool, caller)
+
+    with pytest.raises(LimitReached, match="for other callers; calls of yours that wait: 2"):
+        call(world, tool)
+    with pytest.raises(LimitReached, match="for other callers; calls of yours that wait: 1"):
+        call(world, tool, BOB)
+    call(world, tool, CAROL)
+    with pytest.raises(LimitReached, match="line of this tool is full: 4 calls wait"):
+        call(world, tool, CAROL)
+
+
+def test_a_caller_fills_a_line_of_its_own(world: World) -> None:
+    tool = limited(Rules(most=1, waiting=3), per="caller")
+    for _ in range(4):
+        call(world, tool)
+
+    with pytest.raises(LimitReached, match="full: 3 calls wait, of at most 3"):
+        call(world, tool)
+
+
+def test_many_calls_of_one_caller_do_not_make_the_wait_of_another_too_long(world: World) -> None:
+    tool = limited(Rules(most=1, longest=timedelta(minutes=10)))
+    first = call(world, tool)
+    for _ in range(20):
+        call(world, tool)
+    world.clock.advance(minutes=2)
+    end(world, first)
+
+    with pytest.raises(
+        LimitReached, match=r"wait 40 minutes.* 19 others would be before it\. Call again in 30 minutes"
+    ):
+        call(world, tool)
+    assert message(world, call(world, tool, BOB)) == "2nd in line; about 4 minutes."
 
 
 def test_a_call_that_would_wait_too_long_is_refused(world: World) -> None:

@@ -174,7 +174,8 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
         """Return the line of a call, in the limit that holds for it: this one, or the one that the tool shares."""
         priority = max((rounds for scope, rounds in limit.priorities.items() if has_scope(scope)), default=0)
         value = caller.principal if self.per == PER_CALLER else arguments.get(self.per)
-        return LineTerms(line_key(limit.pool, self.kind, value), limit.pool, limit.rules, priority)
+        line = line_key(limit.pool, self.kind, value)
+        return LineTerms(line, limit.pool, limit.rules, priority, is_own=self.per == PER_CALLER)
 
     def fault_of_sharing(self, tool: str, limit: "Concurrency | None") -> str | None:
         """Return why a tool may not share the limit of another one; None if it may.

@@ -32,6 +32,7 @@ from stepwire.tasks.lines import (
     Line,
     Place,
     Seen,
+    Share,
     Ticket,
     called,
     counted,
@@ -288,12 +289,14 @@ def _asked(task: Task, terms: LineTerms, seen: Seen, asking: Asking, together: i
         line = replace(line, rules=terms.rules)
     if line.may_begin(now) and not line.waiting and not (together and line.is_drained):
         return taken(line, asking, now)
-    refusal = refusal_of(line, together, now) if together else None
-    if refusal is not None:
-        raise NoRoomInLine(refusal)
     if task.runs[asking.ticket.run].attempt.number > 1:
         return joined_again(line, asking, seen.share, now)
-    return joined(line, asking, seen.share, now)
+    arrival = joined(line, asking, seen.share, now)
+    shared = Share() if terms.is_own else seen.share
+    refusal = refusal_of(line, shared, arrival.joins[0], together, now) if together else None
+    if refusal is not None:
+        raise NoRoomInLine(refusal)
+    return arrival
 
 
 def _next_change(line: Line, first: Place | None, now: datetime) -> Change | None:

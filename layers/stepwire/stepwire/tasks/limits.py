@@ -50,6 +50,8 @@ class LineTerms(Struct, frozen=True, omit_defaults=True):
     rules: Rules
     priority: int = 0
     """How many rounds it may overtake."""
+    is_own: bool = False
+    """Whether nobody else may stand in it."""
 
 
 class InLine(Struct, frozen=True, omit_defaults=True):

@@ -255,9 +255,14 @@ def position_of(line: Line, place: Place, before: int) -> int:
     """
     if before < MOST_COUNTED:
         return before + 1
-    rounds = max(1, line.furthest - line.round)
-    part = min(1.0, max(0.0, (place.rank - line.round) / rounds))
-    return max(MOST_COUNTED + 1, min(line.waiting, round(part * line.waiting)))
+    return max(MOST_COUNTED + 1, _ahead(line, place))
+
+
+def _ahead(line: Line, place: Place) -> int:
+    """Estimate from its round how many of those who wait are before a place."""
+    rounds = line.furthest - line.round
+    part = min(1.0, max(0.0, (place.rank - line.round) / rounds)) if rounds > 0 else 1.0
+    return round(part * line.waiting)
 
 
 def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
@@ -273,20 +278,38 @@ def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
     return None if line.took is None else max(by_rate, line.took * position / line.rules.most)
 
 
-def refusal_of(line: Line, count: int, at: datetime) -> LineFull | None:
-    """Return why so many more runs may not wait; None: they may."""
+def refusal_of(line: Line, share: Share, place: Place, count: int, at: datetime) -> LineFull | None:
+    """Return why so many more runs of a caller may not wait; None: they may.
+
+    Who waits already takes a place only if at least as many are left as it then has (dynamic thresholds, as switches
+    share a buffer): one caller alone fills half of a line, two a third of it each.
+
+    Args:
+        line: the line.
+        share: what their caller has in it, of which others need something; nothing, if it is the caller's own line.
+        place: where the first of them would stand.
+        count: how many there are.
+        at: the time.
+    """
     rules, each = line.rules, wait_of(line, 1, at)
     soon = max(_SHORTEST_RETRY, each or _UNKNOWN_RETRY)
     if line.is_drained:
         return LineFull("The line of this tool takes no calls at the moment: its operator has closed it.", soon)
-    if line.waiting + count > rules.waiting:
+    left_over = rules.waiting - line.waiting
+    if count > left_over:
         words = f"The line of this tool is full: {line.waiting} calls wait, of at most {rules.waiting}."
         return LineFull(f"{words} Call again {_in(soon)}.", soon)
-    wait = wait_of(line, line.waiting + count, at)
+    if share.waiting and share.waiting + count > left_over:
+        words = (
+            f"What is left of the line of this tool is for other callers; calls of yours that wait: {share.waiting}."
+        )
+        return LineFull(f"{words} Call again {_in(soon)}.", soon)
+    ahead = _ahead(line, place)
+    wait = wait_of(line, ahead + count, at)
     if rules.longest is not None and wait is not None and wait > rules.longest:
         words = f"The call would have to wait {span(wait)}, and may wait at most {span(rules.longest)}."
         later = max(_SHORTEST_RETRY, wait - rules.longest)
-        return LineFull(f"{words} {line.waiting} others wait. Call again {_in(later)}.", later)
+        return LineFull(f"{words} {ahead} others would be before it. Call again {_in(later)}.", later)
     return None
 
 
