@@ -362,6 +362,7 @@ DEFECTS = {
         "the execution of a cancelled request is still running",
         [(DynamoDbTaskStore, "begin_request", _always_wanted)],
         _cancel_before_the_call,
+        is_too_rare=True,
     ),
     "the next attempt": Defect(
         "told .*, where it may be", [(lifecycle, "next_attempt", _never_followed)], _fail_an_attempt

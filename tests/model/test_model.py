@@ -11,9 +11,9 @@ from tests.model.profile import explore
 
 QUICK: Final = 300
 """The smallest number of steps of every test run."""
-STEPS: Final = 10_000
+STEPS: Final = 6_000
 """The smallest number of steps of all parts together."""
-PARTS: Final = 8
+PARTS: Final = 6
 """The number of parts, each a separate test for several workers."""
 
 

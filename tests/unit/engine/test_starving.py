@@ -236,12 +236,11 @@ def test_a_thousand_waiting_callers_do_not_delay_the_recording_of_an_end(
 
 
 @long
-@pytest.mark.parametrize("limit", [NEW_ACCOUNT, ORDINARY_ACCOUNT])
-def test_without_the_limits_waiting_callers_delay_it(limit: int) -> None:
+def test_without_the_limits_waiting_callers_delay_it() -> None:
     """Shows what the limits are for."""
-    site = Site(limit, NO_CAP)
+    site = Site(NEW_ACCOUNT, NO_CAP)
 
     site.run()
 
-    assert site.functions.most_running == limit
+    assert site.functions.most_running == NEW_ACCOUNT
     assert len(site.recorded) < CALLERS or max(site.recorded) > IN_TIME
