@@ -16,6 +16,8 @@ RUN_BY: Final = {"docs/calling_by_hand.md": "tests/docs/test_readme.py"}
 RUN_AS_SHOWN: Final = {
     ("docs/adopting.md", "export"): "tests/docs/test_adopting.py",
     ("docs/adopting.md", ".venv/bin/stepwire"): "tests/docs/test_adopting.py",
+    ("docs/running_locally.md", "export"): "tests/integration/test_operating_locally.py",
+    ("docs/running_locally.md", ".venv/bin/stepwire"): "tests/integration/test_operating_locally.py",
     ("README.md", "export"): "tests/docs/test_readme.py",
     ("README.md", ".venv/bin/stepwire"): "tests/docs/test_readme.py",
 }

@@ -1,28 +1,28 @@
-"""An operator at a terminal: the real command against the simulated account, and what was typed."""
+"""An operator at a terminal: the real command against the account that `make run` serves, and what was typed."""
 
 import io
 import shlex
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from botocore.exceptions import ClientError
+import boto3
 
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.account import connecting
 from stepwire_cli.app import run
-from stepwire_local import LocalStack
 
 
 @dataclass
 class Operator:
     """Types commands, and reads what they print."""
 
-    stack: LocalStack
-    parameters: Mapping[str, str]
-    """Those that the stack was deployed with."""
+    stack: str
+    """Its name."""
+    account: str
+    """The URL of its account."""
     typed: list[str] = field(default_factory=list[str])
 
     def types(self, line: str, *, writes: str = "", code: int = 0) -> str:
@@ -36,7 +36,7 @@ class Operator:
         self.typed.append(f"{line} > {writes}" if writes else line)
         name, *words = shlex.split(line)
         assert name == "stepwire", line
-        stack = () if words[0] == "sign-in" else ("--stack", self.stack.name)
+        stack = () if words[0] == "sign-in" else ("--stack", self.stack)
         out, err = io.StringIO(), io.StringIO()
         with self._signed_in(), redirect_stdout(out), redirect_stderr(err):
             ended = run(in_front([*words, *stack]))
@@ -49,8 +49,10 @@ class Operator:
 
     @contextmanager
     def _signed_in(self) -> Generator[None]:
+        session = _Session(boto3.Session("local", "local", region_name="us-east-1"), self.account)
+
         def session_of(_profile: str | None, _region: str | None) -> _Session:
-            return _Session(self)
+            return session
 
         with patch.object(connecting, "session_of", session_of):
             yield
@@ -58,42 +60,12 @@ class Operator:
 
 @dataclass(frozen=True)
 class _Session:
-    """The session of boto3, in the simulated account."""
+    """A session of boto3 under AWS_ENDPOINT_URL, which this process cannot set: its own functions would call there."""
 
-    operator: Operator
+    session: Any
+    account: str
     region_name: str = "us-east-1"
 
-    def client(self, service: str, **_: Any) -> Any:
-        """Return a client; CloudFormation is not simulated, so the local stack answers for it."""
-        if service == "cloudformation":
-            return _CloudFormation(self.operator)
-        return self.operator.stack.client(service)
-
-
-@dataclass(frozen=True)
-class _CloudFormation:
-    operator: Operator
-
-    def describe_stack_resource(self, StackName: str, LogicalResourceId: str) -> Any:  # noqa: N803 - as boto3 has it
-        assert self.operator.stack.name == StackName
-        found = self.operator.stack.physical_ids.get(LogicalResourceId)
-        if found is None:
-            error: Any = {"Code": "ValidationError", "Message": f"Resource {LogicalResourceId} does not exist"}
-            raise ClientError({"Error": error}, "DescribeStackResource")
-        return _answer({"StackResourceDetail": {"PhysicalResourceId": found}})
-
-    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803
-        assert self.operator.stack.name == StackName
-        stack = {
-            "Outputs": _pairs("Output", self.operator.stack.outputs),
-            "Parameters": _pairs("Parameter", self.operator.parameters),
-        }
-        return _answer({"Stacks": [stack]})
-
-
-def _pairs(prefix: str, values: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{f"{prefix}Key": name, f"{prefix}Value": value} for name, value in values.items()]
-
-
-def _answer(body: dict[str, Any]) -> dict[str, Any]:
-    return {**body, "ResponseMetadata": {"HTTPStatusCode": 200}}
+    def client(self, service: str, **more: Any) -> Any:
+        """Return a client, as a session of boto3 does."""
+        return self.session.client(service, endpoint_url=self.account, **more)

@@ -20,6 +20,7 @@ from stepwire.aws.probe_function import Probe, ProbeFailed, token_of
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack
 from stepwire_local.http_server import LoopbackServer, QuietHandler
+from stepwire_local.operating import account_of
 from tests.adopted import ADOPTER
 from tests.game_day.operator import Operator
 from tests.game_day.regions import NEXT, REPLICA, TEXTS, imported, lost, owners_in, stack
@@ -88,9 +89,8 @@ def night(folder: Path) -> Generator[Night]:
         parameters["MostActiveTasks"] = str(MOST)
         clock = Clock()
         served = LocalStack(ROOT / "template.yaml", others=[ADOPTER], parameters=parameters)
-        with served as stack, clock.drives(stack):
-            known = {"PrincipalClaims": "iss,sub", "PrincipalSalt": "", **parameters}
-            yield Night(stack, clock, issuer, Operator(stack, known), folder)
+        with served as stack, clock.drives(stack), account_of(stack) as account:
+            yield Night(stack, clock, issuer, Operator(stack.name, account), folder)
 
 
 def stolen_token(at: Night) -> str:

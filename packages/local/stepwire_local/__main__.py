@@ -1,4 +1,6 @@
-"""Serve templates on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that they need.
+"""Serve templates on 127.0.0.1 until Ctrl-C or SIGTERM, and beside them their account for operators' commands.
+
+With --services, serve only the AWS services that the templates need, for `sam local`.
 
 Exit code 0 after a requested stop; 2, with a one-line reason, if a template cannot be served.
 """
@@ -25,6 +27,7 @@ from stepwire_local.console import Watchers
 from stepwire_local.console.sign_in import Token, page_signs_in_at, sign_in_at
 from stepwire_local.issuer import SHAPES, Client, LocalIssuer
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
+from stepwire_local.operating import account_of
 from stepwire_local.sam_local import write_env_vars
 from stepwire_local.stubs.scripts import LIMIT
 from stepwire_local.terminal.leaving import leave
@@ -100,6 +103,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         warnings_on(screen, output),
         issuer.server if issuer else nullcontext(),
         stack,
+        nullcontext("") if options.services else account_of(stack) as account,
     ):
         written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
         if options.services:
@@ -107,13 +111,14 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         screen.console_url, screen.links_of = console.url, console.approvals.links_of
         words = services_welcome(stack, options) if options.services else welcome(stack, console.url, issuer)
         notes = [
+            *operators_lines(stack, account),
             *_section("Written:", list(map(str, written))),
             *told(stack),
             *not_served(stack, few=not options.verbose),
         ]
         where = f"Logs of the functions: {output.path} (make logs shows them)"
         text = "\n".join([words, "", *notes, where, ""])
-        shown = {} if options.services else {"console": console.url}
+        shown = {} if options.services else {"console": console.url, "account": account}
         screen.welcome(text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack))
         watching = Watching(stack, screen.noted)
         while not stopping.wait(_LOOK_SECONDS):
@@ -318,6 +323,13 @@ def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
         f"Sign-in at the test issuer {issuer.url}, without a password, as {' or '.join(people)}",
         f"  Clients: {ways}. The given id is {_CLIENT_ID}, with the default CallbackUrls of template.yaml.",
     ]
+
+
+def operators_lines(stack: LocalStack, account: str) -> Sequence[str]:
+    """Return what an operator types to use the stack as a deployed one; nothing where its account is not served."""
+    keys = "AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
+    lines = [f"export AWS_ENDPOINT_URL={account} {keys}", f".venv/bin/stepwire queue list --stack {stack.name}"]
+    return _section("Operate it as a deployed stack, from another terminal:", lines if account else [])
 
 
 def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:

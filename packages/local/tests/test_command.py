@@ -110,6 +110,7 @@ def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signal
     assert answer["environment"]["GREETING"] == "moin"
     assert (code, served.errors) == (0, "")
     assert f"claude mcp add --transport http stepwire {served.url}" in rest
+    assert "  export AWS_ENDPOINT_URL=http://127.0.0.1:" in rest
     assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
     assert "Setting: AWS::SNS::Topic is not served" in rest
 

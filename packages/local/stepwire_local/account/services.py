@@ -1,4 +1,4 @@
-"""The account's AWS services over HTTP, on one port, for functions that run in containers of `sam local`.
+"""The account's AWS services over HTTP, on one port: for functions in containers of `sam local`, and for operators.
 
 The rule: every signed request addresses this one account and Region, whatever key and Region it names, because `sam
 local` gives its containers the developer's own. Signatures are required but not verified. A request must also name this
@@ -9,7 +9,8 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from botocore.awsrequest import AWSPreparedRequest
@@ -40,11 +41,21 @@ class Services:
     Args:
         host: The address that it listens on.
         region: Where everything of the account is.
+        served: The services of the account that it serves, as a signature names them.
+        own: What answers for a service that the account does not simulate, from the request's body.
     """
 
-    def __init__(self, host: str, region: str) -> None:
+    def __init__(
+        self,
+        host: str,
+        region: str,
+        served: Collection[str] = SERVED,
+        own: Mapping[str, Callable[[bytes], Response]] = MappingProxyType({}),
+    ) -> None:
         self._names = frozenset((CONTAINER_HOST, host))
         self._region = region
+        self._served = (*served, *own)
+        self._own = own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -60,12 +71,14 @@ class Services:
         signed = _CREDENTIAL.search(headers.get("authorization", ""))
         if signed is None:
             return _refusal(403, "MissingAuthenticationToken", "The request has no AWS Signature Version 4.")
-        if signed["service"] not in SERVED:
-            served = ", ".join(SERVED)
+        if signed["service"] not in self._served:
+            served = ", ".join(self._served)
             return _refusal(501, "NotServedLocally", f"{signed['service']} is not served here; {served} are.")
         body = await read(receive, _LARGEST)
         if body is None:
             return _refusal(413, "RequestEntityTooLarge", f"The request is longer than {_LARGEST} bytes.")
+        if own := self._own.get(signed["service"]):
+            return own(body)
         url, headers_here = self._url(scope, signed["service"]), self._signed_here(headers, signed)
         request = AWSPreparedRequest(scope["method"], url, headers_here, body, stream_output=False)
         # In a thread: moto works there for as long as it takes.

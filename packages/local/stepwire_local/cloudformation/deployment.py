@@ -38,6 +38,7 @@ class Deployment:
         self._made: dict[str, Made] = {}
         self._given: dict[str, str] = {}
         self._defaults: dict[str, str] = {}
+        self._parameters: dict[str, ParameterValue] = {}
 
     @property
     def name(self) -> str:
@@ -53,6 +54,11 @@ class Deployment:
     def physical_ids(self) -> dict[str, str]:
         """Map the logical id of each created resource to its physical id, the value of Ref."""
         return {name: made.created.reference for name, made in self._made.items() if made.is_served}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the value of each parameter as CloudFormation shows it: a list as one text."""
+        return {name: one if isinstance(one, str) else ",".join(one) for name, one in self._parameters.items()}
 
     def signature(self) -> str:
         """Return a text that changes with the template, the definitions and the code that it names."""
@@ -111,8 +117,10 @@ class Deployment:
 
     def _apply(self, loaded: Template) -> list[str]:
         self.world.folders = loaded.folders
-        provisioner = Provisioner(loaded, self._values(loaded), self.world, self._made)
+        parameters = self._values(loaded)
+        provisioner = Provisioner(loaded, parameters, self.world, self._made)
         self.outputs = provisioner.run()
+        self._parameters = parameters
         self._template = loaded
         return provisioner.changed
 
