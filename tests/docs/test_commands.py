@@ -23,6 +23,7 @@ RUN_AS_SHOWN: Final = {
 }
 _OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
 _RELEASE = "needs an AWS account; tests/deployed/test_release.py deploys a release to the emulated AWS"
+_RESTORING = "needs two Regions of AWS; tests/docs/test_restoring.py holds it against the models of AWS"
 _HANGING = "needs an AWS account; tests/integration/test_operators.py takes the same steps on the local stack"
 # Page and first word of each command that no test can run, with the reason.
 UNTESTABLE: Final = {
@@ -69,6 +70,11 @@ UNTESTABLE: Final = {
         "aws",
     ): "needs an AWS account; tests/docs/test_removing.py holds its names against the template",
     ("docs/one_caller.md", "stepwire"): "needs an AWS account; packages/command/tests/test_callers.py runs it locally",
+    **{("docs/restoring.md", word): _RESTORING for word in ("aws", "STACK", "of()", "EXPORTS", "RESULTS", "LARGE")},
+    **{("docs/restoring.md", word): _RESTORING for word in ("TASKS", "ROLE", "KEY", "IMPORT", "TARGET")},
+    ("docs/restoring.md", "stepwire"): "needs an AWS account; tests/integration/test_another_region.py runs it locally",
+    ("docs/restoring.md", "curl"): "needs a deployed endpoint and its domain",
+    ("docs/restoring.md", "dig"): "needs a deployed endpoint and its domain",
     ("docs/removing.md", "sam"): "needs an AWS account",
     ("docs/sign_in.md", "aws"): "needs a user pool, and an AWS CLI newer than the pinned botocore",
     (
@@ -135,8 +141,9 @@ def test_the_parameters_that_commands_set_are_those_of_the_template() -> None:
     named = {word for text in texts for word in re.findall(r"(?<![\w-])([A-Z][A-Za-z]+)=", text.replace("CONFIG=", ""))}
 
     assert named
-    notices = read(ROOT / "examples/approval_notices.yaml")["Parameters"]
-    assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys() | notices.keys()
+    beside = [ROOT / "examples/approval_notices.yaml", ROOT / "docs/assets/copies_from_here.yaml"]
+    declared = {name for one in beside for name in read(one)["Parameters"]}
+    assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys() | declared
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ class Operator:
     account: str
     """The URL of its account."""
     typed: list[str] = field(default_factory=list[str])
+    not_run: list[str] = field(default_factory=list[str])
 
     def types(self, line: str, *, writes: str = "", code: int = 0) -> str:
         """Run a command that ends with a code, and return what it prints.
@@ -43,9 +44,9 @@ class Operator:
         assert ended == code, f"{line}: {ended}\n{err.getvalue()}"
         return out.getvalue()
 
-    def does(self, line: str) -> None:
-        """Note what is typed that no command of ours does, such as one of the AWS CLI."""
-        self.typed.append(line)
+    def reads(self, line: str) -> None:
+        """Note what an operator does on AWS, and nothing does here."""
+        self.not_run.append(line)
 
     @contextmanager
     def _signed_in(self) -> Generator[None]:

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepwire.aws.storage.items import LARGEST_ENDED_HEAD
+from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack
 from stepwire_local.account.engine import ACCOUNT
 from stepwire_local.cloudformation.template import parse
 from stepwire_local.iam.clients import aws_client
-from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed
+from stepwire_local.operating import account_of
+from tests.game_day.operator import Operator
+from tests.integration.stacks import ROOT, SIGN_IN, event_of
 from tests.server.clients import ModernClient
 from tests.waiting import until
 
@@ -49,11 +52,36 @@ Resources:
 
 
 @dataclass(frozen=True)
+class Person:
+    """A caller of a stack, by the claim sub of their token."""
+
+    stack: LocalStack
+    sub: str
+
+    @property
+    def server(self) -> "Person":
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        event = event_of(request)
+        event["requestContext"]["authorizer"]["jwt"]["claims"] |= {"iss": SIGN_IN["JwtIssuer"], "sub": self.sub}
+        response = self.stack.invoke("McpFunction", event)
+        return HttpResponse(response["statusCode"], response["body"], response["headers"])
+
+
+@dataclass(frozen=True)
 class Left:
     """What the lost Region has left."""
 
     salt: str
     tasks: dict[str, str]
+    ticket: tuple[str, ...]
+    """What operators typed after the export, with the hashes of the callers."""
+
+
+def client_of(here: LocalStack, sub: str) -> ModernClient:
+    """Return a client of a person."""
+    return ModernClient(Person(here, sub))
 
 
 def owners_in(folder: Path) -> Path:
@@ -71,15 +99,27 @@ def stack(owners: Path, region: str, taken_over: dict[str, str] | None = None, *
 
 
 def lost(owners: Path) -> Left:
-    """Run a stack with tasks, save them, and lose it."""
-    with stack(owners, LOST) as here:
-        client = ModernClient(Deployed(here, AwsCalls()))
-        tasks = {name: client.call("parrot", {"text": text}).id_in() for name, text in TEXTS.items()}
-        tasks["running"] = client.call("parrot", {"text": "", "seconds": 3600}).id_in()
-        until(lambda: all(client.task("get", tasks[name]).result["status"] == "completed" for name in TEXTS))
+    """Run a stack with tasks, save them, let operators block and erase, and lose it."""
+    with stack(owners, LOST) as here, account_of(here) as account:
+        alice = client_of(here, "alice")
+        tasks = {name: alice.call("parrot", {"text": text}).id_in() for name, text in TEXTS.items()}
+        tasks |= {sub: client_of(here, sub).call("parrot", {"text": sub}).id_in() for sub in ("mallory", "erin")}
+        tasks["running"] = alice.call("parrot", {"text": "", "seconds": 3600}).id_in()
+        until(lambda: all(alice.task("get", tasks[name]).result["status"] == "completed" for name in TEXTS))
+        until(lambda: client_of(here, "erin").task("get", tasks["erin"]).result["status"] == "completed")
         exported(here.physical_ids["TasksTable"])
+        ticket = blocked_and_erased(Operator(here.name, account))
         replicated(here.physical_ids["LargeResults"])
-        return Left(here.outputs["PrincipalSalt"], tasks)
+        return Left(here.outputs["PrincipalSalt"], tasks, ticket)
+
+
+def blocked_and_erased(operator: Operator) -> tuple[str, ...]:
+    """Block Mallory and erase Erin; return the commands, which know both by their hashes."""
+    mallory, erin = (operator.types(f"stepwire caller whois --sub {sub}").split()[0] for sub in ("mallory", "erin"))
+    typed = (f"stepwire caller block {mallory}", f"stepwire caller erase {erin} --cancel --yes")
+    for line in typed:
+        operator.types(line)
+    return typed
 
 
 def exported(table: str) -> None:
@@ -104,19 +144,25 @@ def replicated(bucket: str) -> None:
 
 
 def imported() -> str:
-    """Make the table of the export in the other Region, with the keys and indexes of the template; return its name.
+    """Make the table of the export in the other Region, with what an import sets and no more; return its name.
 
     ImportTable of moto takes the lines of an export apart at quotation marks that are escaped: so this reads the lines.
     """
     dynamodb, s3 = aws_client("dynamodb", NEXT), aws_client("s3", NEXT)
-    table: dict[str, Any] = parse(ROOT / "template.yaml")["Resources"]["TasksTable"]["Properties"]
-    wanted = {name: table[name] for name in ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")}
-    dynamodb.create_table(TableName="restored", BillingMode="PAY_PER_REQUEST", **wanted)
+    table = parse(ROOT / "docs" / "assets" / "imported_table.yaml")["Resources"]["TasksTable"]["Properties"]
+    dynamodb.create_table(TableName="restored", **table)
     for one in s3.list_objects_v2(Bucket=SAVED)["Contents"]:
         lines = gzip.decompress(s3.get_object(Bucket=SAVED, Key=one["Key"])["Body"].read()).splitlines()
         for line in lines:
             dynamodb.put_item(TableName="restored", Item=plain(json.loads(line)["Item"]))
     return "restored"
+
+
+def copied(bucket: str) -> None:
+    """Copy the replica into the bucket of the new stack."""
+    s3 = aws_client("s3", NEXT)
+    for one in s3.list_objects_v2(Bucket=REPLICA).get("Contents", ()):
+        s3.copy_object(Bucket=bucket, Key=one["Key"], CopySource={"Bucket": REPLICA, "Key": one["Key"]})
 
 
 def plain(item: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

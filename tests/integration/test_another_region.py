@@ -6,9 +6,10 @@ from typing import Final
 
 from stepwire_local import LocalStack
 from stepwire_local.account.engine import shared_account
-from tests.game_day.regions import NEXT, REPLICA, TEXTS, imported, lost, owners_in, stack
+from stepwire_local.operating import account_of
+from tests.game_day.operator import Operator
+from tests.game_day.regions import NEXT, TEXTS, Left, client_of, copied, imported, lost, owners_in, stack
 from tests.integration.clock import Clock
-from tests.integration.stacks import AwsCalls, Deployed
 from tests.server.clients import ModernClient
 from tests.waiting import until
 
@@ -20,18 +21,48 @@ def test_tasks_of_a_lost_region_are_answered_in_another(tmp_path: Path) -> None:
     with shared_account():
         left = lost(owners)
         began = time.perf_counter()
-        taken_over = {"TasksTable": imported(), "LargeResults": REPLICA}
-        with stack(owners, NEXT, taken_over, PrincipalSalt=left.salt) as there:
-            client = ModernClient(Deployed(there, AwsCalls()))
+        with stack(owners, NEXT, {"TasksTable": imported()}, PrincipalSalt=left.salt) as there:
+            copied(there.physical_ids["LargeResults"])
+            alice = client_of(there, "alice")
 
-            results = {name: client.task("get", left.tasks[name]).result["result"] for name in TEXTS}
+            results = {name: alice.task("get", left.tasks[name]).result["result"] for name in TEXTS}
             seconds = time.perf_counter() - began
 
             assert {name: one["structuredContent"]["text"] for name, one in results.items()} == TEXTS
             assert seconds < SECONDS
-            ends_with_its_region(client, there, left.tasks["running"])
-            again = client.call("parrot", {"text": "again"}).id_in()
-            until(lambda: client.task("get", again).result["status"] == "completed")
+            is_a_whole_table(there)
+            is_done_again(there, left)
+            ends_with_its_region(alice, there, left.tasks["running"])
+            again = alice.call("parrot", {"text": "again"}).id_in()
+            until(lambda: alice.task("get", again).result["status"] == "completed")
+
+
+def is_a_whole_table(there: LocalStack) -> None:
+    """The deployment over the imported table adds what an import leaves out, as far as it is simulated."""
+    dynamodb, name = there.client("dynamodb"), there.physical_ids["TasksTable"]
+    stream = dynamodb.describe_table(TableName=name)["Table"]["StreamSpecification"]
+    ttl = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+
+    assert stream == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert (ttl["TimeToLiveStatus"], ttl["AttributeName"]) == ("ENABLED", "expires_at")
+
+
+def is_done_again(there: LocalStack, left: Left) -> None:
+    """A block and an erasure after the export are not in the table, until an operator repeats them from the ticket."""
+    mallory, erin = client_of(there, "mallory"), client_of(there, "erin")
+    assert mallory.task("get", left.tasks["mallory"]).status == 200
+    assert erin.task("get", left.tasks["erin"]).result["status"] == "completed"
+
+    with account_of(there) as account:
+        operator = Operator(there.name, account)
+        for line in left.ticket:
+            operator.types(line)
+
+    clock = Clock()
+    with clock.drives(there):
+        clock.move(seconds=60)
+        assert mallory.task("get", left.tasks["mallory"]).status == 403
+    assert erin.task("get", left.tasks["erin"]).code == -32602
 
 
 def ends_with_its_region(client: ModernClient, there: LocalStack, task_id: str) -> None:

@@ -173,6 +173,7 @@ def test_a_large_result_outlives_its_task_and_the_stack_and_then_expires() -> No
     (rule,) = bucket.properties["LifecycleConfiguration"]["Rules"]
 
     assert timedelta(days=rule["ExpirationInDays"]) == LONGEST_KEPT + timedelta(days=1)
+    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}, "also where an operator has made versions"
     assert rule["Status"] == "Enabled"
     assert "Prefix" not in rule, "of whatever name"
     assert "VersioningConfiguration" not in bucket.properties, "what has expired is gone"

@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import parse_qs
 from xml.etree import ElementTree as ET
 
-from stepwire_local.account.isolation import REGION
 from stepwire_local.account.services import SERVED, Services
 from stepwire_local.cloudformation.deployment import Deployment
 from stepwire_local.errors import PortInUse
@@ -30,7 +29,7 @@ def account_of(stack: LocalStack) -> Generator[str]:
     except PortInUse:
         listener = listen(0)
     url = f"http://{HOST}:{listener.getsockname()[1]}"
-    services = Services(HOST, REGION, OPERATED, {"cloudformation": Stacks(stack.deployments)})
+    services = Services(HOST, stack.region, OPERATED, {"cloudformation": Stacks(stack.deployments)})
     with serving(services, listener):
         yield url
 

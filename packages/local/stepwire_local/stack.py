@@ -169,6 +169,11 @@ class LocalStack:
         return self.deployments[0].name
 
     @property
+    def region(self) -> str:
+        """Return the Region of the stacks."""
+        return self._region
+
+    @property
     def template(self) -> Template:
         """Return the first template, translated."""
         return self.deployments[0].template
