@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from stepwire.principal import PRINCIPAL_PATTERN
+from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from tests.game_day.scenes import SCENES, Night, night
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "game_day.md"
@@ -21,24 +23,32 @@ class Played:
 
     name: str
     typed: tuple[str, ...]
+    not_run: tuple[str, ...]
+    """What an operator does on AWS besides."""
     seen: str
     seconds: float
     """Of this machine, from the fault to the last command's end."""
 
     def row(self) -> str:
-        """Return its row of the page."""
-        typed = "<br>".join(f"`{line}`" for line in self.typed)
-        return f"| {self.name} | {typed} | {self.seen} | {self.seconds:.0f} s |"
+        """Return its row of the page; what was not run has no time."""
+        typed = "<br>".join(
+            [*(f"`{line}`" for line in self.typed), *(f"*not run here:* {one}" for one in self.not_run)]
+        )
+        took = "not timed" if self.not_run else f"{self.seconds:.0f} s"
+        return f"| {self.name} | {typed} | {self.seen} | {took} |"
 
 
 def played(names: Sequence[str], folder: Path) -> Iterator[Played]:
     """Play scenes in one night, and yield each."""
     with night(folder) as at:
         for name in names:
-            at.operator.typed.clear()
+            operator = at.operator
+            operator.typed.clear()
+            operator.not_run.clear()
             began = time.monotonic()
             seen = SCENES[name](at)
-            yield Played(name, tuple(_plain(line, at) for line in at.operator.typed), seen, time.monotonic() - began)
+            typed = tuple(_plain(line, at) for line in operator.typed)
+            yield Played(name, typed, tuple(operator.not_run), seen, time.monotonic() - began)
 
 
 def _plain(line: str, at: Night) -> str:
@@ -48,8 +58,8 @@ def _plain(line: str, at: Night) -> str:
 
 
 def _word(word: str) -> str:
-    if word.startswith("PrincipalSalt="):
-        return "PrincipalSalt=SAVED"
+    if PRINCIPAL_PATTERN.fullmatch(word):
+        return "HASH"
     return "TASK" if len(word) == _ID and word.isalnum() else word
 
 
@@ -66,11 +76,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.game_day", description=__doc__)
     parser.add_argument("--update", action="store_true", help=f"write the table of {PAGE.name}")
     options = parser.parse_args()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, kept_in(FOLDER, "game-day"):
         rows = [one.row() for one in played(list(SCENES), Path(folder))]
-    table = "\n".join(
-        ["| what happened | what the operator typed | what was seen | all of it |", "|---|---|---|--:|", *rows]
-    )
+    head = "| what happened | what the operator typed | what was seen, by the endpoint's clock | this machine took |"
+    table = "\n".join([head, "|---|---|---|--:|", *rows])
     if options.update:
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
