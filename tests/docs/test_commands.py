@@ -76,6 +76,11 @@ UNTESTABLE: Final = {
     ("docs/restoring.md", "curl"): "needs a deployed endpoint and its domain",
     ("docs/restoring.md", "dig"): "needs a deployed endpoint and its domain",
     ("docs/removing.md", "sam"): "needs an AWS account",
+    ("docs/sign_in.md", "export"): "needs a terminal; tests/sign_in/ signs in as two people",
+    (
+        "docs/sign_in.md",
+        ".venv/bin/stepwire",
+    ): "needs a terminal; packages/command/tests/test_signing.py signs in by the browser",
     ("docs/sign_in.md", "aws"): "needs a user pool, and an AWS CLI newer than the pinned botocore",
     (
         "docs/wrapping.md",
