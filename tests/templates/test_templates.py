@@ -257,6 +257,9 @@ def test_an_endpoint_and_two_tools_that_the_command_makes_are_served(release: Pa
     new("tool", "--name", "sales-report", "--endpoint", "ours", "--output", project)
     new("tool", "--name", "ask-someone", "--endpoint", "ours", "--output", project)
 
+    assert "8 passed, 2 skipped" in run([sys.executable, "-I", "-c", _WITHOUT_STEPWIRE], project), "checks of each tool"
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert "| `ask_someone` | `ask_someone.asl.yaml` |\n| `sales_report` | `workflow.asl.yaml` |\n" in readme
     with LocalStack(endpoint / "template.yaml", others=[project / "template.yaml"], name="ours") as stack:
         listed = {one["name"] for one in ask(stack, "tools/list")["tools"]}
         created = ask(stack, "tools/call", name="ask_someone", arguments={"customer": "C-7"}, task={})

@@ -66,7 +66,7 @@ def tool(settings: Settings, given: Given, description: str | None, endpoint: st
         text = _with_tool(template, files["template.yaml"].decode(), tool_name, definition, stack)
         _write(folder, {definition: files["workflow.asl.yaml"]})
         template.write_text(text, encoding="utf-8")
-        written = [definition, "template.yaml"]
+        written = [definition, "template.yaml", *_listed(folder / "README.md", tool_name, definition)]
     else:
         written = _write_new(folder, files)
     return _end(screen, folder, written, "sam deploy")
@@ -182,6 +182,16 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
     if set(new) - set(old) != {f"{prefix}Workflow", f"{prefix}Tool"} or {one: new[one] for one in old} != old:
         raise CommandError(f"{template} has resources of the tool {tool_name} already: choose another --name.")
     return after
+
+
+def _listed(readme: Path, tool_name: str, definition: str) -> list[str]:
+    """Add a tool to the table of a README that this command made; return the names of what was written."""
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    before, head, after = text.partition("| tool | its states |\n|---|---|\n")
+    if not head:
+        return []
+    readme.write_text(f"{before}{head}| `{tool_name}` | `{definition}` |\n{after}", encoding="utf-8")
+    return [readme.name]
 
 
 def _template_of(path: Path, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tag, the parameter and the workflow belong together; with a checkout of Stepwire, the tool answers a call."""
+"""Tag, parameter and workflow of each tool belong together; with a checkout of Stepwire, each tool answers a call."""
 
 import json
 import time
@@ -13,9 +13,10 @@ FOLDER = Path(__file__).parents[1]
 TEMPLATE = FOLDER / "template.yaml"
 STANDARD_TIER = 4096  # bytes
 
-# The call of the last test. Change these two with the manifest's input_schema and the workflow.
-ARGUMENTS = {"customer": "C-1"}
-EXPECTED = {"customer": "C-1", "settled": 3}  # members of the result
+# The call of the last test: arguments, and members of the result. A tool whose manifest's input_schema or workflow you
+# have changed gets a line of its own: CALLS = {"settle_invoices": ({"customer": "C-1"}, {"settled": 3})}
+AS_MADE = ({"customer": "C-1"}, {"customer": "C-1", "settled": 3})
+CALLS = {}
 LONGEST = 300  # seconds that the workflow may take on the local stack
 
 
@@ -29,34 +30,45 @@ def _short_form(loader: yaml.SafeLoader, name: str, node: Any) -> Any:
 
 _Loader.add_multi_constructor("!", _short_form)
 RESOURCES = yaml.load(TEMPLATE.read_text(encoding="utf-8"), _Loader)["Resources"]
-MACHINE = RESOURCES["Workflow"]["Properties"]
-PARAMETER = RESOURCES["Tool"]["Properties"]
-MANIFEST = yaml.safe_load(PARAMETER["Value"]["Sub"])
+TOOLS = {name: one["Properties"] for name, one in RESOURCES.items() if one["Type"] == "AWS::SSM::Parameter"}
+each_tool = pytest.mark.parametrize("parameter", TOOLS.values(), ids=TOOLS)
 
 
-def test_the_parameter_has_the_name_of_the_tool():
-    assert PARAMETER["Name"] == {"Sub": f"/stepwire/${{Endpoint}}/tools/{MANIFEST['name']}"}
-    assert PARAMETER["Type"] == "String"
+def manifest_of(parameter):
+    return yaml.safe_load(parameter["Value"]["Sub"])
 
 
-def test_the_manifest_is_of_this_stack_s_state_machine_whose_owner_consents():
-    assert MANIFEST["state_machine"] == "${Workflow}"
-    assert MACHINE["Tags"] == {"stepwire:endpoint": {"Ref": "Endpoint"}}
+def machine_of(parameter):
+    return RESOURCES[manifest_of(parameter)["state_machine"].strip("${}")]["Properties"]
 
 
-def test_the_manifest_fits_a_parameter_that_costs_nothing():
-    assert len(PARAMETER["Value"]["Sub"].encode()) < STANDARD_TIER
+@each_tool
+def test_the_parameter_has_the_name_of_the_tool(parameter):
+    assert parameter["Name"] == {"Sub": f"/stepwire/${{Endpoint}}/tools/{manifest_of(parameter)['name']}"}
+    assert parameter["Type"] == "String"
 
 
-def test_every_state_that_is_named_is_there():
-    definition = yaml.safe_load((FOLDER / MACHINE["DefinitionUri"]).read_text(encoding="utf-8"))
+@each_tool
+def test_the_manifest_is_of_this_stack_s_state_machine_whose_owner_consents(parameter):
+    assert machine_of(parameter)["Tags"] == {"stepwire:endpoint": {"Ref": "Endpoint"}}
+
+
+@each_tool
+def test_the_manifest_fits_a_parameter_that_costs_nothing(parameter):
+    assert len(parameter["Value"]["Sub"].encode()) < STANDARD_TIER
+
+
+@each_tool
+def test_every_state_that_is_named_is_there(parameter):
+    definition = yaml.safe_load((FOLDER / machine_of(parameter)["DefinitionUri"]).read_text(encoding="utf-8"))
     states = definition["States"]
     named = {definition["StartAt"], *(state["Next"] for state in states.values() if "Next" in state)}
 
     assert named <= set(states)
 
 
-def test_the_tool_answers_a_call_on_a_local_stack():
+@each_tool
+def test_the_tool_answers_a_call_on_a_local_stack(parameter):
     local = pytest.importorskip(
         "stepwire_local", reason="install stepwire-local, or use the Python of a checkout of Stepwire"
     )
@@ -64,8 +76,10 @@ def test_the_tool_answers_a_call_on_a_local_stack():
     if not endpoint.is_file():
         pytest.skip("stepwire-local is installed without a checkout of Stepwire")
 
+    name = manifest_of(parameter)["name"]
+    arguments, expected = CALLS.get(name, AS_MADE)
     with local.LocalStack(endpoint, others=[TEMPLATE]) as stack:
-        task = post(stack.url, "tools/call", name=MANIFEST["name"], arguments=ARGUMENTS, task={})["task"]
+        task = post(stack.url, "tools/call", name=name, arguments=arguments, task={})["task"]
         end = time.monotonic() + LONGEST
         while task["status"] == "working" and time.monotonic() < end:
             time.sleep(task["pollInterval"] / 1000)  # the server refuses polls that come faster
@@ -73,7 +87,7 @@ def test_the_tool_answers_a_call_on_a_local_stack():
         assert task["status"] == "completed", task.get("statusMessage", f"still running after {LONGEST} s")
         result = post(stack.url, "tasks/result", taskId=task["taskId"])
 
-    assert EXPECTED.items() <= result["structuredContent"].items()
+    assert expected.items() <= result["structuredContent"].items()
 
 
 def post(url, method, **params):
