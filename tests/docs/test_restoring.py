@@ -33,6 +33,14 @@ AWS: Final = [
 ]
 
 
+def test_every_name_in_a_command_has_a_value_on_the_page() -> None:
+    text = "\n".join(PAGE.commands)
+
+    used = set(re.findall(r"\$\{?([A-Z]+)", text)) - {"PWD"}
+
+    assert used - set(re.findall(r"(?:^|\s)([A-Z]+)=", text)) == set()
+
+
 def given(words: list[str]) -> dict[str, str]:
     """Return the options of a command with their values."""
     return {
