@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import to_builtins
 
-from stepwire_cli.account.callers import LARGEST_TOKEN, Callers, Named, Who
+from stepwire_cli.account.callers import Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
 from stepwire_cli.account.connecting import connected
@@ -24,6 +24,7 @@ from stepwire_cli.agreeing import agrees, answered
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
+from stepwire_cli.token_files import LARGEST_TOKEN, refuse_tokens, sized, token_in
 
 _STANDARD_INPUT: Final = "-"
 _BUCKET: Final = "LargeResults"
@@ -37,8 +38,9 @@ def who_of(
     """Return a caller as the command line names them.
 
     Raises:
-        CommandError: the token cannot be read, or a claim has no value.
+        CommandError: a token stands among the words or cannot be read, or a claim has no value.
     """
+    refuse_tokens((name, subject, *(claims or ())))
     pairs = [one.partition("=") for one in claims or ()]
     if any(not sign for _, sign, _ in pairs):
         raise CommandError("A claim is written NAME=VALUE, as in --claim org_id=acme.")
@@ -47,17 +49,12 @@ def who_of(
 
 
 def _read(token: Path) -> str:
+    if str(token) != _STANDARD_INPUT:
+        return token_in(token, "--jwt")
     try:
-        if str(token) == _STANDARD_INPUT:
-            text = sys.stdin.read(LARGEST_TOKEN + 1)
-        else:
-            with token.open(encoding="utf-8") as file:
-                text = file.read(LARGEST_TOKEN + 1)
-    except (OSError, UnicodeDecodeError):
-        raise CommandError(f"The token cannot be read from {token}.") from None
-    if len(text) > LARGEST_TOKEN:
-        raise CommandError(f"What is in {token} has more than {LARGEST_TOKEN:,} characters, so it is no token.")
-    return text
+        return sized(sys.stdin.read(LARGEST_TOKEN + 1))
+    except UnicodeDecodeError:
+        raise CommandError("What came by standard input is no token: it is not UTF-8.") from None
 
 
 def whois(settings: Settings, stack: str, who: Who) -> int:

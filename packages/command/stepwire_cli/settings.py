@@ -55,10 +55,9 @@ class Settings:
         """
         if self.token is not None or self.token_file is None:
             return self.token or None
-        try:
-            return self.token_file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"The token cannot be read from {self.token_file}: {reason(error)}.") from None
+        from stepwire_cli.token_files import token_in
+
+        return token_in(self.token_file, "--token-file").strip()
 
     def command(self, *words: str) -> str:
         """Return a command line that reaches the same server."""

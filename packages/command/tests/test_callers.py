@@ -20,6 +20,8 @@ SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/live/0"
 ISSUER = "https://issuer.example.com/"
 CLAIMS = {"iss": ISSUER, "sub": "alice", "client_id": "a"}
 ROLE_ID = "AROAABCDEFGHIJKLMNOPQ"
+OPAQUE = "3q2+7w5c0ffee/an-opaque-token"
+EXPOSED = "A token on the command line can be read by every user of this machine, and is now in the shell's history"
 
 
 def endpoint(authorizer: str = "jwt", claims: str = "iss,sub", **answers: Any) -> Aws:
@@ -162,8 +164,14 @@ def test_a_hash_is_itself_and_a_task_leads_to_its_owner(in_account: Stepwire, na
         ((OWNER, "--sub", "alice"), Exit.USAGE, "Name the caller by one of"),
         (("nobody",), Exit.USAGE, "Name the caller by one of"),
         ((OWNER.upper(),), Exit.USAGE, "Name the caller by one of"),
-        ((jwt(CLAIMS),), Exit.USAGE, "A token on the command line can be read by every user of this machine."),
-        (("--jwt", "/nonexistent/token"), Exit.USAGE, "The token cannot be read from /nonexistent/token."),
+        ((jwt(CLAIMS),), Exit.USAGE, EXPOSED),
+        ((f"Bearer {jwt(CLAIMS)}",), Exit.USAGE, EXPOSED),
+        (("--jwt", jwt(CLAIMS)), Exit.USAGE, EXPOSED),
+        ((f"--jwt={jwt({**CLAIMS, 'sub': 'a' * 300})}",), Exit.USAGE, EXPOSED),
+        (("--jwt", "Bearer", jwt(CLAIMS)), Exit.USAGE, EXPOSED),
+        (("--sub", jwt(CLAIMS)), Exit.USAGE, EXPOSED),
+        (("--sub", "alice", "--claim", jwt(CLAIMS)), Exit.USAGE, EXPOSED),
+        (("--jwt", OPAQUE), Exit.USAGE, "--jwt takes the name of a file with a token, and what was given is none"),
         (("--jwt", __file__), Exit.USAGE, "That is no JWT"),
         (("--sub", "alice", "--claim", "org"), Exit.USAGE, "A claim is written NAME=VALUE"),
         (("arn:aws:iam::123456789012:root",), Exit.USAGE, "'arn:aws:iam::123456789012:root' is no user, role"),
@@ -180,6 +188,7 @@ def test_who_is_nobody_is_one_line(in_account: Stepwire, words: tuple[str, ...],
     assert ended == code
     assert said.startswith(f"error: {line}" if line else "By ")
     assert len(said.splitlines()) == 1
+    assert not any(secret in said for secret in (*jwt(CLAIMS).split("."), OPAQUE))
 
 
 @pytest.mark.parametrize(

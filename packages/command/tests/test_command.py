@@ -293,6 +293,15 @@ def test_a_token_comes_from_an_option_the_environment_or_a_file(
     assert [seen[0], seen[2], seen[4]] == ["Bearer given", "Bearer of-the-file", "Bearer of-the-environment"]
 
 
+@pytest.mark.parametrize("given", ["an-opaque-token", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.c2ln"])
+def test_a_token_that_is_given_in_place_of_its_file_is_not_printed(stepwire: Stepwire, given: str) -> None:
+    ran = stepwire("tools", "--url", "http://127.0.0.1:9/mcp", "--token-file", given)
+
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert "now in the shell's history" in ran.err
+    assert given not in ran.err
+
+
 @pytest.mark.parametrize(
     ("words", "arranged"),
     [

@@ -22,9 +22,7 @@ from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.tasks import Tasks
 from stepwire_cli.exits import CommandError
 
-LARGEST_TOKEN: Final = 65_536  # characters
 _PARTS: Final = 3  # of a JWT
-_BEGINS_JWT: Final = "eyJ"
 _UNIQUE_ID: Final = re.compile(r"A(IDA|ROA)[A-Z0-9]{12,124}")
 _ARN: Final = re.compile(r"arn:[a-z-]+:(?:iam|sts)::([0-9]{12}):(user|role|assumed-role)/(.+)")
 _ACCOUNT: Final = 4  # part of an ARN
@@ -92,11 +90,6 @@ class Callers:
     def _of_name(self, name: str) -> Named:
         if PRINCIPAL_PATTERN.fullmatch(name):
             return Named(Principal(name), by="the hash itself")
-        if name.startswith(_BEGINS_JWT):
-            raise CommandError(
-                "A token on the command line can be read by every user of this machine. Consider it stolen, and give "
-                "tokens by a file or standard input: --jwt FILE, or --jwt -."
-            )
         if _UNIQUE_ID.fullmatch(name):
             return self._of_iam(name, "the unique id of IAM")
         if (found := _ARN.fullmatch(name)) is not None:
