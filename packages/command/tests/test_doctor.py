@@ -277,6 +277,8 @@ def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pyte
         ("a.asl.yaml", "StartAt: [", "it is no YAML: line 2: did not find expected node content"),
         ("a.asl.json", '{"StartAt": "B", "States": {"A": {"Type": "Succeed"}}}', "StartAt names no state: 'B'"),
         ("a.yaml", "name: [", "line 1: expected the node content, but found '<stream end>'"),
+        ("a.yaml", 'ttl: !!int ""', "a value is not what its tag (!!...) says"),
+        ("a.asl.yaml", 'StartAt: !!int ""', "it is no YAML: a value is not what its tag (!!...) says"),
     ],
 )
 @pytest.mark.parametrize("is_whole", [True, False], ids=["folder", "file"])

@@ -111,7 +111,9 @@ def _yaml(text: str) -> Json:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise Unreadable(f"it is no YAML: line {mark.line + 1 if mark else '?'}: {error.problem}") from None
-    except (yaml.YAMLError, ArithmeticError, RecursionError, ValueError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, ArithmeticError):  # PyYAML's own, for !!int or !!bool before none
+        raise Unreadable("it is no YAML: a value is not what its tag (!!...) says") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise Unreadable(f"it is no YAML: {' '.join(str(error).split())[:200]}") from None
 
 

@@ -27,4 +27,7 @@ def read_yaml(text: str) -> Any:
         yaml.YAMLError: it is not YAML.
         ValueError: a value is not what it looks like.
     """
-    return yaml.load(text, _Loader)  # noqa: S506 - it derives from a safe loader
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - it derives from a safe loader
+    except (LookupError, TypeError, AttributeError, ArithmeticError):  # PyYAML's own, for !!int or !!bool before none
+        raise ValueError("a value is not what its tag (!!...) says") from None

@@ -172,7 +172,19 @@ def test_a_bad_workflow_is_refused_at_the_start(bench: Bench, states: dict[str, 
     assert words in bench.refused(Resources={"Machine": machine})
 
 
-@pytest.mark.parametrize("text", ["Resources: [", "just: words", "- a\n- list", ""])
+@pytest.mark.parametrize("manifest", ['ttl: !!int ""', "ttl: !!bool maybe", "ttl: ["])
+def test_a_manifest_that_cannot_be_read_keeps_no_template_from_being_served(bench: Bench, manifest: str) -> None:
+    properties = {"Name": "/stepwire/live/tools/settle", "Type": "String", "Value": manifest}
+
+    outputs = bench.outputs(
+        Resources={"Tool": {"Type": "AWS::SSM::Parameter", "Properties": properties}},
+        Outputs={"Tool": {"Value": {"Ref": "Tool"}}},
+    )
+
+    assert outputs == {"Tool": "/stepwire/live/tools/settle"}
+
+
+@pytest.mark.parametrize("text", ["Resources: [", "just: words", "- a\n- list", "", 'Resources: !!int ""'])
 def test_a_file_that_is_not_a_template_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "template.yaml"
     path.write_text(text, encoding="utf-8")
