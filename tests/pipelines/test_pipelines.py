@@ -25,6 +25,7 @@ PIPELINES = FOLDER / "template.yaml"
 FOREIGN = "arn:aws:states:eu-west-1:999999999999:stateMachine:Foreign"
 FOREIGN_HERE = "arn:aws:states:us-east-1:123456789012:stateMachine:BareBilling"
 FOREIGN_ROLE = "arn:aws:iam::999999999999:role/callers"
+ASKS = "arn:aws:states:::lambda:invoke.waitForTaskToken"
 Json = dict[str, Any]
 
 
@@ -147,7 +148,7 @@ def beside(folder: Path, **resources: Json) -> Path:
     return path
 
 
-def tool(name: str, machine: str, endpoint: str = "${Endpoint}", **more: str) -> Json:
+def tool(name: str, machine: str, endpoint: str = "${Endpoint}", **more: Any) -> Json:
     manifest = {"name": name, "description": "Works.", "state_machine": machine, "input_schema": {"type": "object"}}
     value = {"Fn::Sub": yaml.safe_dump({**manifest, **more})}
     place = {"Fn::Sub": f"/stepwire/{endpoint}/tools/{name}"}
@@ -212,6 +213,7 @@ async def test_a_state_machine_of_the_template_can_be_a_stub_as_a_whole(tmp_path
 
 def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
     start = {"StateMachineArn": {"Ref": "Nested"}, "Input": {}}
+    question = {"key": "apporval", "elicitation": {"message": "May I?", "requestedSchema": {"type": "object"}}}
     template = beside(
         tmp_path,
         Machine=machine(Type="Task", Resource="arn:aws:states:::states:startExecution.sync:2", Parameters=start),
@@ -220,14 +222,19 @@ def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
         Plain=machine(tagged=False),
         Tool=tool("ours", "${Machine}"),
         Other=tool("theirs", "${Machine}", endpoint="somebody"),
+        Refunds=machine(Type="Task", Resource=ASKS, Parameters={"FunctionName": "f", "Payload": question}),
+        RefundTool=tool("refund", "${Refunds}", approvers={"scope": "refunds", "questions": ["approval"]}),
+        ForeignTool=tool("foreign", FOREIGN, role=FOREIGN_ROLE, approvers={"scope": "x", "questions": ["approval"]}),
     )
 
-    with served(template, name="mine") as stack:
+    with served(template, name="mine", parameters={"WorkflowRoleArns": FOREIGN_ROLE}) as stack:
         faults = stack.faults
 
     assert faults == (
         "theirs: registered for the endpoint somebody, and this one is mine (--name): it is not listed",
         "Forgotten: has the tag of the endpoint, and no manifest names it: it is no tool",
+        "refund: approvers.questions: no state asks approval (did you mean apporval?), "
+        "and the caller answers apporval (state Work)",
     )
 
 

@@ -5,7 +5,7 @@ registers are judged with the state machines beside them.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,8 @@ from stepwire_cli.files.wrapping import machine_of, start_fault, title_of
 from stepwire_cli.findings import Finding, findings_in
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
-from stepwire_cli.wrap.drafts import History
+from stepwire_cli.wrap.drafts import History, Machine
+from stepwire_cli.wrap.findings import Severity, findings_of_questions, findings_of_words
 from stepwire_cli.wrap.findings import findings_of as findings_of_tool
 from stepwire_cli.wrap.hints import questions_of
 from stepwire_cli.wrap.questions import bad_questions
@@ -142,7 +143,7 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
     for path in looked.manifests:
         manifest = _read(path)
         if manifest is not None:
-            yield from _renamed(str(path), findings_in(manifest))
+            yield from _held(str(path), manifest, named)
     for template in looked.contents.templates:
         for name, path, text in template.registered():
             if "/" not in path:
@@ -186,20 +187,31 @@ def _read(path: Path) -> Manifest | None:
         return None  # told above
 
 
-def _registered(template: Template, name: str, text: str, machines: JsonObject) -> Iterator[Finding]:
-    """Yield what is wrong with a manifest in a template, held against its state machine if that is there too."""
+def _registered(template: Template, name: str, text: str, machines: Mapping[str, Machine]) -> Iterator[Finding]:
+    """Yield what is wrong with a manifest in a template."""
     where = f"{template.path}: {name}"
     try:
         manifest = read_manifest(_REFERENCE.sub(r"\1", text))
     except CatalogError as error:
         yield from (Finding(where, line) for line in str(error).split("\n"))
         return
-    machine = machines.get(manifest.machines[0].name)
-    if machine is None:
-        yield from _renamed(where, findings_in(manifest))
+    yield from _held(where, manifest, machines)
+
+
+def _held(where: str, manifest: Manifest, machines: Mapping[str, Machine]) -> Iterator[Finding]:
+    """Yield what is wrong with a manifest, held against those of its state machines that are there too."""
+    names = dict.fromkeys(one.name for one in manifest.machines)
+    there = {name: machines[name] for name in names if name in machines}
+    if not there:
+        yield from (Finding(f"{where}: {one.where}", one.what, one.fix) for one in findings_in(manifest))
         return
-    found = findings_of_tool(where, manifest, machine, History())
-    yield from (Finding(one.where, f"{one.what.rstrip('.')}.", f"{one.fix.rstrip('.')}.") for one in found)
+    found = [each for name, one in there.items() for each in findings_of_tool(where, manifest, name, one, History())]
+    if len(there) == len(names):
+        found += findings_of_questions(where, manifest, [one.definition for one in there.values()])
+    for one in (*found, *findings_of_words(where, manifest)):
+        if not one.lines:  # of the state machine itself, which is judged with them
+            is_advice = one.severity is Severity.ADVICE
+            yield Finding(one.where, f"{one.what.rstrip('.')}.", f"{one.fix.rstrip('.')}.", is_advice=is_advice)
 
 
 def _skills(template: Template) -> Iterator[Finding]:
@@ -208,10 +220,6 @@ def _skills(template: Template) -> Iterator[Finding]:
     files = [SkillFile(tool, rest, where, text) for where, (tool, slash, rest), text in parts if slash]
     for one in checked_skills(files, {file.tool for file in files}).refusals:
         yield from (Finding(one.source, line) for line in one.reason.split("\n"))
-
-
-def _renamed(where: str, found: Iterable[Finding]) -> Iterator[Finding]:
-    yield from (Finding(f"{where}: {one.where}", one.what, one.fix) for one in found)
 
 
 def _of_a_machine(found: FoundMachine) -> Iterator[Finding]:

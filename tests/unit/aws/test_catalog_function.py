@@ -27,6 +27,12 @@ from tests.integration.stacks import AwsCalls
 from tests.tables import new_table
 
 DEFINITION = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'
+ASKS: dict[str, Any] = {
+    "Type": "Task",
+    "Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken",
+    "Parameters": {"FunctionName": "f", "Payload": {"key": "apporval", "elicitation": {"message": "May I?"}}},
+    "End": True,
+}
 MACHINES = f"arn:aws:states:{REGION}:123456789012:stateMachine:"
 SCHEDULED = {"detail-type": "Scheduled Event"}
 
@@ -51,10 +57,10 @@ def environment(table: str) -> dict[str, str]:
     }
 
 
-def machine(table: str, name: str, kind: str = "STANDARD", endpoint: str = "") -> str:
+def machine(table: str, name: str, kind: str = "STANDARD", endpoint: str = "", definition: str = DEFINITION) -> str:
     made = aws_client("stepfunctions", REGION).create_state_machine(
         name=f"{table}-{name}",
-        definition=DEFINITION,
+        definition=definition,
         roleArn="arn:aws:iam::123456789012:role/none",
         type=kind,
         publish=True,
@@ -63,8 +69,8 @@ def machine(table: str, name: str, kind: str = "STANDARD", endpoint: str = "") -
     return made["stateMachineArn"]
 
 
-def register(table: str, name: str) -> str:
-    manifest = {"name": name, "description": "x", "state_machine": "M", "input_schema": {"type": "object"}}
+def register(table: str, name: str, **more: Any) -> str:
+    manifest = {"name": name, "description": "x", "state_machine": "M", "input_schema": {"type": "object"}, **more}
     path = f"/stepwire/{table}/tools/{name}"
     aws_client("ssm", REGION).put_parameter(Name=path, Value=json.dumps(manifest), Type="String")
     return path
@@ -112,6 +118,24 @@ def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(
     assert f"with the tag stepwire:endpoint={table}" in refused["reason"]
     assert refused["serves_previous"] is False
     assert (summary["message"], summary["tools"], summary["refused"]) == ("the catalog was compiled", 0, 1)
+
+
+def test_a_tool_whose_approvers_are_for_no_question_is_served_and_is_a_line_in_the_log(
+    table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine(table, "M", endpoint=table, definition=json.dumps({"StartAt": "Ask", "States": {"Ask": ASKS}}))
+    for name, key in (("good", "apporval"), ("mistyped", "approval")):
+        register(table, name, approvers={"scope": "refunds", "questions": [key]})
+
+    compile_at(SCHEDULED)
+
+    doubtful, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (doubtful["message"], doubtful["tool"]) == ("a registered tool is doubtful", "mistyped")
+    assert doubtful["reason"] == (
+        "approvers.questions: no state asks approval (did you mean apporval?), "
+        "and the caller answers apporval (state Ask)"
+    )
+    assert (summary["tools"], summary["refused"]) == (2, 0)
 
 
 def skill(table: str, path: str, text: str | None = None) -> str:

@@ -230,6 +230,10 @@ class TaggedStateMachines(Struct, dict=True):
         return tags
 
 
+def _log_doubt(one: Registered, words: str) -> None:
+    Logger().warning("a registered tool is doubtful", tool=one.tool, parameter=one.source, reason=words)
+
+
 def _tags(found: Iterable[Mapping[str, str]], key: str, value: str) -> Mapping[str, str]:
     """Return tags by their keys; two services write them in two ways."""
     return {one[key]: one[value] for one in found}
@@ -310,6 +314,7 @@ class CatalogHandler:
             release_tools=self._settings.release_tools,
             has_time=partial(_has_time, context),
             owners=self._parameters.owners,
+            doubt=_log_doubt,
         )
 
     def _log(self, compiled: Compiled) -> None:

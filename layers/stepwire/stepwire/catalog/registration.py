@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire import __version__
+from stepwire.catalog.asked_keys import doubts
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.manifest_faults import unforeseen
 from stepwire.catalog.manifests import read_manifest
@@ -121,6 +122,17 @@ class _Outcome(Struct, frozen=True):
     """Whether it waits for the next run."""
 
 
+class _Fitted(Struct, frozen=True):
+    """A tool as one of its state machines lets it be, and what that one does."""
+
+    tool: Tool
+    definition: str
+
+
+def _ignore(_one: Registered, _words: str) -> None:
+    pass
+
+
 class Compiler(Struct, frozen=True):
     """Compiles registered tools."""
 
@@ -135,6 +147,8 @@ class Compiler(Struct, frozen=True):
     owners: Callable[[], Mapping[str, str]] = dict[str, str]
     """Returns who registered the tools, by the names of their parameters."""
     read: Callable[[str], Manifest] = read_manifest
+    doubt: Callable[[Registered, str], None] = _ignore
+    """Receives what is doubtful about a tool that is served all the same."""
 
     def compile(
         self, registered: Iterable[Registered], previous: Mapping[str, CompiledTool], earlier: Earlier = NOTHING_EARLIER
@@ -244,8 +258,15 @@ class Compiler(Struct, frozen=True):
         named = manifest.tool()
         tool = named.with_machines({machine.name: self._arn(machine) for machine in named.machines}.__getitem__)
         self._check_consents(tool, serves=before is not None)
+        definitions = list[str]()
         for machine in tool.machines:
-            tool = self._examined(tool, manifest, machine)
+            examined = self._examined(tool, manifest, machine)
+            tool = examined.tool
+            definitions.append(examined.definition)
+        if tool.approvers is not None:
+            found = doubts(tool.approvers.questions, (as_object(parse(text)) for text in definitions))
+            if found.words:
+                self.doubt(one, found.words)
         entry = CompiledTool(tool, one.source, digest)
         read_catalog(catalog_text([entry]), {})  # function mcp reads many at once, so it must be able to read each
         return entry
@@ -301,10 +322,11 @@ class Compiler(Struct, frozen=True):
             return before
         return before
 
-    def _examined(self, tool: Tool, manifest: Manifest, machine: Machine) -> Tool:
+    def _examined(self, tool: Tool, manifest: Manifest, machine: Machine) -> _Fitted:
         arn = machine.name
         try:
-            return fitted(tool, manifest, self.machines.examine(arn, machine.role))
+            examined = self.machines.examine(arn, machine.role)
+            return _Fitted(fitted(tool, manifest, examined), examined.definition)
         except CatalogError as fault:
             raise _Refused(str(fault)) from None
         except WorkflowsThrottled:

@@ -1,6 +1,6 @@
 """The account side of `stepwire doctor`: every registered tool, held against its state machine."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.registering import Registered, Registry
-from stepwire_cli.wrap.findings import Finding, Severity, findings_of, findings_of_words
+from stepwire_cli.wrap.findings import Finding, Severity, findings_of, findings_of_questions, findings_of_words
 
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
 
@@ -52,7 +52,10 @@ class Doctor:
         yield from refusals.get("", ())
 
     def _of_tool(self, one: Registered, endpoints: Mapping[str, str]) -> Iterator[Finding]:
-        """Check 1. the manifest, 2. its name, 3. that each state machine is there, 4. has the tag, 5. and fits."""
+        """Check 1. the manifest, 2. its name, 3. that each state machine is there, 4. has the tag, 5. and fits.
+
+        And 6. that they ask the questions for which it has approvers.
+        """
         try:
             manifest = read_manifest(one.text)
         except CatalogError as error:
@@ -62,28 +65,34 @@ class Doctor:
         if manifest.name != one.tool:
             what = f"name: {manifest.name!r} is not the last part of the parameter's name"
             yield Finding(one.source, what, f"write name: {one.tool}", Severity.ERROR)
+        definitions = list[JsonObject | None]()
         for machine in dict.fromkeys(manifest.machines):
-            yield from self._of_machine(one, manifest, machine, endpoints)
+            definitions.append((yield from self._of_machine(one, manifest, machine, endpoints)))
+        known = [one for one in definitions if one is not None]
+        if len(known) == len(definitions):
+            yield from findings_of_questions(one.source, manifest, known)
+        if known or any(machine.role for machine in manifest.machines):
+            yield from findings_of_words(one.source, manifest)
 
     def _of_machine(
         self, one: Registered, manifest: Manifest, machine: Machine, endpoints: Mapping[str, str]
-    ) -> Iterator[Finding]:
+    ) -> Generator[Finding, None, JsonObject | None]:
+        """Yield what is wrong with a state machine, and return its definition, if it can be read."""
         try:
             arn = self._arn(machine.name)
             read = replace(self.machines, role=machine.role).read(arn)
         except NotThere as error:
             yield Finding(one.source, f"state_machine: {error}", "correct it, or remove the parameter", Severity.ERROR)
-            return
+            return None
         except AccountError as error:
-            if not machine.role:
+            if not machine.role:  # under a role, perhaps only the endpoint may read it
                 yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
-            else:  # in another account or Region, which perhaps only the endpoint may read
-                yield from findings_of_words(one.source, manifest)
-            return
+            return None
         if not machine.role:
             yield from self._consent(one, unqualified(arn)[0], endpoints)
         yield from (Finding(one.source, problem, "times and inputs were not judged") for problem in read.problems)
-        yield from findings_of(one.source, manifest, read.machine, read.history)
+        yield from findings_of(one.source, manifest, machine.name, read.machine, read.history)
+        return read.machine.definition
 
     def _arn(self, name: str) -> str:
         if name.startswith("arn:"):

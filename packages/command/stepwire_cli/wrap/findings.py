@@ -3,17 +3,18 @@
 Pure. Each finding is one line: where, what, and what to do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from typing import Final, cast
 
+from stepwire.catalog.asked_keys import doubts
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.registration import Examined, Kind, fitted
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
-from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_object, load_json, write
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire_cli.findings import findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
@@ -66,23 +67,42 @@ def findings_of_words(where: str, manifest: Manifest) -> list[Finding]:
     return [replace(one, where=where) for one in found]
 
 
-def findings_of(where: str, manifest: Manifest, machine: Machine, history: History) -> list[Finding]:
-    """Return what is wrong with a tool.
+def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, history: History) -> list[Finding]:
+    """Return what is wrong between a manifest and one of its state machines.
 
     Args:
         where: what to name in a finding.
         manifest: of the tool.
-        machine: its state machine.
+        name: of the state machine, as the manifest writes it.
+        machine: the state machine.
         history: of the state machine.
     """
     found = [
         *_of_the_machine(manifest, machine),
         *_of_times(manifest, machine, history),
-        *_of_arguments(manifest, machine, history.inputs),
+        *_of_arguments(manifest, _constants(manifest, name), machine, history.inputs),
         *(_advice(one) for one in questions_of(machine.definition) if one.lines),
     ]
-    named = [replace(one, where=where) for one in found]
-    return [*named, *findings_of_words(where, manifest)]
+    return [replace(one, where=where) for one in found]
+
+
+def findings_of_questions(where: str, manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
+    """Yield where the questions for approvers are not those that the workflow asks.
+
+    Args:
+        where: what to name in a finding.
+        manifest: of the tool.
+        definitions: of all its state machines.
+    """
+    if manifest.approvers is None:
+        return
+    found = doubts(manifest.approvers.questions, definitions)
+    if found.words:
+        fix = "write the key as the state has it, or leave questions out: then approvers decide all of them"
+        yield Finding(where, found.words, fix)
+    elif found.left_to_caller:
+        what = f"approvers.questions leaves {found.callers} to the caller"
+        yield Finding(where, what, "name it there too, unless the caller may decide it", Severity.ADVICE)
 
 
 def _error(what: str, fix: str) -> Finding:
@@ -147,10 +167,17 @@ def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterato
         )
 
 
-def _of_arguments(manifest: Manifest, machine: Machine, runs: Seen) -> Iterator[Finding]:
+def _constants(manifest: Manifest, name: str) -> frozenset[str]:
+    """Return the members of a state machine's input that the manifest itself gives, in every arm that starts it."""
+    arms = (run for run in manifest.tool().plan.runs if run.state_machine_arn == name)
+    given = [frozenset(load_json(run.constants) if run.constants else ()) for run in arms]
+    return frozenset[str]().union(*given[:1]).intersection(*given)
+
+
+def _of_arguments(manifest: Manifest, constants: Container[str], machine: Machine, runs: Seen) -> Iterator[Finding]:
     analysis = analysed(machine.definition, machine.handlers)
     for path in sorted(analysis.required):
-        if not path or EACH in path or _is_not_needed(path, runs):
+        if not path or EACH in path or path[0] in constants or _is_not_needed(path, runs):
             continue
         if (missing := _missing(manifest.input_schema, path)) is not None:
             yield _warning(
@@ -171,11 +198,13 @@ def _missing(schema: JsonObject, path: Path) -> str | None:
     for step in path:
         if "properties" not in schema:
             return "has no properties" if schema.get("type") == "object" and step == path[0] else None
-        if step not in as_object(schema["properties"]):
+        properties = as_object(schema["properties"])
+        if step not in properties:
             return "does not have it"
-        if step not in schema.get("required", ()):
+        member = as_object(properties[step])
+        if step not in schema.get("required", ()) and "default" not in member:  # the endpoint gives defaults
             return "does not require it"
-        schema = as_object(as_object(schema["properties"])[step])
+        schema = member
     return None
 
 

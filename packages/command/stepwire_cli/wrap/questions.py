@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
+from stepwire.catalog.asked_keys import payload_of
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
 from stepwire_cli.wrap.people import Place, states_in
 
 _KINDS: Final = ("elicitation", "sampling", "roots")
-_WAITS: Final = ".waitForTaskToken"
 _COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)
 _TEXT: Final = "https://example.com/computed"  # fits where a text or a URL is wanted
 _FORM: Final[JsonObject] = {"type": "object", "properties": {}}
@@ -55,12 +55,12 @@ def asking_states(definition: JsonObject) -> list[str]:
 
 def places_of_questions(definition: JsonObject) -> list[Place]:
     """Return the states that ask through Stepwire."""
-    return [one for one in states_in(definition) if _payload(one.state) is not None]
+    return [one for one in states_in(definition) if payload_of(one.state) is not None]
 
 
 def computed_audiences(definition: JsonObject) -> list[Place]:
     """Return the states that compute who decides their question, perhaps of what a caller has given."""
-    return [one for one in places_of_questions(definition) if _computes_who(_payload(one.state) or {})]
+    return [one for one in places_of_questions(definition) if _computes_who(payload_of(one.state) or {})]
 
 
 def _computes_who(payload: JsonObject) -> bool:
@@ -75,16 +75,8 @@ def _says_who(name: str) -> bool:
     return name.removesuffix(".$") in _WHO
 
 
-def _payload(state: JsonObject) -> JsonObject | None:
-    if not str(state.get("Resource", "")).endswith(_WAITS):
-        return None
-    given = as_object(state.get("Arguments", state.get("Parameters")))
-    payload = as_object(given.get("Payload"))
-    return payload if any(kind in payload or f"{kind}.$" in payload for kind in _KINDS) else None
-
-
 def _faults(state: JsonObject) -> Iterator[str]:
-    payload = _payload(state)
+    payload = payload_of(state)
     if payload is None:
         return
     for member in ("execution_arn", "task_token"):

@@ -96,6 +96,16 @@ def test_what_would_go_wrong_is_one_line(definition: JsonObject, manifest: JsonO
     assert line in found_in(account)
 
 
+def test_an_argument_with_a_default_is_always_there() -> None:
+    properties: JsonObject = {"id": {**ID, "default": "a"}}
+
+    account = account_of(
+        machine(A=passed(Parameters={"x.$": "$.id"})), input_schema={"type": "object", "properties": properties}
+    )
+
+    assert found_in(account) == []
+
+
 def test_what_runs_succeeded_without_is_no_finding_whatever_the_definition_says() -> None:
     account = account_of(machine(A=passed(Parameters={"x.$": "$.order.id"})))
     account.run("Orders", {"id": "a"})
@@ -259,6 +269,63 @@ def test_an_audience_that_a_caller_may_choose_is_one_line(audience: Any, approve
     found = found_in(account_of(asking(FORM, audience=audience), approvers=approvers))
 
     assert any("Orders: state Ask computes who decides its question" in one for one in found) is is_told
+
+
+NESTED: JsonObject = task(resource="states:startExecution.sync:2", Arguments={"StateMachineArn": "x"})
+LEFT = "the caller answers approval (state Ask)"
+
+
+@pytest.mark.parametrize(
+    ("key", "questions", "more", "words"),
+    [
+        ("approval", ["apporval"], {}, f"no state asks apporval (did you mean approval?), and {LEFT}"),
+        ("approval", ["finance", "legal"], {}, f"no state asks finance or legal, and {LEFT}"),
+        ("approval", ["approval", "finance"], {}, "no state asks finance"),
+        ("approval", ["approval"], {}, ""),
+        ("approval", [], {}, ""),
+        ("{% $amount > 500 ? 'finance' : 'approval' %}", ["apporval"], {}, ""),
+        ("${Key}", ["apporval"], {}, ""),
+        ("approval", ["apporval"], {"Then": NESTED}, "leaves approval (state Ask) to the caller"),
+        ("approval", ["approval", "finance"], {"Then": NESTED}, ""),
+    ],
+)
+def test_questions_for_approvers_that_nobody_asks_are_one_line(
+    key: str, questions: list[str], more: JsonObject, words: str
+) -> None:
+    definition = asking(FORM, key=key)
+    definition["States"] |= more
+    approvers: JsonObject = {"scope": "refunds", **({"questions": questions} if questions else {})}
+
+    found = [one for one in found_in(account_of(definition, approvers=approvers)) if "approvers.questions" in one]
+
+    assert [words in one for one in found] == ([True] if words else [])
+
+
+def test_a_question_that_one_arm_of_a_race_asks_is_asked() -> None:
+    account = account_of(
+        asking(FORM, key="approval"),
+        race={"arms": [{"name": "a"}, {"name": "b", "state_machine": "Other"}]},
+        approvers={"scope": "refunds", "questions": ["approval", "legal"]},
+    )
+    account.add("Other", asking(FORM, key="legal"), **{"stepwire:endpoint": "live"})
+
+    assert found_in(account) == []
+
+
+def test_what_every_arm_of_a_race_is_given_by_the_manifest_is_no_finding() -> None:
+    account = account_of(
+        machine(A=passed(Parameters={"x.$": "$.carrier", "y.$": "$.price"})),
+        race={
+            "arms": [
+                {"name": "a", "constants": {"carrier": "a", "price": 1}},
+                {"name": "b", "constants": {"carrier": "b"}},
+            ]
+        },
+    )
+
+    assert found_in(account) == [
+        f"{WHERE}: price: runs fail without it, and input_schema does not have it; add it to input_schema"
+    ]
 
 
 def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:

@@ -4,11 +4,14 @@ A manifest that is wrong and a tag that is missing are told by function catalog,
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stepwire_local.account import tasks
+from stepwire.catalog.asked_keys import doubts
+from stepwire.catalog.manifests import read_manifest
+from stepwire.errors import CatalogError
+from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.status_events import ENDS, unreported
 from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.cloudformation.resources.parameters import endpoint_of, state_machines_of
@@ -26,6 +29,8 @@ class _Tool:
     endpoint: str
     machines: tuple[str, ...]
     """ARNs: of one, or of the arms of a race; none where its manifest cannot be read."""
+    text: str
+    """Its manifest."""
 
 
 def faults(worlds: Sequence[World]) -> list[str]:
@@ -37,7 +42,7 @@ def faults(worlds: Sequence[World]) -> list[str]:
         if one.endpoint != endpoint
     ]
     ours = [one for one in tools if one.endpoint == endpoint]
-    return [*lines, *_without_end(worlds[0], ours), *_without_manifest(worlds, ours)]
+    return [*lines, *_without_end(worlds[0], ours), *_without_manifest(worlds, ours), *_without_question(ours)]
 
 
 def _tools(world: World) -> list[_Tool]:
@@ -45,7 +50,7 @@ def _tools(world: World) -> list[_Tool]:
     for name in world.parameters:
         if endpoint := endpoint_of(name):
             value = world.client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
-            found.append(_Tool(name.rpartition("/")[2], endpoint, state_machines_of(name, value, world)))
+            found.append(_Tool(name.rpartition("/")[2], endpoint, state_machines_of(name, value, world), value))
     return found
 
 
@@ -78,6 +83,21 @@ def _without_manifest(worlds: Sequence[World], tools: Iterable[_Tool]) -> list[s
         for arn in machines
         if tags_of(arn).get(_CONSENT) == worlds[0].stack and arn not in named | nested
     ]
+
+
+def _without_question(tools: Iterable[_Tool]) -> Iterator[str]:
+    """Name the questions for which a tool has approvers, and that none of its state machines asks."""
+    for one in tools:
+        try:
+            approvers = read_manifest(one.text).approvers
+        except CatalogError:
+            continue
+        machines = [tasks.found(tasks.machine_of(arn)) for arn in one.machines]
+        texts = [stub_machines.definition() if each is None else each.definition for each in machines]
+        if approvers is None or stub_machines.definition() in texts:  # what a stub stands for may ask anything
+            continue
+        if words := doubts(approvers.questions, map(json.loads, texts)).words:
+            yield f"{one.name}: {words}"
 
 
 def _definition(arn: str) -> Mapping[str, Any]:
