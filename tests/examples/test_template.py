@@ -6,6 +6,7 @@ from typing import Any, Final
 import pytest
 
 from stepwire.catalog.manifests import read_manifest
+from stepwire_cli.examining import findings_of
 from stepwire_local.cloudformation.template import parse
 from tests.adopted import registered
 from tests.examples.stacks import EXAMPLES
@@ -27,6 +28,10 @@ def test_every_state_machine_is_a_standard_one_and_may_be_started_by_the_endpoin
 @pytest.mark.parametrize(("name", "text"), registered(EXAMPLES).items())
 def test_every_manifest_is_valid_and_of_its_parameter_s_name(name: str, text: str) -> None:
     assert read_manifest(text).name == name
+
+
+def test_the_doctor_finds_nothing() -> None:
+    assert [str(one) for one in findings_of(EXAMPLES.parent)] == []
 
 
 def test_every_state_machine_is_a_tool() -> None:

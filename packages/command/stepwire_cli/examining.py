@@ -6,6 +6,7 @@ registers are judged with the state machines beside them.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,7 @@ from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.finding import Contents, contents_of, is_definition
 from stepwire_cli.files.handlers import Reader
 from stepwire_cli.files.templates import FoundMachine, Template, is_template
-from stepwire_cli.files.texts import Unreadable, value_of
+from stepwire_cli.files.texts import LARGEST, Unreadable, value_of
 from stepwire_cli.files.walking import walked
 from stepwire_cli.files.wrapping import machine_of, start_fault, title_of
 from stepwire_cli.findings import Finding, findings_in
@@ -35,6 +36,7 @@ from stepwire_cli.wrap.retrying import unretried
 
 _DEFINITIONS: Final = ("*.asl.json", "*.asl.yaml", "*.asl.yml")
 _MANIFEST: Final = frozenset({"input_schema", "state_machine", "race"})
+_MANIFEST_LINE: Final = re.compile(rb"^(input_schema|state_machine|race):", re.MULTILINE)
 _REFERENCE: Final = re.compile(r"\$\{(\w+)(?:\.\w+)*\}")
 
 
@@ -99,13 +101,14 @@ def _looked_at(path: Path) -> _Looked:
         return _file(path, contents)
     known = {*(one.path for one in contents.machines), *(one for found in contents.templates for one in found.files())}
     known |= {Path(one.where) for one in contents.faults}
-    is_project = bool(contents.templates)
-    candidates = walked(path) if is_project else sorted(path.glob("*.yaml"))
+    own = (
+        None if contents.templates else path
+    )  # a folder of manifests, in which whatever is nothing else is meant as one
     manifests = [
         one
-        for one in candidates
+        for one in walked(path)
         if one.suffix == ".yaml" and one not in known and not one.name.endswith(".asl.yaml")
-        and (_is_manifest(one) if is_project else not _is_other(one))
+        and (not _is_other(one) if one.parent == own else _is_manifest(one))
     ]  # fmt: skip
     more = [one for pattern in _DEFINITIONS for one in sorted(path.glob(pattern)) if one not in known]
     folders = list(dict.fromkeys([path, *(one.parent for one in manifests)]))
@@ -126,7 +129,13 @@ def _value(path: Path) -> JsonObject:
 
 
 def _is_manifest(path: Path) -> bool:
-    return not _MANIFEST.isdisjoint(_value(path))
+    """Tell whether a file is a manifest, perhaps a broken one."""
+    try:
+        return not _MANIFEST.isdisjoint(as_object(value_of(path)))
+    except Unreadable:
+        with suppress(OSError), path.open("rb") as file:
+            return _MANIFEST_LINE.search(file.read(LARGEST)) is not None
+        return False
 
 
 def _is_other(path: Path) -> bool:

@@ -105,6 +105,14 @@ def asking(payload: object, **more: object) -> dict[str, Any]:
     return {"StartAt": "Both", "States": {"Both": {"Branches": [{"States": {"Ask": state}}]}}}
 
 
+MISTYPED: dict[str, Any] = {
+    "key": "apporval",
+    "elicitation": {"message": "May I?", "requestedSchema": {"type": "object", "properties": {}}},
+    "execution_arn": "{% 1 %}",
+    "task_token": "{% $t %}",
+}
+
+
 @pytest.mark.parametrize("is_in_a_template", [True, False])
 def test_a_question_that_may_be_lost_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], is_in_a_template: bool
@@ -268,6 +276,52 @@ def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pyte
     run(["doctor", str(project)])
 
     assert f"{project}/tools/it.yaml: retries: unknown field" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (yaml.safe_dump({**GOOD, "retries": 3}), "retries: unknown field"),
+        ("state_machine: Settle\nname: [", "line 2: expected the node content"),
+        ("state_machine: Settle\nttl: !!int ''", "a value is not what its tag (!!...) says"),
+        ("on: [push]", None),
+        ("on: [", None),
+    ],
+)
+def test_manifests_in_folders_below_are_looked_at_and_no_other_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str | None
+) -> None:
+    (tmp_path / "settle.asl.json").write_text('{"StartAt": "A", "States": {"A": {"Type": "Succeed"}}}')
+    (tmp_path / "deep" / "tools").mkdir(parents=True)
+    (tmp_path / "deep" / "tools" / "it.yaml").write_text(text)
+
+    code = run(["doctor", str(tmp_path)])
+
+    shown = capsys.readouterr()
+    assert code == (Exit.DONE if line is None else Exit.FAILED)
+    assert shown.out.startswith("" if line is None else f"{tmp_path}/deep/tools/it.yaml: {line}")
+    assert shown.err.startswith("1 file, 0" if line is None else "2 files, 1")
+
+
+def test_a_manifest_is_held_against_the_state_machine_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {"Name": "Settle", "Definition": asking(MISTYPED)},
+    }
+    (tmp_path / "template.yaml").write_text(yaml.safe_dump({"Resources": {"TheMachine": machine}}))
+    (tmp_path / "tools").mkdir()
+    approvers = {"scope": "refunds", "questions": ["approval"]}
+    manifest = {**GOOD, "state_machine": "Settle", "approvers": approvers}
+    (tmp_path / "tools" / "settle.yaml").write_text(yaml.safe_dump(manifest))
+
+    run(["doctor", str(tmp_path)])
+
+    assert (
+        f"{tmp_path}/tools/settle.yaml: approvers.questions: no state asks approval (did you mean apporval?), and the "
+        "caller answers apporval (state Ask). Fix: write the key as the state has it, or leave questions out"
+    ) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
