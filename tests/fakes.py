@@ -129,7 +129,8 @@ class InMemoryLines:
 
     def in_use(self) -> list[str]:
         self.calls.append("in_use")
-        return [key for key, line in self.states.items() if line.waiting]
+        found = [key for key, line in self.states.items() if line.is_in_use]
+        return sorted(found, key=lambda key: not self.states[key].is_restricted)
 
     def change(self, key: str, before: Line | None, change: Change, at: datetime) -> bool:
         self.calls.append("change")

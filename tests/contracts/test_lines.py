@@ -148,6 +148,28 @@ def test_a_line_is_in_use_while_somebody_waits(lines: Lines) -> None:
     assert lines.see(KEY, ticket(1)) == Seen(lines.line(KEY), share=Share(0, 1))
 
 
+def test_a_line_is_in_use_while_an_operator_restricts_it_and_comes_before_others(lines: Lines) -> None:
+    others = [line_key(f"pool {number}") for number in range(4)]
+    for one in others:
+        assert lines.change(one, None, joined(EMPTY, asking(1), Share(), START_OF_TIME), START_OF_TIME)
+    restricted = [Change(replace(EMPTY, is_paused=True)), Change(replace(EMPTY, is_drained=True)), Change(EMPTY)]
+    found = list[list[str]]()
+
+    for one in restricted:
+        change(lines, one)
+        found.append(list(lines.in_use()))
+    place = join(lines, 1)
+    change(lines, Change(replace(lines.line(KEY) or EMPTY, is_paused=True)))
+    found.append(list(lines.in_use()))
+    change(lines, left(lines.line(KEY) or EMPTY, place))
+    found.append(list(lines.in_use()))
+
+    assert [one[0] == KEY for one in found] == [True, True, False, True, True]
+    assert [sorted(one) for one in found] == [
+        sorted([KEY, *others]) if number != 2 else sorted(others) for number in range(len(found))
+    ]
+
+
 def test_a_change_of_a_line_that_has_changed_writes_nothing(lines: Lines) -> None:
     join(lines, 1)
     before = lines.line(KEY) or EMPTY

@@ -66,7 +66,7 @@ def test_a_call_that_has_waited_for_six_hours_rings_the_alarm(
     world: CountedWorld, caplog: pytest.LogCaptureFixture, waited: timedelta, expected: bool
 ) -> None:
     world.clock.time = datetime.now(UTC) - waited
-    LineCommands(world.engine).change(LineCommand.PAUSE, POOL)
+    LineCommands(world.engine).change(LineCommand.PAUSE, POOL, is_new=True)
     call(world, replace(OPTIONAL, ttl=timedelta(days=1), concurrency=Concurrency(POOL, Rules(most=1))))
 
     values = measured([*logged(caplog), *logged(caplog)])

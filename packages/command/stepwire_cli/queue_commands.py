@@ -21,15 +21,29 @@ Line = Annotated[
 ]
 
 
-def _end(context: typer.Context, action: str, stack: str, name: str = "", principal: str | None = None) -> None:
+BeforeFirstCall = Annotated[
+    bool,
+    typer.Option("--before-first-call", help="Also a line that nobody has used yet, so that its name is not known."),
+]
+
+
+def _end(
+    context: typer.Context,
+    action: str,
+    stack: str,
+    name: str = "",
+    principal: str | None = None,
+    *,
+    is_new: bool = False,
+) -> None:
     from stepwire_cli import queues
 
-    raise typer.Exit(queues.run(context.obj, action, stack, name, principal))
+    raise typer.Exit(queues.run(context.obj, action, stack, name, principal, is_new=is_new))
 
 
 @queue.command("list")
 def list_lines(context: typer.Context, *, stack: OfStack = "stepwire") -> None:
-    """Show the lines in which somebody waits."""
+    """Show the lines in which somebody waits, or that are paused or drained."""
     _end(context, "list", stack)
 
 
@@ -40,9 +54,11 @@ def show(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> 
 
 
 @queue.command()
-def pause(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> None:
+def pause(
+    context: typer.Context, line: Line, *, stack: OfStack = "stepwire", before_first_call: BeforeFirstCall = False
+) -> None:
     """Let nobody begin; calls still join the line."""
-    _end(context, "pause", stack, line)
+    _end(context, "pause", stack, line, is_new=before_first_call)
 
 
 @queue.command()
@@ -52,9 +68,11 @@ def resume(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -
 
 
 @queue.command()
-def drain(context: typer.Context, line: Line, *, stack: OfStack = "stepwire") -> None:
+def drain(
+    context: typer.Context, line: Line, *, stack: OfStack = "stepwire", before_first_call: BeforeFirstCall = False
+) -> None:
     """Refuse new calls; those that wait begin in turn."""
-    _end(context, "drain", stack, line)
+    _end(context, "drain", stack, line, is_new=before_first_call)
 
 
 @queue.command()

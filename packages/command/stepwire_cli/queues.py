@@ -1,8 +1,8 @@
 """`stepwire queue`: who waits for a tool with a limit, and what an operator does about it."""
 
-from typing import Any
+from typing import Any, Final
 
-from stepwire.tasks.limits import span
+from stepwire.tasks.limits import ordinal, span
 from stepwire.times import MILLISECOND
 from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.connecting import connected
@@ -12,8 +12,13 @@ from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
+_MEMBERS: Final = {"list": ("lines", "more"), "front": ("line", "position")}
+"""What the answers have that are not of one line alone."""
 
-def run(settings: Settings, action: str, stack: str, name: str = "", principal: str | None = None) -> int:
+
+def run(
+    settings: Settings, action: str, stack: str, name: str = "", principal: str | None = None, *, is_new: bool = False
+) -> int:
     """Do what an operator asks about lines, and print what they look like then.
 
     Args:
@@ -22,6 +27,7 @@ def run(settings: Settings, action: str, stack: str, name: str = "", principal: 
         stack: name of the endpoint's stack.
         name: of the line, or its key; with `front`, a task's id.
         principal: of the task's caller, if it is known; otherwise the table is searched.
+        is_new: whether the line may be one that nobody has used yet.
 
     Raises:
         CommandError: there is no such line or task, or AWS cannot be asked.
@@ -35,14 +41,26 @@ def run(settings: Settings, action: str, stack: str, name: str = "", principal: 
         key = Tasks(calls, endpoint.table()).key_of(name, principal)
         command |= {"owner": key.owner, "task_id": key.task_id}
     elif name:
-        command["line"] = name
-    answer = obeyed(calls, endpoint.physical_id(TASKS), command, "lines" if action == "list" else "line")
+        command |= {"line": name, **({"is_new": True} if is_new else {})}
+    answer = obeyed(calls, endpoint.physical_id(TASKS), command, *_MEMBERS.get(action, ("line",)))
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE
+    if action == "front":
+        screen.result(_moved(command["task_id"], answer["position"]))
     lines = answer.get("lines", [answer])
-    screen.result("\n".join(_said(line) for line in lines) or "Nobody waits.")
+    screen.result("\n".join(_said(line) for line in lines) or "Nobody waits, and no line is paused or drained.")
+    if answer.get("more"):
+        screen.say(f"{answer['more']:,} more lines are in use. What is paused or drained is shown first.")
     return Exit.DONE
+
+
+def _moved(task_id: str, position: int | None) -> str:
+    """Say where a task is after its move."""
+    if position is None:
+        return f"{task_id} has its turn already."
+    where = "next in line" if position == 1 else f"{ordinal(position)} in line, behind others that were moved"
+    return f"{task_id}: {where}. Its caller reads it within a minute."
 
 
 def _said(line: dict[str, Any]) -> str:

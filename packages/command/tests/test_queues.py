@@ -30,7 +30,9 @@ def asked(words: tuple[str, ...], answer: Any, in_account: Stepwire) -> tuple[di
 
 
 def test_the_lines_in_which_somebody_waits_are_listed(in_account: Stepwire) -> None:
-    sent, out = asked(("list",), {"lines": [LINE, {**LINE, "pool": "train", "most": None, "paused": True}]}, in_account)
+    sent, out = asked(
+        ("list",), {"lines": [LINE, {**LINE, "pool": "train", "most": None, "paused": True}], "more": 0}, in_account
+    )
 
     assert sent == {"queue": "list", "operator": ADMIN}
     assert out == (
@@ -40,7 +42,35 @@ def test_the_lines_in_which_somebody_waits_are_listed(in_account: Stepwire) -> N
 
 
 def test_an_endpoint_where_nobody_waits_says_so(in_account: Stepwire) -> None:
-    assert asked(("list",), {"lines": []}, in_account)[1] == "Nobody waits.\n"
+    out = asked(("list",), {"lines": [], "more": 0}, in_account)[1]
+
+    assert out == "Nobody waits, and no line is paused or drained.\n"
+
+
+def test_lines_that_are_not_shown_are_counted(in_account: Stepwire) -> None:
+    code, _, said = in_account(continued(Invoke={"lines": [LINE], "more": 20}), "queue", "list")
+
+    assert (code, said) == (Exit.DONE, "20 more lines are in use. What is paused or drained is shown first.\n")
+
+
+@pytest.mark.parametrize("action", ["pause", "drain"])
+def test_a_line_may_be_changed_before_the_first_call(in_account: Stepwire, action: str) -> None:
+    sent, _ = asked((action, "train", "--before-first-call"), LINE, in_account)
+
+    assert sent == {"queue": action, "line": "train", "is_new": True, "operator": ADMIN}
+
+
+@pytest.mark.parametrize(
+    ("position", "words"),
+    [
+        (1, "next in line. Its caller reads it within a minute."),
+        (2, "2nd in line, behind others that were moved. Its caller reads it within a minute."),
+    ],
+)
+def test_a_task_that_was_moved_says_where_it_is(in_account: Stepwire, position: int, words: str) -> None:
+    _, out = asked(("front", ID, "--principal", OWNER), {**LINE, "position": position}, in_account)
+
+    assert out.startswith(f"{ID}: {words}\npool:warehouse")
 
 
 @pytest.mark.parametrize("action", ["show", "pause", "resume", "drain"])
@@ -54,14 +84,15 @@ def test_a_line_is_shown_and_changed_by_its_name(in_account: Stepwire, action: s
 
 
 def test_a_task_is_moved_to_the_front(in_account: Stepwire) -> None:
-    aws = continued(Invoke=LINE)
+    answer = {**LINE, "position": 1}
+    aws = continued(Invoke=answer)
 
     code, out, _ = in_account(aws, "queue", "front", ID, "--principal", OWNER, "--json")
 
     (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
     assert code == Exit.DONE
     assert sent == {"stepwire_command": {"queue": "front", "owner": OWNER, "task_id": ID, "operator": ADMIN}}
-    assert json.loads(out) == LINE
+    assert json.loads(out) == answer
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def world() -> World:
     return World(catalog=catalog_of(TOOL))
 
 
-def command(world: World, queue: str, line: str = POOL, **more: str) -> dict[str, Any]:
+def command(world: World, queue: str, line: str = POOL, **more: Any) -> dict[str, Any]:
     return obeyed({"queue": queue, "line": line, **more}, world.engine)
 
 
@@ -33,7 +33,7 @@ def test_a_line_is_listed_while_somebody_waits(world: World) -> None:
 
     (line,) = command(world, "list")["lines"]
 
-    assert before == {"lines": []}
+    assert before == {"lines": [], "more": 0}
     assert line == {
         "line": KEY,
         "pool": POOL,
@@ -45,6 +45,20 @@ def test_a_line_is_listed_while_somebody_waits(world: World) -> None:
         "paused": False,
         "drained": False,
     }
+
+
+@pytest.mark.parametrize("means", ["pause", "drain"])
+def test_a_line_that_an_operator_has_restricted_is_listed_although_nobody_waits(world: World, means: str) -> None:
+    ModernClient(world).start("optional")
+
+    command(world, means)
+    (line,) = command(world, "list")["lines"]
+    command(world, "resume")
+
+    assert (line["pool"], line["waiting"], line["paused"], line["drained"]) == (
+        POOL, 0, means == "pause", means == "drain"
+    )  # fmt: skip
+    assert command(world, "list") == {"lines": [], "more": 0}
 
 
 def test_a_line_is_shown_with_its_callers(world: World) -> None:
@@ -72,10 +86,12 @@ def test_a_paused_line_lets_nobody_begin_until_it_is_resumed(world: World) -> No
 
 
 def test_a_line_that_nobody_has_used_can_be_paused_before_the_first_call(world: World) -> None:
-    command(world, "pause")
+    refused = command(world, "pause")
+    command(world, "pause", is_new=True)
 
     called = ModernClient(world).call("optional").result
 
+    assert refused["refused"].endswith("To pause a line before the first call of its tool, add --before-first-call.")
     assert called["statusMessage"] == "Next in line; the line is paused by its operator."
 
 
@@ -96,18 +112,25 @@ def test_a_task_that_is_moved_to_the_front_is_next(world: World) -> None:
     client = ModernClient(world)
     first, _, _, last = (client.start("optional") for _ in range(4))
 
-    for _ in range(2):
-        obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine)
+    answers = [obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine) for _ in range(2)]
     world.succeed(first, OUTPUT)
 
     assert last in world.workflows.running()[0].name
+    assert [one["position"] for one in answers] == [1, 1]
     assert world.store.lines.states[KEY].waiting == 2
 
 
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"queue": "show", "line": "nothing"}, "There is no line nothing, or nobody has called its tool yet."),
+        ({"queue": "show", "line": "nothing"}, "There is no line nothing, or nobody has called a tool with that limit"),
+        (
+            {"queue": "pause", "line": "nothing"},
+            "There is no line nothing, or nobody has called a tool with that limit",
+        ),
+        ({"queue": "drain", "line": "nothing"}, "To drain a line before the first call of its tool"),
+        ({"queue": "resume", "line": "nothing", "is_new": True}, "There is no line nothing"),
+        ({"queue": "pause", "line": "line#0", "is_new": True}, "There is no line line#0."),
         ({"queue": "pause", "line": "line#0"}, "There is no line line#0."),
         ({"queue": "pause"}, "The command names no line and no task"),
         ({"queue": "forget", "line": POOL}, "The command names no line and no task"),

@@ -118,7 +118,7 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
 
     {"caller": "count" | "cancel", "owner": hex, "after"?: id} is answered with what `CallerCommands` returns.
 
-    {"queue": "list" | "show" | "pause" | "resume" | "drain", "line"?: key or name} and
+    {"queue": "list" | "show" | "pause" | "resume" | "drain", "line"?: key or name, "is_new"?: bool} and
     {"queue": "front", "owner": hex, "task_id": id} are answered with what `LineCommands` returns.
     """
     if "queue" in command:
@@ -171,10 +171,11 @@ def _obeyed_in_line(command: dict[str, Any], lines: LineCommands) -> dict[str, A
             case "front" if task_id is not None and isinstance(owner, str):
                 return lines.move_to_front(TaskKey(Principal(owner), task_id))
             case ("pause" | "resume" | "drain") as means if isinstance(name, str):
+                changed = lines.change(LineCommand(means), name, is_new=command.get("is_new") is True)
                 new_logger().info(
                     "an operator has changed a line", line=name, change=means, operator=command.get("operator")
                 )
-                return lines.change(LineCommand(means), name)
+                return changed
             case _:
                 return {"refused": _MALFORMED_LINE}
     except NotFollowedUp as refusal:

@@ -15,7 +15,7 @@ from stepwire.errors import NotFollowedUp, StoreBusy
 from stepwire.json_text import JsonObject
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import Rules, line_key
-from stepwire.tasks.lines import Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
+from stepwire.tasks.lines import MOST_COUNTED, Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
 from stepwire.tasks.runs import Pending
 from stepwire.times import MILLISECOND
 
@@ -25,6 +25,7 @@ MOST_READ: Final = 5_000
 """Places that are counted by caller."""
 _LINE: Final = "line#"
 _MOST_TRIES: Final = 20
+_BEFORE: Final = " To {} a line before the first call of its tool, add --before-first-call."
 
 
 class LineCommand(Enum):
@@ -44,10 +45,12 @@ class LineCommands(Struct, frozen=True):
     engine: Engine
 
     def listed(self) -> JsonObject:
-        """Return the lines in which somebody waits."""
+        """Return lines that are in use, those first that an operator has restricted, and how many more there are."""
         lines = self.engine.recorder.store.lines
-        keys = list(lines.in_use())[:MOST_LISTED]
-        return {"lines": [self._described(key, line) for key in keys if (line := lines.line(key)) is not None]}
+        keys = list(lines.in_use())
+        found = [(key, lines.line(key)) for key in keys[:MOST_LISTED]]
+        described = [self._described(key, line) for key, line in found if line is not None]
+        return {"lines": described, "more": len(keys[MOST_LISTED:])}
 
     def shown(self, name: str) -> JsonObject:
         """Return a line, with how many runs of each caller wait.
@@ -61,16 +64,27 @@ class LineCommands(Struct, frozen=True):
         key, lines = _key_of(name), self.engine.recorder.store.lines
         line = lines.line(key)
         if line is None:
-            raise NotFollowedUp(f"There is no line {name}, or nobody has called its tool yet.")
+            raise NotFollowedUp(_no_line(name))
         return {**self._described(key, line), "callers": callers_of(lines.first(key, MOST_READ))[:MOST_LISTED]}
 
-    def change(self, command: LineCommand, name: str) -> JsonObject:
-        """Pause, resume or drain a line, and return it. Idempotent."""
+    def change(self, command: LineCommand, name: str, *, is_new: bool = False) -> JsonObject:
+        """Pause, resume or drain a line, and return it. Idempotent.
+
+        Args:
+            command: what to do.
+            name: a key that `listed` returns, or the name of a limit with one line.
+            is_new: whether the line may be one that nobody has used yet.
+
+        Raises:
+            NotFollowedUp: there is no such line. Nobody knows here which tools have a limit.
+        """
         key, lines = _key_of(name), self.engine.recorder.store.lines
+        may_begin = is_new and command is not LineCommand.RESUME and not name.startswith(_LINE)
         for _ in range(_MOST_TRIES):
             before = lines.line(key)
-            if before is None and name.startswith(_LINE):
-                raise NotFollowedUp(f"There is no line {name}.")
+            if before is None and not may_begin:
+                hint = "" if command is LineCommand.RESUME else _BEFORE.format(command.value)
+                raise NotFollowedUp(f"{_no_line(name)}{hint}")
             line = before or Line(name, Rules())
             match command:
                 case LineCommand.PAUSE:
@@ -85,7 +99,7 @@ class LineCommands(Struct, frozen=True):
         raise StoreBusy
 
     def move_to_front(self, key: TaskKey) -> JsonObject:
-        """Let the runs of a task that wait be the next in their line. Idempotent.
+        """Let the runs of a task that wait be the next in their line, and return the line and its position. Idempotent.
 
         Raises:
             NotFollowedUp: the task does not wait in a line.
@@ -94,16 +108,19 @@ class LineCommands(Struct, frozen=True):
         waiting = () if task is None or task.has_ended else task.runs_pending(Pending.TURN)
         if task is None or task.line is None or not waiting:
             raise NotFollowedUp("The task does not wait in a line.")
-        lines = self.engine.recorder.store.lines
+        lines, name = self.engine.recorder.store.lines, task.line.line
+        places = list[int]()
         for run in waiting:
             for _ in range(_MOST_TRIES):
-                seen = lines.see(task.line.line, Ticket(key.owner, key.task_id, run))
+                seen = lines.see(name, Ticket(key.owner, key.task_id, run))
                 if seen.line is None or seen.place is None:
                     break
                 change, now = moved_to_front(seen.line, seen.place), self.engine.recorder.clock.now()
-                if lines.change(task.line.line, seen.line, change, now):
+                if lines.change(name, seen.line, change, now):
+                    places.append(lines.before(name, replace(seen.place, rank=0), MOST_COUNTED) + 1)
                     break
-        return self._described(task.line.line, lines.line(task.line.line) or Line(task.line.pool, task.line.rules))
+        line = lines.line(name) or Line(task.line.pool, task.line.rules)
+        return {**self._described(name, line), "position": min(places, default=None)}
 
     def _described(self, key: str, line: Line) -> JsonObject:
         first = next(iter(self.engine.recorder.store.lines.first(key)), None) if line.waiting else None
@@ -128,6 +145,18 @@ def facts_of(key: str, line: Line) -> JsonObject:
 def callers_of(places: Sequence[Place]) -> list[JsonObject]:
     """Return how many runs of each caller wait, the most first."""
     return [{"principal": owner, "waiting": count} for owner, count in waiting_by_caller(places).items()]
+
+
+def _no_line(name: str) -> str:
+    more = (
+        ""
+        if name.startswith(_LINE)
+        else (
+            ", or nobody has called a tool with that limit yet. A limit for each caller or value has a line for each, "
+            "which is named by its key: stepwire queue list"
+        )
+    )
+    return f"There is no line {name}{more}."
 
 
 def _key_of(name: str) -> str:

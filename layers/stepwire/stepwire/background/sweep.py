@@ -75,7 +75,7 @@ class Sweep(Struct, frozen=True):
         return replace(run.run_from(self.engine.recorder.store.bookmark()), longest_wait=longest_wait)
 
     def _mend_lines(self) -> timedelta:
-        """Mend the lines in which somebody waits, and return how long the first ones have waited at most.
+        """Mend the lines that are in use, and return how long the first of those who wait have waited at most.
 
         Each is one look, however many wait.
         """

@@ -43,5 +43,8 @@ class Lines(Protocol):
         ...
 
     def in_use(self) -> Sequence[str]:
-        """Return the keys of the lines in which somebody waits, also some in which nobody waits any more."""
+        """Return the keys of the lines that are in use, those first that an operator has restricted.
+
+        Also some that were in use a moment ago.
+        """
         ...

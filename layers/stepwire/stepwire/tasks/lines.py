@@ -118,6 +118,16 @@ class Line(Struct, frozen=True, omit_defaults=True):
     """Number of changes, for optimistic locking; only the store changes it."""
 
     @property
+    def is_restricted(self) -> bool:
+        """Tell whether an operator has paused or drained it."""
+        return self.is_paused or self.is_drained
+
+    @property
+    def is_in_use(self) -> bool:
+        """Tell whether somebody waits, or an operator has restricted it."""
+        return self.waiting > 0 or self.is_restricted
+
+    @property
     def is_full(self) -> bool:
         """Tell whether all turns are held; more than all, after the limit was lowered or an operator's redrive."""
         return self.rules.most is not None and self.held >= self.rules.most

@@ -21,7 +21,7 @@ MOST_PLACES: Final = 100
 
 
 class Lines:
-    """The lines of a stack in which somebody waits."""
+    """The lines of a stack in which somebody waits, or that an operator has paused or drained."""
 
     def __init__(self, stack: LocalStack) -> None:
         self._stack = stack
@@ -46,7 +46,7 @@ class Lines:
         lines = DynamoDbLines(table)
         for key in list(lines.in_use())[:MOST]:
             line = lines.line(key)
-            if line is not None and line.waiting:
+            if line is not None and line.is_in_use:
                 yield key, line, lines.turns(key), lines.first(key, MOST_PLACES)
 
 

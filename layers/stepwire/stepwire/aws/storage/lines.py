@@ -6,7 +6,7 @@
     sk  "place#" + owner + task + run               that a run waits, and where
     sk  "rank#" + rank + time + task + run          the same, in the order in which they are served
     sk  "share#" + owner                            how many runs of a caller wait, and the round of its last place
-    pk  "lines"    sk  the line's key               a line in which somebody waits
+    pk  "lines"    sk  the line's key               a line that is in use; `restricted` if an operator has restricted it
 
 The rule: items of a line change only in a transaction that changes the version of its state, so what was read with that
 version is still so. Items that nobody removes expire; the next repair of the line counts anew (`engine.turns`).
@@ -31,6 +31,7 @@ _PLACE: Final = "place#"
 _RANK: Final = "rank#"
 _SHARE: Final = "share#"
 _LINES: Final = "lines"
+_RESTRICTED: Final = "restricted"
 _RETENTION: Final = timedelta(days=62)  # after the last change; longer than any task
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_READ: Final = "version = :version"
@@ -92,7 +93,8 @@ class DynamoDbLines(Struct, frozen=True):
         return [decode(item["turn"]["S"], Held) for item in self._query(key, _TURN)]
 
     def in_use(self) -> Sequence[str]:
-        return [item["sk"]["S"] for item in self._query(_LINES, "", _PAGE)]
+        found = sorted(self._query(_LINES, "", _PAGE), key=lambda item: _RESTRICTED not in item)
+        return [item["sk"]["S"] for item in found]
 
     def change(self, key: str, before: Line | None, change: Change, at: datetime) -> bool:
         lasts = at + _RETENTION
@@ -165,12 +167,14 @@ class DynamoDbLines(Struct, frozen=True):
             yield self._put(key, _rank_of(after), text, lasts)
 
     def _listing(self, key: str, before: Line | None, line: Line, lasts: datetime) -> Iterator[Any]:
-        """Yield what adds a line to those in which somebody waits, or removes it."""
-        waited = 0 if before is None else before.waiting
+        """Yield what adds a line to those that are in use, or removes it."""
+        was_in_use = before is not None and before.is_in_use
         is_mended = before is not None and line.mended_at != before.mended_at  # so that it does not expire
-        if line.waiting and (not waited or is_mended):
-            yield self._put(_LINES, key, {"pool": {"S": line.pool}}, lasts)
-        elif waited and not line.waiting:
+        is_marked = before is not None and line.is_restricted != before.is_restricted
+        if line.is_in_use and (not was_in_use or is_mended or is_marked):
+            mark: Item = {_RESTRICTED: {"BOOL": True}} if line.is_restricted else {}
+            yield self._put(_LINES, key, {"pool": {"S": line.pool}, **mark}, lasts)
+        elif was_in_use and not line.is_in_use:
             yield self._delete(_LINES, key)
 
     def _put(self, pk: str, sk: str, attributes: Item, lasts: datetime, **condition: Any) -> Any:
