@@ -47,7 +47,7 @@ def run(
         screen.json(answer)
         return Exit.DONE
     if action == "front":
-        screen.result(_moved(command["task_id"], answer["position"]))
+        screen.result(_moved(str(command["task_id"]), answer["position"]))
     lines = answer.get("lines", [answer])
     screen.result("\n".join(_said(line) for line in lines) or "Nobody waits, and no line is paused or drained.")
     if answer.get("more"):

@@ -27,7 +27,8 @@ from packages.command.tests.operated import (
     unconfirmed,
     working,
 )
-from stepwire.tasks.runs import Run
+from stepwire.tasks.limits import InLine, LineTerms, Rules, line_key
+from stepwire.tasks.runs import Attempt, Pending, Run
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from stepwire_cli.exits import Exit
 
@@ -47,6 +48,20 @@ def stepwire(in_account: Stepwire) -> Stepwire:
 def expired(at: datetime) -> Task:
     """Return a task that no client sees any more, and whose execution runs."""
     return replace(working(at), ttl=timedelta(minutes=3))
+
+
+def in_line(at: datetime) -> Task:
+    """Return a task that waits for its turn."""
+    line = LineTerms(line_key("pool:warehouse"), "pool:warehouse", Rules(most=1))
+    begins_at = at + timedelta(minutes=59)
+    run = Run(operated.MACHINE, pending=Pending.TURN)
+    return replace(working(at), line=line, in_line=InLine(2, begins_at), runs=(run,))
+
+
+def to_be_retried(at: datetime) -> Task:
+    """Return a task whose second attempt begins tomorrow."""
+    attempt = Attempt(2, execution=2, begins_at=at + timedelta(days=1), after="Busy")
+    return replace(working(at), runs=(Run(operated.MACHINE, attempt=attempt),))
 
 
 def section(out: str, title: str) -> list[str]:
@@ -126,6 +141,9 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Run the sweep now", "Stop its execution", "List all events", "See the caller's"]),
         (working, None, ["its start: there is no execution yet"],
          ["Look for its event in the dead-letter queue", "Run the sweep now", "See the caller's"]),
+        (in_line, None, ["its turn in the line pool:warehouse: 2nd in line; about 50 minutes, as of the last look"],
+         ["See how many run and wait in its line", "Let it be the next in its line", "See the caller's"]),
+        (to_be_retried, None, ["an attempt that begins at "], ["See the caller's"]),
         (working, "SUCCEEDED", ["the news of its end: the execution ended at "],
          ["Look for its event", "Run the sweep now", "List all events", "See the caller's"]),
         (completed, "SUCCEEDED", [],
@@ -138,8 +156,8 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
         (expired, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
-    ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "end not heard", "completed",
-         "failed", "too late", "expired"],
+    ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "in line", "to be retried", "end not heard",
+         "completed", "failed", "too late", "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(
     stepwire: Stepwire, made: Made, status: str | None, waits: list[str], steps: list[str]

@@ -42,6 +42,11 @@ class Where:
     sweep: str = ""
     """Name of the function, where it is known."""
 
+    @property
+    def of_stack(self) -> tuple[str, ...]:
+        """The option that names the stack."""
+        return ("--stack", self.stack)
+
     def aws(self, *words: str, region: str | None = None) -> str:
         """Return a command of the AWS CLI, by default in the endpoint's Region."""
         return shlex.join(("aws", *words, *_options(profile=self.profile, region=region or self.region)))
@@ -103,7 +108,22 @@ def waits_for(task: Task, run: Run | None, at: datetime) -> list[str]:
     found = [_question(one) for one in task.questions]
     if task.inputs.undelivered:
         found.append("the workflow to take an answer that was given: the next poll, or the sweep, delivers it")
-    return [*found, *_of_the_run(run)]
+    return [*found, *_of_the_beginning(task, at), *_of_the_run(task, run, at)]
+
+
+def _of_the_beginning(task: Task, at: datetime) -> Iterator[str]:
+    """Yield what keeps runs from beginning: a turn of a line, or the time of an attempt."""
+    if task.line is not None and task.waiting_runs(at):
+        place = "" if task.in_line is None else f": {task.in_line.text(at).rstrip('.').lower()}, as of the last look"
+        yield f"its turn in the line {task.line.pool}{place}"
+    later = [run.attempt.begins_at for run in task.runs if run.is_open and run.attempt.time_left(at)]
+    for begins_at in sorted(one for one in later if one is not None):
+        yield f"an attempt that begins at {begins_at:%Y-%m-%d %H:%M:%S}Z"
+
+
+def _has_yet_to_begin(task: Task, at: datetime) -> bool:
+    """Tell whether the run whose execution is shown begins later, so that it is right that there is none."""
+    return task.runs[0].is_open and not task.runs[0].is_due(at)
 
 
 def _question(request: InputRequest) -> str:
@@ -119,8 +139,8 @@ def _until(request: InputRequest) -> str:
     return "" if request.expires_at is None else f", until {request.expires_at:%Y-%m-%d %H:%M:%S}Z"
 
 
-def _of_the_run(run: Run | None) -> list[str]:
-    if run is None or run.fate is Fate.UNKNOWN:
+def _of_the_run(task: Task, run: Run | None, at: datetime) -> list[str]:
+    if run is None or run.fate is Fate.UNKNOWN or _has_yet_to_begin(task, at):
         return []
     if run.fate is Fate.MISSING:
         return ["its start: there is no execution yet; the next poll, or the sweep, starts it"]
@@ -159,7 +179,7 @@ def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[
     """
     task = as_of(task, at)
     is_over = task.has_ended or at >= task.expires_at
-    steps = [] if is_over else [*_of_an_open_task(task, run, where)]
+    steps = [] if is_over else [*_of_an_open_task(task, run, where, at)]
     if run is not None and run.fate is Fate.RUNNING:
         steps.append(_stop(task, run, where, is_over=is_over))
     if is_over:
@@ -170,7 +190,7 @@ def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[
     return steps
 
 
-def _of_an_open_task(task: Task, run: Run | None, where: Where) -> Iterator[Step]:
+def _of_an_open_task(task: Task, run: Run | None, where: Where, at: datetime) -> Iterator[Step]:
     if task.awaits_confirmation:
         yield Step("Nothing: without a confirmation, the task ends by itself.")
         return
@@ -182,7 +202,8 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where) -> Iterator[Step
         if one.approval is not None:
             where_to = "with approvals_list in an agent of theirs, or with the link that they were sent"
             yield Step(f"Only {one.approval.shown} can decide question {one.number}: {where_to}.")
-    is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended)
+    yield from _of_its_line(task, where, at)
+    is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended) and not _has_yet_to_begin(task, at)
     if is_late:
         yield Step("Look for its event in the dead-letter queue:", where.stepwire("replay", where.stack, "--dry-run"))
     if (is_late or task.inputs.undelivered) and where.sweep:
@@ -194,11 +215,20 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where) -> Iterator[Step
         yield Step("Look at its execution with credentials that may read it:", _again(task, where))
 
 
+def _of_its_line(task: Task, where: Where, at: datetime) -> Iterator[Step]:
+    if task.line is None or not task.waiting_runs(at):
+        return
+    show = where.stepwire("queue", "show", task.line.line, *where.of_stack)
+    yield Step("See how many run and wait in its line, and whether it is paused:", show)
+    front = where.stepwire("queue", "front", task.task_id, *where.of_stack, "--principal", task.owner)
+    yield Step("Let it be the next in its line:", front)
+
+
 def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -> Iterator[Step]:
     yield Step("Nothing changes this task any more: its caller calls the tool again.")
     if at >= task.expires_at or run is None or not run.fate.has_ended:
         return
-    options = ("--stack", where.stack, "--principal", task.owner)
+    options = (*where.of_stack, "--principal", task.owner)
     if run.fate is not Fate.SUCCEEDED:
         yield Step("Or let its workflow go on where it failed, as a new task of its caller (within 14 days):",
                    where.stepwire("redrive", task.task_id, *options))  # fmt: skip
@@ -207,7 +237,7 @@ def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -
 
 
 def _again(task: Task, where: Where, *flags: str) -> str:
-    return where.stepwire("task", task.task_id, "--stack", where.stack, "--principal", task.owner, *flags)
+    return where.stepwire("task", task.task_id, *where.of_stack, "--principal", task.owner, *flags)
 
 
 def _stop(task: Task, run: Run, where: Where, *, is_over: bool) -> Step:
