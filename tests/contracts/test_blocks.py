@@ -44,7 +44,7 @@ def filled(blocks: DynamoDbBlocks, count: int) -> None:
 
 def test_nobody_is_blocked_before_the_first(blocks: DynamoDbBlocks) -> None:
     assert blocks.read() == frozenset()
-    blocks.unblock(ALICE)
+    assert not blocks.unblock(ALICE)
     assert blocks.read() == frozenset()
 
 
@@ -54,9 +54,9 @@ def test_a_block_is_listed_and_noted_until_it_is_undone(blocks: DynamoDbBlocks) 
     assert blocks.block(ALICE, "somebody else", datetime.max.replace(tzinfo=UTC))
 
     both, noted = blocks.read(), block_in(blocks.table.get(record_key(ALICE)))
-    blocks.unblock(ALICE)
-    blocks.unblock(ALICE)
+    were_blocked = [blocks.unblock(ALICE) for _ in range(2)]
 
+    assert were_blocked == [True, False]
     assert both == {ALICE, BOB}
     assert (noted.since, noted.operator) == (AT, ADMIN)
     assert blocks.read() == {BOB}

@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final
 
 from msgspec import to_builtins
 
+from stepwire.principal import Principal
 from stepwire_cli.account.callers import Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
@@ -30,6 +32,7 @@ _STANDARD_INPUT: Final = "-"
 _BUCKET: Final = "LargeResults"
 _SHOWN_EACH: Final = 100  # lines
 _TYPED: Final = 8  # digits of a hash
+_NOTHING: Final = "Nothing is held of {}: is it the right caller?"
 
 
 def who_of(
@@ -96,12 +99,23 @@ def block(settings: Settings, stack: str, who: Who, action: str) -> int:
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE
+    whom, seconds = " and ".join(named.hashes), answer["holds_within_seconds"]
+    if not answer["blocked"] and answer.get("were_blocked") == []:
+        screen.result(f"{whom}: was not blocked.")
+        return Exit.DONE
     done = "blocked" if answer["blocked"] else "not blocked any more"
-    seconds = answer["holds_within_seconds"]
-    screen.result(f"{' and '.join(named.hashes)}: {done}. Every function knows it within {seconds} seconds.")
+    screen.result(f"{whom}: {done}. Every function knows it within {seconds} seconds.")
     if answer["blocked"]:
+        _check_held(screen, endpoint, named.principal)
         screen.say(f"What runs for them goes on: stepwire caller cancel-all {named.principal} --stack {stack}")
     return Exit.DONE
+
+
+def _check_held(screen: Screen, endpoint: Endpoint, owner: Principal) -> None:
+    """Warn of a caller of whom nothing is held, perhaps a mistyped one, where these credentials may read the table."""
+    with suppress(AccountError):
+        if not Held(endpoint.calls, endpoint.table(), owner).has_anything():
+            screen.say(_NOTHING.format(owner), "warning")
 
 
 def cancel_all(settings: Settings, stack: str, who: Who, *, is_agreed: bool) -> int:
@@ -115,7 +129,10 @@ def cancel_all(settings: Settings, stack: str, who: Who, *, is_agreed: bool) -> 
     endpoint = Endpoint(calls, stack)
     named = _named(Callers(calls, endpoint), who, screen)
     tasks = CallersTasks(calls, endpoint.physical_id(TASKS), named.principal, time.sleep)
-    running = tasks.count().running
+    counted = tasks.count()
+    running = counted.running
+    if not running and not counted.ended:
+        _check_held(screen, endpoint, named.principal)
     if running and not is_agreed and not agrees(screen, f"Cancel {running:,} tasks of {named.principal}?"):
         raise CommandError(f"{running:,} tasks of {named.principal} have not ended: cancel them with --yes.")
     done = cancelled(screen, tasks, running)
@@ -207,6 +224,8 @@ def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed:
         screen.json({"principal": named.principal, **erased, "executions": remains.executions})
         return Exit.DONE
     screen.result(f"{named.principal}: {erased['items']:,} items and {erased['objects']:,} large results are erased.")
+    if not any(erased.values()):
+        screen.say(_NOTHING.format(named.principal), "warning")
     for line in remains.rows():
         screen.result(line)
     return Exit.DONE

@@ -248,9 +248,16 @@ def test_a_missing_permission_is_named(in_account: Stepwire, operation: str, per
 def blocks(answer: Any = NotImplemented, claims: str = "iss,sub") -> Aws:
     def invoked(given: Any) -> Any:
         command = given["stepwire_command"]
-        return {"blocked": "block" in command, "hashes": command.get("block", []), "holds_within_seconds": 30}
+        were = {"were_blocked": command["unblock"]} if "unblock" in command else {}
+        return {"blocked": "block" in command, "hashes": command.get("block", []), **were, "holds_within_seconds": 30}
 
-    return endpoint(claims=claims, Invoke=invoked if answer is NotImplemented else answer)
+    has_something = held({"pk": {"S": OWNER}, "sk": {"S": "usage"}})
+    return endpoint(claims=claims, Invoke=invoked if answer is NotImplemented else answer, Query=has_something)
+
+
+def held(*items: Any) -> dict[str, Any]:
+    """Return what a query finds of a caller."""
+    return {"Items": list(items), "ScannedCount": len(items)}
 
 
 @pytest.mark.parametrize(("action", "words"), [("block", "blocked. Every"), ("unblock", "not blocked any more. Every")])
@@ -265,11 +272,38 @@ def test_a_caller_is_blocked_and_unblocked_by_a_function_of_its_own(
     operator = "arn:aws:sts::123456789012:assumed-role/operators/olga"
     assert code == Exit.DONE
     assert sent == {"stepwire_command": {action: [OWNER], "operator": operator}}
-    assert [given["LogicalResourceId"] for name, given in aws.calls if name == "DescribeStackResource"] == [
-        "BlocksFunction"
-    ]
     assert out == f"{OWNER}: {words} function knows it within 30 seconds.\n"
     assert (f"stepwire caller cancel-all {OWNER} --stack live" in said) == (action == "block")
+
+
+@pytest.mark.parametrize(
+    ("found", "is_warned"),
+    [
+        (held(), True),
+        (held({"pk": {"S": OWNER}, "sk": {"S": "usage"}}), False),
+        (Refusal("AccessDeniedException"), False),  # whoever may block need not be allowed to read
+    ],
+)
+def test_whoever_blocks_a_caller_of_whom_nothing_is_held_is_warned(
+    in_account: Stepwire, found: Any, is_warned: bool
+) -> None:
+    aws = blocks()
+    aws.answers["Query"] = found
+
+    code, out, said = in_account(aws, "caller", "block", "--sub", "alcie")
+
+    assert code == Exit.DONE
+    assert ": blocked." in out
+    assert ("Nothing is held of" in said and "is it the right caller?" in said) is is_warned
+    assert [given["Limit"] for name, given in aws.calls if name == "Query"] == [1]
+
+
+def test_whoever_was_not_blocked_is_said_so(in_account: Stepwire) -> None:
+    answer = {"blocked": False, "hashes": [OWNER], "were_blocked": [], "holds_within_seconds": 30}
+
+    code, out, _ = in_account(blocks(answer), "caller", "unblock", OWNER)
+
+    assert (code, out) == (Exit.DONE, f"{OWNER}: was not blocked.\n")
 
 
 def test_a_person_is_blocked_by_both_hashes(in_account: Stepwire) -> None:

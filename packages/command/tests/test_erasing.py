@@ -124,6 +124,8 @@ class Erasures:
     running: int = 0
     ended: int = 2
     fails_at: int = 0
+    held: tuple[int, int] = (100, 1)
+    """How many items and objects are erased by each part."""
     parts: int = 0
     commands: list[str] = field(default_factory=list[str])
 
@@ -146,7 +148,8 @@ class Erasures:
         self.parts += 1
         if self.parts == self.fails_at:
             return Refusal("AccessDeniedException")
-        return {"items": 100, "objects": 1, "is_done": self.parts % 2 == 0}
+        items, objects = self.held
+        return {"items": items, "objects": objects, "is_done": self.parts % 2 == 0}
 
 
 def erased(in_account: Stepwire, erasures: Callable[[Any], Any], *words: str) -> tuple[int, str, str]:
@@ -167,6 +170,13 @@ def test_what_remains_is_named_before_anything_is_erased(in_account: Stepwire) -
     assert "the histories of the 2 executions above" in out
     assert "the last 35 days" in out
     assert said.splitlines()[0] == "erasing: 100 items, 1 large results"
+
+
+def test_whoever_erases_a_caller_of_whom_nothing_is_held_is_warned(in_account: Stepwire) -> None:
+    code, out, said = erased(in_account, Erasures(ended=0, held=(0, 0)), "--yes")
+
+    assert (code, out.splitlines()[0]) == (Exit.DONE, f"{OWNER}: 0 items and 0 large results are erased.")
+    assert said.splitlines()[-1] == f"Nothing is held of {OWNER}: is it the right caller?"
 
 
 @pytest.mark.parametrize(

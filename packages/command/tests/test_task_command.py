@@ -156,8 +156,8 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
         (expired, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
-    ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "in line", "to be retried", "end not heard",
-         "completed", "failed", "too late", "expired"],
+    ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "in line",
+         "to be retried", "end not heard", "completed", "failed", "too late", "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(
     stepwire: Stepwire, made: Made, status: str | None, waits: list[str], steps: list[str]

@@ -3,7 +3,8 @@
 Whoever may invoke it may block and unblock, and nothing else: it can neither read nor change what a caller has.
 
 {"block": [hash, ...], "operator"?: ARN} and {"unblock": [hash, ...], "operator"?: ARN}
-{"blocked": bool, "hashes": [hash, ...], "holds_within_seconds": int} or {"refused": reason}
+{"blocked": bool, "hashes": [hash, ...], "were_blocked"?: [hash, ...], "holds_within_seconds": int}
+or {"refused": reason}; `were_blocked` is in the answer to unblock
 """
 
 import os
@@ -44,15 +45,17 @@ class BlocksHandler:
         return {"refused": _MALFORMED}
 
     def _obeyed(self, action: AuditAction, hashes: list[str], operator: str | None) -> dict[str, Any]:
+        were_blocked = list[str]()
         for one in map(Principal, hashes):
             if action is AuditAction.UNBLOCKED:
-                self._blocks.unblock(one)
+                were_blocked += [one] if self._blocks.unblock(one) else []
             elif not self._blocks.block(one, operator, SystemClock().now()):
                 return {"refused": _FULL}
             write_audit_entry(AuditEntry(action, one, operator=operator))
         return {
             "blocked": action is AuditAction.BLOCKED,
             "hashes": hashes,
+            **({"were_blocked": were_blocked} if action is AuditAction.UNBLOCKED else {}),
             "holds_within_seconds": int(REREAD_AFTER.total_seconds()),
         }
 

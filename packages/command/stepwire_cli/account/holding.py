@@ -62,6 +62,10 @@ class Held:
                 result = load_json(found["Body"].read().decode())
                 yield {"kind": "result", "taskId": one["Key"].split("/")[1], "result": result}
 
+    def has_anything(self) -> bool:
+        """Tell whether anything is held."""
+        return any(True for _ in self._items(most=1))
+
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks, oldest first."""
         return map(task_of, self._items(TASK_PREFIX))
@@ -82,7 +86,7 @@ class Held:
         found = self.calls.call("dynamodb", "GetItem", TableName=self.table, Key=key, ConsistentRead=True)
         return cast(Item | None, found.get("Item"))
 
-    def _items(self, prefix: str = "") -> Iterator[Item]:
+    def _items(self, prefix: str = "", most: int | None = None) -> Iterator[Item]:
         pages = self.calls.pages(
             "dynamodb",
             "Query",
@@ -90,6 +94,7 @@ class Held:
             sent_as="ExclusiveStartKey",
             TableName=self.table,
             ConsistentRead=True,
+            **({} if most is None else {"Limit": most}),
             KeyConditionExpression="pk = :owner AND begins_with(sk, :prefix)" if prefix else "pk = :owner",
             ExpressionAttributeValues={
                 ":owner": {"S": self.owner}, **({":prefix": {"S": prefix}} if prefix else {})

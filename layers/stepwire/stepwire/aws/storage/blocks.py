@@ -19,6 +19,7 @@ from stepwire.principal import Principal
 PARTITION: Final = "blocks"
 LIST: Final[Item] = {"pk": {"S": PARTITION}, "sk": {"S": "list"}}
 _HAS_ROOM: Final = "attribute_not_exists(callers) OR size(callers) < :most OR contains(callers, :one)"
+_IS_LISTED: Final = "contains(callers, :one)"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 
 
@@ -50,10 +51,12 @@ class DynamoDbBlocks(Struct, frozen=True):
         self.table.put({**record_key(one), "since": in_milliseconds(at), **by}, _IS_NEW)
         return True
 
-    def unblock(self, one: Principal) -> None:
-        """Take a caller from the list. Idempotent."""
-        self.table.update(LIST, "DELETE callers :these", "", {":these": {"SS": [one]}})
+    def unblock(self, one: Principal) -> bool:
+        """Take a caller from the list, and return whether it was there. Idempotent."""
+        values = {":these": {"SS": [one]}, ":one": {"S": one}}
+        was_blocked = self.table.update_if(LIST, "DELETE callers :these", _IS_LISTED, values)
         self.table.client.delete_item(TableName=self.table.name, Key=record_key(one))
+        return was_blocked
 
 
 def record_key(one: Principal) -> Item:
