@@ -124,7 +124,7 @@ def test_the_list_has_the_question_who_asks_and_the_arguments_that_the_manifest_
         "approved": 0,
     }
     assert approval_id in words(result)
-    assert "alice@example.com" in words(result)
+    assert 'refund, asked by alice@example.com: "May it go on?", with text: "hello"  since' in words(result)
     assert task_id not in json.dumps(result), "nothing else of the task"
     assert "900" not in json.dumps(result)
 

@@ -112,7 +112,10 @@ def test_the_decision_is_the_message_of_the_task_with_who_made_it_if_the_manifes
     bob.decide(bob.listed()[0]["approvalId"], DECLINE)
 
     shown = asking(world).task("get", task_id).result
+    world.succeed(task_id, OUTPUT)
+    ended = asking(world).task("get", task_id).result
     assert (shown["status"], shown["statusMessage"]) == ("working", message)
+    assert (ended["status"], ended["statusMessage"]) == ("completed", message)
 
 
 def test_a_tool_without_approvers_keeps_nothing_of_who_called() -> None:

@@ -304,6 +304,8 @@ def status_message(task: Task) -> str | None:
             words = waiting_text(first.approval, first.expires_at)
         case Working() if task.progress is not None:
             words = f"{_progress_text(task.progress)}: {words}" if words else _progress_text(task.progress)
+        case _ if words is None and task.inputs.decisions:  # nothing newer is said, as of work that has ended since
+            words = _decision_text(task)
         case _:
             pass
     if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS:
@@ -311,6 +313,12 @@ def status_message(task: Task) -> str | None:
     links = _link_text(task)
     room = LONGEST_MESSAGE - len(links) - 1
     return links if words is None else f"{visible(words)[:room]} {links}"
+
+
+def _decision_text(task: Task) -> str:
+    """Say what others have decided last, by whom if the tool shows it."""
+    policy = task.work.approvers
+    return task.inputs.decisions[-1].text(with_names=policy is not None and policy.shows_decision)
 
 
 def approval_id_of(key: TaskKey, number: int) -> str:

@@ -136,7 +136,13 @@ def _shown(services: Services, question: OpenQuestion, longest: int) -> JsonObje
 def _line(shown: JsonObject) -> str:
     count = f"{shown['approved']} of {shown['approvals']} have approved"
     asks = f"{shown['tool']}, asked by {shown['askedBy'] or 'somebody'}: {write(shown['message'])}"
+    given = ", ".join(_arguments_of(shown))
+    asks += f", with {given}" if given else ""
     return f"{shown['approvalId']}  {asks}  since {shown['askedAt']}, until {shown['expiresAt']}, {count}"
+
+
+def _arguments_of(shown: JsonObject) -> list[str]:
+    return [f"{name}: {visible(write(value))}" for name, value in shown.get("arguments", {}).items()]
 
 
 def _cut(value: Json, longest: int) -> Json:
@@ -202,7 +208,7 @@ def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int
 def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str | None) -> InputRequest:
     """Return the question with all that a person needs to decide it, none of which can pass for another part."""
     shown, params = _shown(services, question, _LONGEST_IN_A_FORM), request_params(question.request)
-    arguments = [f"  {name}: {visible(write(value))}" for name, value in shown.get("arguments", {}).items()]
+    arguments = [f"  {one}" for one in _arguments_of(shown)]
     parts = [
         f"{shown['askedBy'] or 'Somebody'} asks for your decision on {shown['title']} ({shown['tool']}):",
         params["message"],
