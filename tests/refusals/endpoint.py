@@ -42,6 +42,8 @@ from tests.kits import (
 
 SCOPE: Final = "call"
 SOON: Final = timedelta(milliseconds=50)
+FATAL_AMOUNT: Final = 13
+"""With this answer, the workflow fails."""
 AT_THE_LIMIT: Final = "at_the_limit"
 POLLED_TOO_OFTEN: Final = "polled-too-often"
 OUTPUT: Final = {"said": "done"}
@@ -161,8 +163,11 @@ class Endpoint:
                     pass  # it never ends
         answered, self.workflows.answered = self.workflows.answered, []
         for token in answered:
-            given = load_json(self.workflows.resumptions[-1].output or "null")
-            self.world.succeed(token.removeprefix("token "), given)
+            given, task_id = load_json(self.workflows.resumptions[-1].output or "null"), token.removeprefix("token ")
+            if given.get("content", {}).get("amount") == FATAL_AMOUNT:
+                self.world.fail(task_id, "Refund.Refused", "the amount is refused")
+            else:
+                self.world.succeed(task_id, given)
 
 
 def _machine(execution: Execution) -> str:

@@ -77,7 +77,8 @@ class Watched:
             self.screen.say(f"The task {self.task_id} waits for an answer. Answer it at a terminal, or with values:")
             self.screen.say(f"  {self.settings.command('tasks', 'answer', self.task_id)}")
         elif self.is_unanswered:
-            self.screen.say("Nothing was started.")
+            why = "was left open" if self.screen.is_interactive else "needs a terminal, at which a person answers"
+            self.screen.say(f"The tool asks a question first, which {why}. Nothing was started or decided.")
         elif self.task_id is not None:
             self.screen.say(f"The task {self.task_id} runs on. Come back with:")
             self.screen.say(f"  {self.come_back()}")

@@ -25,6 +25,8 @@ from stepwire_cli.visible_text import plain
 from stepwire_client import (
     Callbacks,
     CallFailed,
+    Completed,
+    Failed,
     InputRequired,
     NotConnected,
     Refused,
@@ -180,8 +182,10 @@ def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline:
             watched.is_asked = isinstance(task, InputRequired)
             if given or not isinstance(task, InputRequired):
                 said = "The answer was taken" if given else "The task asks nothing"
-                watched.screen.say(f"{said}; it is {task.status}.")
-                return Exit.DONE if given else Exit.FAILED
+                has_failed = isinstance(task, Failed) or (isinstance(task, Completed) and task.result.is_error)
+                error = ", with an error: stepwire tasks show has it" if has_failed else ""
+                watched.screen.say(f"{said}; it is {task.status}{error}.")
+                return Exit.DONE if given and not has_failed else Exit.FAILED
         return Exit.DONE
 
     async def elicit(params: ElicitRequestParams) -> ElicitResult:

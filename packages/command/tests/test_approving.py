@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from packages.command.tests.terminal import at_a_terminal
+from packages.command.tests.terminal import CTRL_C, at_a_terminal
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire_cli.__main__ import in_front
+from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from tests.kits import BOB, World
 from tests.refusals.endpoint import serving
@@ -46,6 +48,39 @@ def test_what_waits_is_listed(world: World, environment: dict[str, str]) -> None
     assert answers_of(world) == {}
 
 
+@pytest.fixture
+def answering(world: World) -> list[str]:
+    """The command with which a person answers the question."""
+    return ["call", "approval_answer", f"approval_id={Decider.of(world, 'modern').listed()[0]['approvalId']}"]
+
+
+def test_a_question_that_is_left_open_is_not_decided(
+    world: World, environment: dict[str, str], answering: list[str]
+) -> None:
+    session = at_a_terminal(answering, [(ASKS, CTRL_C)], environment=environment)
+
+    assert session.code == Exit.WAITING
+    assert "The tool asks a question first, which was left open. Nothing was started or decided." in session.text
+    assert answers_of(world) == {}
+
+
+def test_without_a_terminal_nobody_decides(
+    world: World,
+    environment: dict[str, str],
+    answering: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    code = run(in_front(answering))
+
+    assert code == Exit.WAITING
+    assert "needs a terminal, at which a person answers. Nothing was started or decided." in capsys.readouterr().err
+    assert answers_of(world) == {}
+
+
 @pytest.mark.parametrize(
     ("typed", "action", "says"),
     [
@@ -54,11 +89,14 @@ def test_what_waits_is_listed(world: World, environment: dict[str, str]) -> None
     ],
 )
 def test_a_person_decides_at_the_terminal(
-    world: World, environment: dict[str, str], typed: list[tuple[str, str]], action: str, says: str
+    world: World,
+    environment: dict[str, str],
+    answering: list[str],
+    typed: list[tuple[str, str]],
+    action: str,
+    says: str,
 ) -> None:
-    approval_id = Decider.of(world, "modern").listed()[0]["approvalId"]
-
-    session = at_a_terminal(["call", "approval_answer", f"approval_id={approval_id}"], typed, environment=environment)
+    session = at_a_terminal(answering, typed, environment=environment)
 
     assert session.code == Exit.DONE
     assert "alice@example.com asks for your decision on Refund a customer" in session.text

@@ -19,7 +19,7 @@ from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.browser import Callback, TokenFile
 from stepwire_cli.exits import Exit
-from tests.refusals.endpoint import Endpoint, Served, served, serving
+from tests.refusals.endpoint import FATAL_AMOUNT, Endpoint, Served, served, serving
 
 ROOT = Path(__file__).parents[3]
 
@@ -197,6 +197,16 @@ def test_a_wrong_answer_is_told_before_it_is_sent(stepwire: Stepwire, values: li
     assert ran.code == Exit.USAGE
     assert f"error: {said}" in ran.err
     assert stepwire("tasks", "show", task_id, "--json").json["status"] == "input_required"
+
+
+def test_an_answer_after_which_the_workflow_fails_is_no_success(stepwire: Stepwire) -> None:
+    task_id = stepwire("call", "asking", "text=hi", "--detach").out.strip()
+
+    ran = stepwire("tasks", "answer", task_id, f"amount={FATAL_AMOUNT}")
+
+    assert ran.code == Exit.FAILED
+    assert ran.err == "The answer was taken; it is completed, with an error: stepwire tasks show has it.\n"
+    assert "the amount is refused" in stepwire("tasks", "show", task_id).out
 
 
 def test_a_question_is_declined(stepwire: Stepwire) -> None:

@@ -31,15 +31,16 @@ class Watching:
             signature = deployment.signature()
             if signature != self._seen[deployment.name]:
                 self._seen[deployment.name] = signature
-                self._take_over(str(deployment.path), partial(self._stack.update, deployment))
+                self._take_over(str(deployment.path), "deployed", partial(self._stack.update, deployment))
         stubs = self._stack.signature_of_stubs()
         if stubs != self._seen_stubs:
             self._seen_stubs = stubs
-            self._take_over("stubs", self._stack.update_stubs)
+            self._take_over("stubs", "taken over", self._stack.update_stubs)
             for line in self._stack.coverage.unmatched:
                 self._tell(line, True)  # noqa: FBT003  # the second argument of `tell`
 
-    def _take_over(self, what: str, update: Callable[[], list[str]]) -> None:
+    def _take_over(self, what: str, done: str, update: Callable[[], list[str]]) -> None:
+        """Update something, and say what was done. Whether a manifest in it serves, function catalog says."""
         try:
             changed = update()
         except LocalStackError as error:
@@ -47,4 +48,4 @@ class Watching:
             self._tell(f"{what}: not taken over, the last good one serves: {words}", True)  # noqa: FBT003  # the second argument of `tell`
             return
         if changed:
-            self._tell(f"{what}: taken over: {', '.join(changed)}", False)  # noqa: FBT003  # the same
+            self._tell(f"{what}: {done}: {', '.join(changed)}", False)  # noqa: FBT003  # the same

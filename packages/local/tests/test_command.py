@@ -215,7 +215,7 @@ def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path:
     with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(adopter)) as served:
         first = described()
         write("descriptoin: Greets.")
-        shown(f"{adopter}: taken over: Tool")
+        shown(f"{adopter}: deployed: Tool")
         shown("/stepwire/stepwire/tools/greet is refused, and the last good one serves: ")
         adopter.write_text("Resources: [", encoding="utf-8")
         shown(f"{adopter}: not taken over, the last good one serves: ")

@@ -103,8 +103,8 @@ def test_a_parameter_is_made_changed_and_removed(beside: Beside) -> None:
     assert changed == ("blue", "large")
     assert (beside.value("Colour"), beside.value("Size")) == (None, "large")
     assert beside.lines == [
-        (f"{beside.template}: taken over: Colour, Size", False),
-        (f"{beside.template}: taken over: Colour", False),
+        (f"{beside.template}: deployed: Colour, Size", False),
+        (f"{beside.template}: deployed: Colour", False),
     ]
 
 
@@ -115,7 +115,7 @@ def test_a_change_of_an_included_file_is_taken_over(beside: Beside) -> None:
     beside.watching.look()
 
     assert (before, beside.value("Included")) == ("one", "two and more")
-    assert beside.lines == [(f"{beside.template}: taken over: Included", False)]
+    assert beside.lines == [(f"{beside.template}: deployed: Included", False)]
 
 
 def test_a_definition_is_taken_over_and_what_runs_is_not_touched(beside: Beside) -> None:
