@@ -58,7 +58,7 @@ def _found(made: Draft) -> list[Finding]:
         manifest = read_manifest(made.text)
     except CatalogError:
         return []
-    return findings_of(made.name, manifest, made.machine, History())
+    return findings_of(made.name, manifest, manifest.machines[0].name, made.machine, History())
 
 
 def _counted(made: Draft, *, is_accepted: bool, is_healthy: bool) -> Iterator[str]:
