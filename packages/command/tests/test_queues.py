@@ -70,7 +70,7 @@ def test_a_line_may_be_changed_before_the_first_call(in_account: Stepwire, actio
 def test_a_task_that_was_moved_says_where_it_is(in_account: Stepwire, position: int, words: str) -> None:
     _, out = asked(("front", ID, "--principal", OWNER), {**LINE, "position": position}, in_account)
 
-    assert out.startswith(f"{ID}: {words}\npool:warehouse")
+    assert out.startswith(f"{ID}: {words}\n{LINE['pool']}  ")
 
 
 @pytest.mark.parametrize("action", ["show", "pause", "resume", "drain"])
