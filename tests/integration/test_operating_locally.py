@@ -27,4 +27,4 @@ def test_a_command_of_an_operator_works_as_the_start_says() -> None:
 
     shown = page(ROOT / "docs" / "running_locally.md").commands
     assert {re.sub(r":\d+ ", ":3001 ", export), command} <= set(shown)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "Nobody waits.\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Nobody waits, and no line is paused or drained.\n", "")

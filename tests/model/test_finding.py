@@ -383,6 +383,7 @@ DEFECTS = {
         _STILL_RUNNING,
         [(lifecycle, "left_running", _no_arm_is_left)],
         _die_before_the_loser_is_stopped,
+        is_too_rare=True,
     ),
     "the condition that a task is as it was read": Defect(
         "a final status changes|told .*, where it may be|a question is not shown|an answered question is asked",

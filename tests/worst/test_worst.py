@@ -19,7 +19,7 @@ from tests.worst.measuring import MOST_MEMORY, Taken, taken_by
 from tests.worst.shapes import SCHEMAS, Shape, by_chance, known, texts
 
 # `python -m benchmarks.worst_cases` tries every pair, and 500 by chance.
-EVERY: Final = 5
+EVERY: Final = 10
 CHANCES: Final = 50
 SEED = 20_261_121
 
@@ -166,7 +166,7 @@ def test_a_long_text_is_measured_in_bytes(pattern: str, text: str) -> None:
 # ------------------------------------------------------------------------------------------------ what is measured
 
 
-PARTS: Final = 4
+PARTS: Final = 2
 SLOWEST_MACHINE: Final = 5
 """How many times slower a machine may be than the one on which the bound was set."""
 
@@ -210,7 +210,7 @@ def test_no_shape_takes_much_time_or_memory() -> None:
     assert over(measured()) == []
 
 
-# In parts, because a test may take 300 s: each of some 900 inputs needs a fork of this process.
+# In parts, because a test may take 300 s: each of some 600 inputs needs a fork of this process.
 @counted_by_the_kernel
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
