@@ -101,9 +101,8 @@ def _looked_at(path: Path) -> _Looked:
         return _file(path, contents)
     known = {*(one.path for one in contents.machines), *(one for found in contents.templates for one in found.files())}
     known |= {Path(one.where) for one in contents.faults}
-    own = (
-        None if contents.templates else path
-    )  # a folder of manifests, in which whatever is nothing else is meant as one
+    # In a folder without a template, whatever is nothing else is meant as a manifest.
+    own = None if contents.templates else path
     manifests = [
         one
         for one in walked(path)

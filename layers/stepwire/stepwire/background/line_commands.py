@@ -148,15 +148,12 @@ def callers_of(places: Sequence[Place]) -> list[JsonObject]:
 
 
 def _no_line(name: str) -> str:
-    more = (
-        ""
-        if name.startswith(_LINE)
-        else (
-            ", or nobody has called a tool with that limit yet. A limit for each caller or value has a line for each, "
-            "which is named by its key: stepwire queue list"
-        )
+    if name.startswith(_LINE):
+        return f"There is no line {name}."
+    return (
+        f"There is no line {name}, or nobody has called a tool with that limit yet. A limit for each caller or value "
+        "has a line for each, which is named by its key: stepwire queue list."
     )
-    return f"There is no line {name}{more}."
 
 
 def _key_of(name: str) -> str:

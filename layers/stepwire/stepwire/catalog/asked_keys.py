@@ -13,7 +13,8 @@ from stepwire.catalog.manifest_faults import nearest
 from stepwire.json_text import JsonObject, as_list, as_object
 from stepwire.tasks.inputs import KEY_PATTERN
 
-_KINDS: Final = ("elicitation", "sampling", "roots")
+KINDS: Final = ("elicitation", "sampling", "roots")
+"""The members of a payload that ask; each is a kind of question."""
 _WAITS: Final = ".waitForTaskToken"
 _INVOKES: Final = ":lambda:invoke"
 _STARTS_ANOTHER: Final = (":states:startExecution", ":aws-sdk:sfn:startExecution")
@@ -57,7 +58,7 @@ def payload_of(state: JsonObject) -> JsonObject | None:
     if not str(state.get("Resource", "")).endswith(_WAITS):
         return None
     payload = as_object(_given(state).get("Payload"))
-    return payload if any(kind in payload or f"{kind}.$" in payload for kind in _KINDS) else None
+    return payload if any(kind in payload or f"{kind}.$" in payload for kind in KINDS) else None
 
 
 def asked_keys(definitions: Iterable[JsonObject]) -> AskedKeys:

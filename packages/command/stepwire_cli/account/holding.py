@@ -77,8 +77,7 @@ class Held:
 
     def block(self) -> Block | None:
         """Return how the caller is blocked; None if it is not."""
-        listed = self._item(LIST)
-        if listed is None or self.owner not in hashes_in(listed):
+        if self.owner not in hashes_in(self._item(LIST)):
             return None
         return block_in(self._item(record_key(self.owner)))
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
-from stepwire.catalog.asked_keys import payload_of
+from stepwire.catalog.asked_keys import KINDS, payload_of
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
 from stepwire_cli.wrap.people import Place, states_in
 
-_KINDS: Final = ("elicitation", "sampling", "roots")
 _COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)
 _TEXT: Final = "https://example.com/computed"  # fits where a text or a URL is wanted
 _FORM: Final[JsonObject] = {"type": "object", "properties": {}}
@@ -85,7 +84,7 @@ def _faults(state: JsonObject) -> Iterator[str]:
     key = payload.get("key")
     if isinstance(key, str) and not _COMPUTED.fullmatch(key) and not KEY_PATTERN.fullmatch(key):
         yield f"key: {key[:80]!r} must match {KEY_PATTERN.pattern}"
-    asked = {kind: payload[kind] for kind in _KINDS if kind in payload}
+    asked = {kind: payload[kind] for kind in KINDS if kind in payload}
     if any(_is_computed(value) for value in asked.values()) or not asked:
         return
     try:

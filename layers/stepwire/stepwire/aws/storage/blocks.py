@@ -38,8 +38,7 @@ class DynamoDbBlocks(Struct, frozen=True):
 
     def read(self) -> frozenset[str]:
         """Return the hashes of all blocked callers."""
-        item = self.table.get(LIST)
-        return frozenset() if item is None else hashes_in(item)
+        return hashes_in(self.table.get(LIST))
 
     def block(self, one: Principal, operator: str | None, at: datetime) -> bool:
         """Add a caller to the list; return False if it is full. Idempotent: the first who blocked stays noted."""
@@ -64,9 +63,9 @@ def record_key(one: Principal) -> Item:
     return {"pk": {"S": PARTITION}, "sk": {"S": one}}
 
 
-def hashes_in(item: Item) -> frozenset[str]:
-    """Return the hashes of the list."""
-    return frozenset(item.get("callers", {}).get("SS", ()))
+def hashes_in(item: Item | None) -> frozenset[str]:
+    """Return the hashes of the list; None: nobody has been blocked yet."""
+    return frozenset() if item is None else frozenset(item.get("callers", {}).get("SS", ()))
 
 
 def block_in(item: Item | None) -> Block:

@@ -34,9 +34,8 @@ class ClockedReads:
         keys = self._keys if wanted is None else [*self._keys, wanted]
         found = {item["sk"]["S"]: item for item in self._table.get_all(keys)}
         self._head, self._read_at = found.get(HEAD["sk"]["S"]), self._now()
-        listed = found.get(LIST["sk"]["S"])
         item = None if wanted is None else found.get(wanted["sk"]["S"])
-        return Listed(frozenset() if listed is None else hashes_in(listed), None if item is None else task_of(item))
+        return Listed(hashes_in(found.get(LIST["sk"]["S"])), None if item is None else task_of(item))
 
     def head(self) -> Item | None:
         """Return the catalog's head, by a call unless it was read just now."""
