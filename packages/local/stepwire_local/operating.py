@@ -38,7 +38,7 @@ class Stacks:
     """CloudFormation, as far as stacks are looked up there."""
 
     def __init__(self, deployments: Sequence[Deployment]) -> None:
-        self._deployments = {one.name: one for one in deployments}
+        self._deployments = {named: one for one in deployments for named in (one.name, one.world.stack_id)}
 
     def __call__(self, body: bytes) -> Response:
         """Answer DescribeStacks of one stack, and DescribeStackResource."""
@@ -53,12 +53,14 @@ class Stacks:
             case "DescribeStackResource":
                 return _of_a_resource(stack, asked.get("LogicalResourceId", ""))
             case _:
-                return _error(f"{action} is not served here; DescribeStacks and DescribeStackResource are")
+                words = f"{action} is not served here; DescribeStacks and DescribeStackResource are"
+                return _error(words, "InvalidAction")
 
 
 def _of_a_stack(stack: Deployment) -> Sequence[ET.Element]:
     return (
         _text("StackName", stack.name),
+        _text("StackId", stack.world.stack_id),
         _text("StackStatus", "CREATE_COMPLETE"),
         _list("Outputs", [_pair("Output", *one) for one in stack.outputs.items()]),
         _list("Parameters", [_pair("Parameter", *one) for one in stack.parameters.items()]),
@@ -81,8 +83,8 @@ def _answer(action: str, content: ET.Element) -> Response:
     return _response(200, _element(f"{action}Response", [_element(f"{action}Result", [content])]))
 
 
-def _error(message: str) -> Response:
-    error = _element("Error", [_text("Type", "Sender"), _text("Code", "ValidationError"), _text("Message", message)])
+def _error(message: str, code: str = "ValidationError") -> Response:
+    error = _element("Error", [_text("Type", "Sender"), _text("Code", code), _text("Message", message)])
     return _response(400, _element("ErrorResponse", [error]))
 
 

@@ -34,6 +34,7 @@ def test_a_stack_shows_its_outputs_and_parameters(stack: LocalStack, cloudformat
     outputs = {one["OutputKey"]: one["OutputValue"] for one in shown.get("Outputs", ())}
     assert parameters["Greeting"] == "moin <>&"
     assert outputs == stack.deployments[0].outputs
+    assert cloudformation.describe_stacks(StackName=shown["StackId"])["Stacks"] == [shown]
 
 
 def test_a_resource_is_found_by_its_logical_id(stack: LocalStack, cloudformation: Any) -> None:
@@ -43,20 +44,25 @@ def test_a_resource_is_found_by_its_logical_id(stack: LocalStack, cloudformation
 
 
 @pytest.mark.parametrize(
-    ("operation", "given", "words"),
+    ("operation", "given", "code", "words"),
     [
-        ("describe_stacks", {"StackName": "other"}, "Stack with id other does not exist"),
-        ("describe_stack_resource", {"StackName": NAME, "LogicalResourceId": "X"}, "Resource X does not exist"),
-        ("get_template", {"StackName": NAME}, "GetTemplate is not served here"),
+        ("describe_stacks", {"StackName": "other"}, "ValidationError", "Stack with id other does not exist"),
+        (
+            "describe_stack_resource",
+            {"StackName": NAME, "LogicalResourceId": "X"},
+            "ValidationError",
+            "Resource X does not exist",
+        ),
+        ("get_template", {"StackName": NAME}, "InvalidAction", "GetTemplate is not served here"),
     ],
 )
 def test_what_is_not_there_is_refused_as_on_aws(
-    cloudformation: Any, operation: str, given: dict[str, str], words: str
+    cloudformation: Any, operation: str, given: dict[str, str], code: str, words: str
 ) -> None:
     with pytest.raises(ClientError, match=words) as refused:
         getattr(cloudformation, operation)(**given)
 
-    assert refused.value.response.get("Error", {}).get("Code") == "ValidationError"
+    assert refused.value.response.get("Error", {}).get("Code") == code
 
 
 def test_it_takes_a_free_port_where_the_next_one_is_taken(stack: LocalStack) -> None:
