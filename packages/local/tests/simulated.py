@@ -61,15 +61,13 @@ class Account:
         return until(look)
 
     def table(self, **settings: Any) -> str:
-        """Create a table with the key `pk`; return its name."""
+        """Create a table, by default with the key `pk`; return its name."""
         name = f"table-{next(_numbers)}"
-        self.tables.create_table(
-            TableName=name,
-            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-            BillingMode="PAY_PER_REQUEST",
-            **settings,
-        )
+        shape: dict[str, Any] = {
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        }
+        self.tables.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **{**shape, **settings})
         return name
 
     def queue(self) -> str:

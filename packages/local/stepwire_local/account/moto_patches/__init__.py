@@ -65,7 +65,7 @@ FOR_UPSTREAM = frozenset(
         *("definite_paths_give_one_value", "choices_compare_with_the_context", "parameters_are_spelled_either_way"),
         *("dynamodb_tells_of_its_response", "results_are_written", "failed_expressions_have_their_error"),
         *("changes_of_parameters_are_events", "changes_of_tags_are_events", "values_of_parameters_have_a_limit"),
-        *("calls_take_turns", "changes_are_recorded_once"),
+        *("calls_take_turns", "transactions_copy_what_they_write", "changes_are_recorded_once"),
     }
 )
 """Patches of plain defects, which moto could take with their proofs; the others are about this local stack."""
