@@ -81,10 +81,13 @@ headers: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
+VALID: tuple[Sent, ...] = tuple(valid_requests())
+
+
 @st.composite
 def requests_with_changes(draw: st.DrawFn) -> Sent:
     """Draw a valid request with up to three random changes."""
-    right = draw(st.sampled_from(valid_requests()))
+    right = draw(st.sampled_from(VALID))
     message, changed = copy.deepcopy(right.message), dict(right.headers)
     for _ in range(draw(st.integers(0, 3))):
         if draw(st.booleans()):
@@ -167,7 +170,7 @@ def test_any_get_gets_an_answer(sent_headers: dict[str, Any], left_out: str) -> 
     assert world.faults == world.troubles == []
 
 
-@pytest.mark.parametrize("sent", valid_requests(), ids=lambda sent: f"{sent.message.get('method')}")
+@pytest.mark.parametrize("sent", VALID, ids=lambda sent: f"{sent.message.get('method')}")
 def test_the_requests_are_valid_before_they_are_changed(sent: Sent) -> None:
     answer = send(sent.message, sent.headers)
 

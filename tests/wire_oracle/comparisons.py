@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
-from jsonschema import Draft202012Validator
+import jsonschema_rs
 from mcp_types.methods import SERVER_RESULTS, serialize_server_result
 
 Json = Mapping[str, Any]
@@ -56,14 +56,29 @@ class Exchange:
 
 
 def check_shape(found: Json, source: str, shape: str) -> None:
-    errors = sorted(_validator(source, shape).iter_errors(found), key=lambda error: error.json_path)  # pyright: ignore[reportUnknownMemberType] # untyped in its stubs
-    assert not errors, f"not a {shape} of {source}: " + "; ".join(f"{e.json_path}: {e.message}" for e in errors)
+    faults = sorted(
+        f"/{'/'.join(map(str, fault.instance_path))}: {fault.message}"
+        for fault in _validator(source, shape).iter_errors(found)
+    )
+    assert not faults, f"not a {shape} of {source}: " + "; ".join(faults)
+
+
+def check_schema(found: Json) -> None:
+    """Raise AssertionError unless this is a JSON Schema 2020-12; a pattern must be a regular expression."""
+    faults = [f"{fault.instance_path}: {fault.message}" for fault in _metaschema().iter_errors(found)]
+    assert not faults, "not a JSON Schema: " + "; ".join(faults)
 
 
 @cache
-def _validator(source: str, shape: str) -> Draft202012Validator:
+def _metaschema() -> jsonschema_rs.Draft202012Validator:
+    schema = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
+    return jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+
+
+@cache
+def _validator(source: str, shape: str) -> jsonschema_rs.Draft202012Validator:
     schema = json.loads((SCHEMAS / f"{source}.schema.json").read_text())
-    return Draft202012Validator({**schema, "$ref": f"#/$defs/{shape}"})
+    return jsonschema_rs.Draft202012Validator({**schema, "$ref": f"#/$defs/{shape}"})
 
 
 def check_same_task(exchange: Exchange, task_id: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator
 
 from stepwire.subscriptions.events import listed
-from tests.wire_oracle.comparisons import Exchange, Json, check_members
+from tests.wire_oracle.comparisons import Exchange, Json, check_members, check_schema
 
 EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
 EVENT_CODES: Final = frozenset(range(-32015, -32010))
@@ -50,7 +50,7 @@ def _check_list(exchange: Exchange) -> None:
         assert one["delivery"]
         assert set(one["delivery"]) <= {"poll", "webhook"}
         for schema in ("inputSchema", "payloadSchema"):
-            Draft202012Validator.check_schema(one[schema])
+            check_schema(one[schema])
 
 
 def _check_poll(exchange: Exchange) -> None:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from jsonschema import Draft202012Validator
-
 from tests.wire_oracle.comparisons import (
     CLIENT_CAPABILITIES,
     ELICITATION,
@@ -15,6 +13,7 @@ from tests.wire_oracle.comparisons import (
     Json,
     check_core,
     check_members,
+    check_schema,
     check_shape,
 )
 
@@ -52,7 +51,7 @@ def check_elicitation(params: Json, shape: str) -> None:
     if params.get("mode") == "url":
         return
     form = params["requestedSchema"]
-    Draft202012Validator.check_schema(form)
+    check_schema(form)
     check_members(dict.fromkeys(form.get("required", [])), set(form["properties"]), "requestedSchema.required")
 
 

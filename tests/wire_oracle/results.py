@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import mcp_types
-from jsonschema import Draft202012Validator
 from mcp_types import jsonrpc
 from pydantic import BaseModel
 
@@ -26,6 +25,7 @@ from tests.wire_oracle.comparisons import (
     check_core,
     check_members,
     check_same_task,
+    check_schema,
     check_shape,
     check_times,
     is_object,
@@ -172,8 +172,8 @@ def _check_discover(exchange: Exchange) -> None:
 def _check_tool_list(exchange: Exchange) -> None:
     check_core(exchange)
     for tool in exchange.result["tools"]:
-        Draft202012Validator.check_schema(tool["inputSchema"])
-        Draft202012Validator.check_schema(tool.get("outputSchema", {}))
+        check_schema(tool["inputSchema"])
+        check_schema(tool.get("outputSchema", {}))
         check_tool_meta(exchange, tool)
         if exchange.version in LEGACY_WITHOUT_TASKS:
             assert "execution" not in tool, f"{exchange.version} has no execution.taskSupport"
