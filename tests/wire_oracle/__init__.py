@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from jsonschema.exceptions import SchemaError
 from pydantic import ValidationError
 
 from tests.wire_oracle.comparisons import (
@@ -60,7 +59,7 @@ def check(request: Json, response: Json, version: str) -> None:
     The request may be invalid: then the answer must be an error, with the request's id if that can be read.
     """
     assert version in {MODERN, LEGACY, *LEGACY_WITHOUT_TASKS}, f"unknown version {version!r}"
-    with _complaining(request, json.dumps(response, indent=2), version):
+    with _complaining(request, response, version):
         check_response(request, response, version)
 
 
@@ -107,10 +106,11 @@ class StreamJudge:
 
 
 @contextmanager
-def _complaining(request: Json, answered: str, version: str) -> Generator[None]:
+def _complaining(request: Json, answered: Json | str, version: str) -> Generator[None]:
     """Add the request and the response to each AssertionError."""
     try:
         yield
-    except (AssertionError, SchemaError, ValidationError) as error:
+    except (AssertionError, ValidationError) as error:
         asked = json.dumps(request, indent=2)
-        raise AssertionError(f"{error}\n--- asked ({version})\n{asked}\n--- answered\n{answered}") from None
+        shown = answered if isinstance(answered, str) else json.dumps(answered, indent=2)
+        raise AssertionError(f"{error}\n--- asked ({version})\n{asked}\n--- answered\n{shown}") from None
