@@ -1,8 +1,8 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test browser screenshots repeat e2e load check style types templates docs scan \
-	explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
+.PHONY: help demo run logs services test compiled browser screenshots repeat e2e load check style types templates docs \
+	scan explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
 	bench-release clean
 
 PYTHON ?= python3
@@ -43,6 +43,10 @@ services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/ready)  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed' --hypothesis-profile=full) $(ARGS)
+
+# For .ci/run: the workers of the tests start together, and each would compile nearly all that they import.
+compiled: .venv/ready
+	@$(BIN)/python -m pytest --collect-only >/dev/null 2>&1 || echo "Some tests cannot be collected; make test says why"
 
 browser: .venv/ready  ## install Chromium for the tests in a browser, or say how
 	@$(BIN)/python -m tests.browser

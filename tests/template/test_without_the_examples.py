@@ -13,7 +13,8 @@ from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.long
 ROOT: Final = Path(__file__).parents[2]
-LEFT_OUT: Final = (".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", "__pycache__", ".pytest_cache")
+# The bytecode is copied, because it is as good there; not what another worker is about to write.
+LEFT_OUT: Final = (".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", "*.pyc.*", ".pytest_cache")
 READ_THE_CHECKOUT: Final = ("tests", "tests/docs", "tests/template", "tests/templates")
 
 
