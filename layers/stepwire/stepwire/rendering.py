@@ -237,10 +237,7 @@ def legacy_tool(tool: Tool, *, with_tasks: bool, with_card: bool = False) -> Jso
 def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonObject:
     """Write a tool as `tools/list` of 2026-07-28 shows it.
 
-    Args:
-        tool: the tool.
-        as_task: whether the client can call it as a task only; else a call may end with an unfinished result.
-        with_card: whether the client's host shows a card of its tasks.
+    `as_task`: the client can call it as a task only; else a call may end with an unfinished result.
     """
     schema = as_object(load_json(tool.output_schema)) if tool.output_schema else None
     shown: dict[str, Any] = {

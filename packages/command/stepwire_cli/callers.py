@@ -82,12 +82,6 @@ def whois(settings: Settings, stack: str, who: Who) -> int:
 def block(settings: Settings, stack: str, who: Who, action: str) -> int:
     """Block or unblock a caller.
 
-    Args:
-        settings: the options of every command.
-        stack: name of the endpoint's stack.
-        who: the caller.
-        action: `block` or `unblock`.
-
     Raises:
         CommandError: nobody is named, or AWS cannot be asked.
     """

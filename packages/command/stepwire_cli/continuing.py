@@ -23,12 +23,7 @@ _DONE: Final = {
 def follow(settings: Settings, means: str, task_id: str, stack: str, principal: str | None) -> int:
     """Redrive or restart a task, and print the task that follows it.
 
-    Args:
-        settings: the options of every command.
-        means: `redrive` or `restart`.
-        task_id: the task's id, or the name or the ARN of its execution.
-        stack: name of the endpoint's stack.
-        principal: of the caller, if it is known; otherwise the table is searched.
+    Without a principal, the table is searched for the task.
 
     Raises:
         CommandError: the task cannot be found or continued, or AWS cannot be asked.

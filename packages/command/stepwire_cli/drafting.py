@@ -65,14 +65,7 @@ class Place:
 
 
 def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes: Sequence[str] = ()) -> None:
-    """Write the manifests that are not there yet, and show all.
-
-    Args:
-        found: what came of the state machines.
-        place: where the manifests go.
-        screen: where people read.
-        notes: what is said of several of them at once.
-    """
+    """Write the manifests that are not there yet, and show all."""
     made = [one.draft for one in found if one.draft is not None]
     written = _written(made, place.folder)
     if screen.as_json:

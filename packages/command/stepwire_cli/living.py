@@ -16,12 +16,7 @@ _WIDTH: Final = 21  # of the names of sources
 def show(settings: Settings, task_id: str, stack: str, principal: str | None, *, lines: int) -> int:
     """Print when what happened to a task, and where that was read.
 
-    Args:
-        settings: the options of every command.
-        task_id: the task's id, or the name or the ARN of its execution.
-        stack: name of the endpoint's stack.
-        principal: of the caller, if it is known; otherwise the table is searched.
-        lines: how many events of each execution to read.
+    Without a principal, the table is searched for the task. `lines`: how many events of each execution to read.
 
     Raises:
         CommandError: the task cannot be found, or AWS cannot be asked.

@@ -22,13 +22,7 @@ _MANY: Final = 1_000  # items of the table, before a search is worth a line
 def show(settings: Settings, task_id: str, stack: str, principal: str | None, *, lines: int, with_data: bool) -> int:
     """Print what is known of a task.
 
-    Args:
-        settings: the options of every command.
-        task_id: the task's id, or the name or the ARN of its execution.
-        stack: name of the endpoint's stack.
-        principal: of the caller, if it is known; otherwise the table is searched.
-        lines: how many lines of its history to print.
-        with_data: whether to print what the caller sent and received.
+    Without a principal, the table is searched for the task. `lines`: of its history.
 
     Raises:
         CommandError: the task cannot be found, or AWS cannot be asked.

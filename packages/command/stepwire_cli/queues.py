@@ -21,13 +21,7 @@ def run(
 ) -> int:
     """Do what an operator asks about lines, and print what they look like then.
 
-    Args:
-        settings: the options of every command.
-        action: `list`, `show`, `pause`, `resume`, `drain` or `front`.
-        stack: name of the endpoint's stack.
-        name: of the line, or its key; with `front`, a task's id.
-        principal: of the task's caller, if it is known; otherwise the table is searched.
-        is_new: whether the line may be one that nobody has used yet.
+    `name`: of the line, or its key; with `front`, a task's id, whose owner is searched for if no principal is given.
 
     Raises:
         CommandError: there is no such line or task, or AWS cannot be asked.

@@ -22,10 +22,6 @@ _EXPOSED: Final = (
 def token_in(file: Path, option: str) -> str:
     """Return the text of a file with a token.
 
-    Args:
-        file: as the option was given.
-        option: the option, for the words of an error.
-
     Raises:
         CommandError: it cannot be read, or is too large for a token.
     """

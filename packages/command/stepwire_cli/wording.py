@@ -39,12 +39,7 @@ _SAID_OF_ALL: Final = frozenset(
 
 
 def fault_of(description: str, name: str) -> str | None:
-    """Say why a model cannot tell from a description when to use a tool; None if it may.
-
-    Args:
-        description: of the tool.
-        name: of the tool, or of its state machine.
-    """
+    """Say why a model cannot tell from a description when to use a tool; None if it may."""
     text = " ".join(description.split())
     if _PLACEHOLDERS.search(text):
         return "it is a placeholder."

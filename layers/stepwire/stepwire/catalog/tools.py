@@ -178,12 +178,7 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
         return LineTerms(line, limit.pool, limit.rules, priority, is_own=self.per == PER_CALLER)
 
     def fault_of_sharing(self, tool: str, limit: "Concurrency | None") -> str | None:
-        """Return why a tool may not share the limit of another one; None if it may.
-
-        Args:
-            tool: the name of the tool.
-            limit: that of the tool that it names.
-        """
+        """Return why a tool may not share the limit of another one; None if it may."""
         if limit is None or limit.pool != self.pool:
             return f"there is no tool {self.pool} with a limit of its own"
         if not any(tool.startswith(one[:-1]) if one.endswith("*") else tool == one for one in limit.shared_with):

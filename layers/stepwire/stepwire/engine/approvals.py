@@ -133,13 +133,9 @@ class Approvals(Struct, frozen=True):
     ) -> HasVoted | Decision | WrongAnswer:
         """Record the decision of a person, deliver it if it is the last that is needed, and return how it stands then.
 
-        Whoever has decided already, and sends it again because the answer was lost, gets what they have decided.
+        The answer is {"action": "accept" | "decline", "content"?: {...}}, as an elicitation is answered.
 
-        Args:
-            key: the question.
-            approver: who decides.
-            answer: {"action": "accept" | "decline", "content"?: {...}}, as an elicitation is answered.
-            way: how.
+        Whoever has decided already, and sends it again because the answer was lost, gets what they have decided.
 
         Raises:
             UnknownApproval: there is no such question that the approver may decide; it may have been decided.

@@ -72,11 +72,6 @@ class FollowUps(Struct, frozen=True):
     def command(self, means: Means, key: TaskKey, operator: str | None = None) -> FollowUp:
         """Continue an ended task as a new task. Idempotent: repeated, it returns the same task.
 
-        Args:
-            means: how to continue it.
-            key: the task that has ended.
-            operator: who does it, for the audit trail.
-
         Raises:
             NotFollowedUp: it cannot be continued so; nothing was changed.
             WorkflowsUnavailable: Step Functions does not answer; nothing was changed.

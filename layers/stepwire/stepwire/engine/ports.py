@@ -134,11 +134,7 @@ class KeyClaims(Protocol):
     ) -> KeyClaim | None:
         """Claim an idempotency key for a task, unless it is claimed already.
 
-        Args:
-            owner: the caller.
-            digest: digest of the key.
-            claim: the task id and the call.
-            replacing: the task id of an abandoned claim, which is replaced.
+        `replacing`: the task id of an abandoned claim, which is replaced.
 
         Returns:
             The existing claim of another request; None if this claim was written.
@@ -156,11 +152,7 @@ class ActiveSlots(Protocol):
     def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
         """Reserve active slots unless the owner is at a limit, and return their shard. Idempotent per task.
 
-        Args:
-            key: the task.
-            limits: the limits of its owner.
-            at: the time.
-            slots: how many it needs; it gets all or none.
+        A task gets all of its slots or none.
 
         Raises:
             NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
@@ -289,10 +281,7 @@ class Workflows(Protocol):
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         """Start an execution. Idempotent for the same name and input, even after the execution has ended.
 
-        Args:
-            execution: the state machine and the execution's name.
-            input_text: the input as JSON text.
-            trace_header: the trace of the request, as an AWS X-Ray header.
+        The trace is that of the request, as an AWS X-Ray header.
 
         Raises:
             StartRefused: the execution was not started.

@@ -93,11 +93,6 @@ class Runs(Struct, frozen=True):
         Runs of a tool with a limit get their turns first, or their places in line. Their task has been saved by then:
         a refused start fails it.
 
-        Args:
-            task: the task.
-            common_input: the input that all runs have in common, as JSON text.
-            at: the current time.
-
         Raises:
             StartRefused: Step Functions refused to start any of the runs; none runs.
             NoRoomInLine: no run may wait for its turn; none has a place.
@@ -187,12 +182,9 @@ class Runs(Struct, frozen=True):
     def give_back(self, task: Task, runs: Collection[int], *, later: bool = False) -> None:
         """Give back the turns and the places of runs that need them no more, and begin who gets the turns. Idempotent.
 
-        A fault is reported: what is left is found by the next look at the line.
+        `later`: whoever gets a turn is woken, and begins in another process.
 
-        Args:
-            task: the task.
-            runs: the indices of the runs.
-            later: whether who gets a turn is woken, and begins in another process.
+        A fault is reported: what is left is found by the next look at the line.
         """
         if task.line is None:
             return

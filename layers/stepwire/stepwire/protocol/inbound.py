@@ -186,10 +186,7 @@ def _check_resumption(headers: RequestHeaders) -> None:
 def identify(received: Received, check_scopes: Callable[[frozenset[str] | None], None], served: Served) -> Inbound:
     """Climb rungs 5 to 14: read the message, and find its era.
 
-    Args:
-        received: the request.
-        check_scopes: raises InsufficientScope where the caller may not call at all.
-        served: the methods that there are.
+    `check_scopes` raises InsufficientScope where the caller may not call at all.
 
     Raises:
         ProtocolError: a rung failed; the kind says which.

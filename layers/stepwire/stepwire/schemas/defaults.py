@@ -163,12 +163,7 @@ class _TooMuchWork(Exception):
 
 
 def without_nulls(schema: str, arguments: JsonObject) -> JsonObject:
-    """Return the arguments without the nulls that stand for what is left out.
-
-    Args:
-        schema: JSON text.
-        arguments: of a call; they stay as they are.
-    """
+    """Return the arguments without the nulls that stand for what is left out."""
     root = _parsed(schema)
     try:
         return as_object(_Nulls(root).left_out(arguments, [root]))

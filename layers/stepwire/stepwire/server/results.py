@@ -148,13 +148,6 @@ def answer_question(
 ) -> Answered:
     """Answer the question with this very key: one answers what one has read, and not what is asked by now.
 
-    Args:
-        services: what the methods work with.
-        call: the request.
-        arguments: of a tool of Stepwire's own: `task_id` and `question`, the key.
-        response: the answer.
-        open_to: returns the questions that the caller of the tool may answer.
-
     Raises:
         InsufficientScope: the caller may not call the task's tool.
         NotOpen: the question is not among those.

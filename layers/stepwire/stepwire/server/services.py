@@ -123,10 +123,7 @@ class Services(Struct, frozen=True, dict=True):
     ) -> _Result:
         """Return what an act returns; while AWS throttles it, for some seconds, do it again, because no client does.
 
-        Args:
-            act: what is done.
-            deadline: when the invocation ends.
-            may: tells whether it has the same effect twice as once; asked after it has failed.
+        `may` tells, after a failure, whether it has the same effect twice as once.
         """
         for pause in _PAUSES:
             try:

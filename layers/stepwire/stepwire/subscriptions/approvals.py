@@ -104,10 +104,7 @@ class ApprovalChange(Struct, frozen=True):
 def approval_changes(before: Task | None, after: Task, at: datetime) -> Iterator[ApprovalChange]:
     """Yield what happened to the questions to others between two states of a task.
 
-    Args:
-        before: the task as it was saved before; None: it is new.
-        after: the task as it was saved, or before it was removed.
-        at: when that was.
+    Nothing is before a new task; after a removal is what it was before.
     """
     was, now = _approvals_of(before), _approvals_of(after)
     for number, (request, approval) in now.items():

@@ -125,10 +125,7 @@ class Delivering(Struct, frozen=True):
     def deliver(self, owner: Principal, subscription_id: str, carrier: str) -> Done:
         """Deliver what is there.
 
-        Args:
-            owner: the caller whose subscription it is.
-            subscription_id: the subscription.
-            carrier: the id of the message that asks for it, the same each time that it comes.
+        `carrier`: the id of the message that asks for it, the same each time that it comes.
         """
         at, is_blocked = self.clock.now(), self.blocks.has(owner)
         until = at + CLAIM

@@ -338,12 +338,7 @@ def _half(place: InLine | None) -> tuple[int, bool]:
 
 
 def change_on_save(before: Task | None, after: Task) -> OwnedChange | None:
-    """Return the change of a saved task: of its status, or a place in line or progress worth an event; None if none.
-
-    Args:
-        before: the task as it was saved before; None: it is new.
-        after: the task as it was saved.
-    """
+    """Return the change of a saved task: of its status, or a place in line or progress worth an event; None if none."""
     status, previous = modern_status(after.status), None if before is None else modern_status(before.status)
     if status != previous:
         return _change_of(after, status, previous)

@@ -181,12 +181,7 @@ def granted(asked: timedelta | None, *, is_given: bool) -> timedelta:
 
 
 def verdict_on(status: int, failures: int) -> Verdict:
-    """Return what follows from an endpoint's answer.
-
-    Args:
-        status: the HTTP status.
-        failures: earlier attempts at the same event.
-    """
+    """Return what follows from an endpoint's answer."""
     if is_success(status):
         return Verdict.DELIVERED
     if status in _FINAL:

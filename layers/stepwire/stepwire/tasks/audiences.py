@@ -129,9 +129,7 @@ def policy_faults(policy: Approvers) -> Iterable[str]:
 def approver_of(caller: Caller, scope_prefix: str = "") -> Approver:
     """Return the person who signed in, with what that shows.
 
-    Args:
-        caller: who signed in.
-        scope_prefix: what the issuer puts before the scopes that manifests name.
+    The prefix is what the issuer puts before the scopes that manifests name.
     """
     scopes = (scope.removeprefix(scope_prefix) for scope in sorted(caller.scopes or ()))
     qualities: list[Condition] = [HasScope(scope) for scope in scopes]

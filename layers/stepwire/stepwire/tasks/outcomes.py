@@ -151,14 +151,7 @@ def event_of(
 
 
 def run_ended(task: Task, run: int, end: ExecutionEnd, event: WorkEnded) -> RunEnded:
-    """Return the event for the end of the execution of a run.
-
-    Args:
-        task: the task.
-        run: index of the run.
-        end: how the execution ended.
-        event: what that means if it decides the task.
-    """
+    """Return the event for the end of the execution of a run."""
     execution, redrives, text = task.runs[run].attempt.execution, redrives_of(end), _text_of(task, event)
     match end:
         case Succeeded() | Unreadable():

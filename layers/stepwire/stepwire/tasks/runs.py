@@ -244,12 +244,7 @@ def successes(runs: Sequence[Run]) -> int:
 
 
 def left_running(runs: Sequence[Run], ended_at: datetime) -> list[int]:
-    """Return the indices of the runs that may run although their task has ended, or come to run before that is saved.
-
-    Args:
-        runs: the runs of the task.
-        ended_at: when the end was decided.
-    """
+    """Return the indices of the runs that may run although their task has ended, or before its end is saved."""
     last = ended_at + _LONGEST_SAVE
     return [index for index, run in enumerate(runs) if run.is_due(last) or run.state is RunState.REFUSED]
 

@@ -54,9 +54,6 @@ class CallersTasks:
     def cancel(self, watch: Callable[[Cancelled], None]) -> Cancelled:
         """Cancel those that have not ended.
 
-        Args:
-            watch: gets what is done after each part.
-
         Raises:
             TooBusy: AWS throttles for minutes. What is done is done, and the same command goes on.
         """

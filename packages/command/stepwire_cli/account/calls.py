@@ -39,11 +39,6 @@ class Calls:
     def call(self, service: str, operation: str, **parameters: Any) -> Any:
         """Return the answer to one call.
 
-        Args:
-            service: as boto3 names it.
-            operation: as the API names it, e.g. `DescribeExecution`.
-            parameters: of the call.
-
         Raises:
             AccountError: it was refused.
         """
@@ -72,12 +67,7 @@ class Calls:
     ) -> Iterator[Any]:
         """Yield the answers to a call that has pages.
 
-        Args:
-            service: as boto3 names it.
-            operation: as the API names it.
-            token: name of the parameter, and of the member of the answer, that leads to the next page.
-            sent_as: name of the parameter, if it is another.
-            parameters: of the call.
+        `token` leads to the next page: a member of the answer, and the parameter, unless `sent_as` is another.
         """
         more: dict[str, Any] = {}
         while True:

@@ -53,11 +53,6 @@ def connected(
 ) -> Calls:
     """Return the AWS of a profile and a Region.
 
-    Args:
-        profile: of the AWS CLI; None: the usual one.
-        region: None: the usual one.
-        external_id: finds what the trust policies of roles elsewhere ask for; None: nothing.
-
     Raises:
         AccountError: there is no such profile.
     """

@@ -26,12 +26,6 @@ class FollowUp:
 def follow_up(calls: Calls, function: str, means: Means, key: TaskKey) -> FollowUp:
     """Redrive or restart a task.
 
-    Args:
-        calls: the endpoint's AWS.
-        function: name of the function.
-        means: redrive or restart.
-        key: the task that has ended.
-
     Raises:
         AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
     """

@@ -44,12 +44,7 @@ class Held:
     owner: Principal
 
     def lines(self, bucket: str, at: datetime) -> Iterator[dict[str, Any]]:
-        """Yield everything, as one JSON object for each item and each large result.
-
-        Args:
-            bucket: of the large results.
-            at: the time.
-        """
+        """Yield everything, as one JSON object for each item and each large result."""
         for item in self._items():
             yield {"kind": kind_of(item), **_shown(item, at)}
         listed = self.calls.pages(

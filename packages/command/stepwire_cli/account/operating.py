@@ -93,13 +93,7 @@ def status_of(task: Task, at: datetime) -> str:
 
 
 def waits_for(task: Task, run: Run | None, at: datetime) -> list[str]:
-    """Return what a task waits for, one line each; nothing once it has ended.
-
-    Args:
-        task: as it is stored.
-        run: its execution; None: it was not looked for.
-        at: the time.
-    """
+    """Return what a task waits for, one line each; nothing once it has ended."""
     task = as_of(task, at)
     if task.has_ended or at >= task.expires_at:
         return []
@@ -169,14 +163,7 @@ def _doing(state: OpenState, maps: Mapping[str, Items]) -> str:
 
 
 def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[Step]:
-    """Return what may be done next, the most useful first.
-
-    Args:
-        task: as it is stored.
-        run: its execution; None: it was not looked for.
-        where: what commands name.
-        at: the time.
-    """
+    """Return what may be done next, the most useful first."""
     task = as_of(task, at)
     is_over = task.has_ended or at >= task.expires_at
     steps = [] if is_over else [*_of_an_open_task(task, run, where, at)]

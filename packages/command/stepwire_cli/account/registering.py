@@ -277,13 +277,7 @@ def _machines(wanted: Registration) -> tuple[Other, ...]:
 
 
 def applied(plans: Iterable[Plan], registry: Registry, agree: Callable[[Plan], bool]) -> list[Plan]:
-    """Do what the plans say, and return those that were done or had nothing to do.
-
-    Args:
-        plans: what to do.
-        registry: where.
-        agree: asks whether something may be replaced.
-    """
+    """Do what the plans say, and return those that were done or had nothing to do."""
     done: list[Plan] = []
     for plan in plans:
         if plan.replaces and not agree(plan):

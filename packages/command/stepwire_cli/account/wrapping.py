@@ -20,11 +20,7 @@ def wrapped(
 ) -> list[Wrapped]:
     """Return the drafts of state machines, in their order.
 
-    Args:
-        machines: reads them.
-        arns: which ones.
-        registered: the tools that there are; a state machine that is one of them keeps its tool's name.
-        threads: how many are read at one time.
+    A state machine that is registered already keeps its tool's name.
 
     Raises:
         AccountError: no state machine can be read, for a reason that is none of theirs.

@@ -45,12 +45,7 @@ def reads_of(found: Iterable[Found], type_tested: Set[Path]) -> tuple[CodeRead, 
 
 
 def result_of(value: Value, changed: Set[Path]) -> Result:
-    """Return what a function gives, made of parts of its event.
-
-    Args:
-        value: what it returns.
-        changed: the parts of the event that it may have changed.
-    """
+    """Return what a function gives, made of parts of its event."""
     return frozenset(one for alternative in value for one in _result(alternative, changed))
 
 

@@ -47,12 +47,7 @@ class Bucket:
         return False
 
     def upload(self, files: Mapping[str, bytes], watch: Callable[[str], object]) -> dict[str, str]:
-        """Upload the files that are not there yet, and return the URL of each.
-
-        Args:
-            files: by name, which must depend on the content.
-            watch: gets the name of each file that is uploaded.
-        """
+        """Upload the files that are not there yet, and return the URL of each. The names must depend on the content."""
         for name, content in files.items():
             key = {"Bucket": self.name, "Key": PREFIX + name, "ExpectedBucketOwner": self.account}
             try:

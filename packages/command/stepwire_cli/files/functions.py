@@ -85,13 +85,7 @@ def core(name: str) -> str:
 
 
 def functions_of(template: JsonObject, path: Path, resolver: Resolver) -> Functions:
-    """Return the functions of a template.
-
-    Args:
-        template: its contents.
-        path: its file; code is relative to it.
-        resolver: of its values.
-    """
+    """Return the functions of a template."""
     shared = as_object(as_object(template.get("Globals")).get("Function"))
     entries: dict[str, Entry | None] = {}
     names: dict[str, str] = {}

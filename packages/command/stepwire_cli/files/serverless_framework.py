@@ -34,12 +34,7 @@ def is_serverless(value: JsonObject) -> bool:
 
 
 def deployed(value: JsonObject, path: Path) -> Deployed:
-    """Return what a `serverless.yml` deploys.
-
-    Args:
-        value: its value.
-        path: its file; what it includes is relative to it.
-    """
+    """Return what a `serverless.yml` deploys."""
     variables = _Variables(value, path.parent)
     own = variables.object(as_object(variables.object(value.get("resources"))).get("Resources"))
     machines = as_object(variables.object(value.get("stepFunctions")).get("stateMachines"))

@@ -58,13 +58,7 @@ def expression_in(field: Json) -> str | None:
 
 
 def evaluated(text: str, scope: Scope, use: Use) -> Value:
-    """Return what an expression gives, and note what it reads.
-
-    Args:
-        text: the expression.
-        scope: what it refers to.
-        use: what becomes of its value.
-    """
+    """Return what an expression gives, and note what it reads."""
     return _Walk(scope).value(_tree(text, scope), use)
 
 

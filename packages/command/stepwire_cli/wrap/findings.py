@@ -68,15 +68,7 @@ def findings_of_words(where: str, manifest: Manifest) -> list[Finding]:
 
 
 def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, history: History) -> list[Finding]:
-    """Return what is wrong between a manifest and one of its state machines.
-
-    Args:
-        where: what to name in a finding.
-        manifest: of the tool.
-        name: of the state machine, as the manifest writes it.
-        machine: the state machine.
-        history: of the state machine.
-    """
+    """Return what is wrong between a manifest and one of its state machines."""
     found = [
         *_of_the_machine(manifest, machine),
         *_of_times(manifest, machine, history),
@@ -87,13 +79,7 @@ def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, his
 
 
 def findings_of_questions(where: str, manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
-    """Yield where the questions for approvers are not those that the workflow asks.
-
-    Args:
-        where: what to name in a finding.
-        manifest: of the tool.
-        definitions: of all its state machines.
-    """
+    """Yield where the questions for approvers are not those that the workflow asks."""
     if manifest.approvers is None:
         return
     found = doubts(manifest.approvers.questions, definitions)

@@ -60,11 +60,7 @@ def functions_in(definition: JsonObject) -> list[str]:
 def note_event(state: JsonObject, given: Value, handler: Handler, reads: Reads) -> None:
     """Note what the function that a task calls reads of the input.
 
-    Args:
-        state: the task.
-        given: its arguments: those of the call, or the event itself.
-        handler: what the function reads.
-        reads: where to note it.
+    What is given is the arguments of the call, or the event itself.
     """
     event = _event(state, given)
     for one in handler.reads:
@@ -75,13 +71,7 @@ def note_event(state: JsonObject, given: Value, handler: Handler, reads: Reads) 
 
 
 def result_of(state: JsonObject, given: Value, handlers: Handlers) -> Value:
-    """Return what a task gives: what its function makes of its event.
-
-    Args:
-        state: the task.
-        given: as for `note_event`.
-        handlers: what is known of the code of functions.
-    """
+    """Return what a task gives: what its function makes of its event."""
     handler, resource = handler_of(state, handlers), str(state.get("Resource", ""))
     if handler is None or resource.endswith(_LATER):
         return UNKNOWN

@@ -37,12 +37,7 @@ class Hint:
 
 
 def hints_of(definition: JsonObject, reads: Iterable[Read]) -> list[Hint]:
-    """Return the hints to a state machine.
-
-    Args:
-        definition: of the state machine.
-        reads: what it reads of its input.
-    """
+    """Return the hints to a state machine."""
     lost = [Hint(f"state {place.name} {what}", fix) for place, what, fix in unretried(definition)]
     return [*_of_its_start(reads), *questions_of(definition), *lost]
 

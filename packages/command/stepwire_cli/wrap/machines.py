@@ -80,12 +80,7 @@ class _Seen:
 
 
 def analysed(definition: JsonObject, handlers: Handlers = MappingProxyType({})) -> Analysis:
-    """Return what a state machine reads of the input of its executions.
-
-    Args:
-        definition: of the state machine.
-        handlers: what is known of the code of its functions.
-    """
+    """Return what a state machine reads of the input of its executions."""
     return _Machine(definition, _JSONPATH, 0, "", handlers).analysed(Entry(INPUT, {}), UNKNOWN)
 
 

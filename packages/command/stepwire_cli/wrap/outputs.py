@@ -10,12 +10,7 @@ from stepwire_cli.wrap.values import Literal, Record, Value, literal_in
 
 
 def output_schema(output: Value, runs: Seen) -> JsonObject | None:
-    """Return the schema of what successful runs end with; None if they do not all end with an object.
-
-    Args:
-        output: what the definition says of it.
-        runs: the outputs of past runs that succeeded.
-    """
+    """Return the schema of what successful runs end with; None if they do not all end with an object."""
     if runs.count and (set(runs.types) != {"object"} or _is_tool_result(runs)):
         return None
     said = _said(output)

@@ -39,13 +39,7 @@ _ARGUMENTS: Final[dict[str, tuple[frozenset[str], ...]]] = {
 
 
 def filled(template: Json, scope: Scope, takes: Member | None = None) -> Value:
-    """Return what a payload template makes, and note what it reads.
-
-    Args:
-        template: the template.
-        scope: what its paths refer to.
-        takes: what the called service takes in its place, if that is known.
-    """
+    """Return what a payload template makes, and note what it reads."""
     if isinstance(template, list):
         for one in cast(list[Json], template):
             filled(one, scope, takes and takes.item())

@@ -131,12 +131,7 @@ class Inferred:
 
 
 def input_schema(analysis: Analysis, runs: Seen) -> Inferred:
-    """Return the schema of a state machine's input.
-
-    Args:
-        analysis: what the definition reads.
-        runs: the inputs of past runs that succeeded.
-    """
+    """Return the schema of a state machine's input."""
     joining, root = _Joining(), parts_of(analysis)
     if root.members:  # arguments are an object: the way that reads an array is not theirs
         root.items, root.reads = None, [read for read in root.reads if read.use.types != LIST]

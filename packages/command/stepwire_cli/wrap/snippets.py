@@ -23,13 +23,7 @@ class Tool(Enum):
 
 
 def snippet(draft: Draft, endpoint: str, tool: Tool) -> str:
-    """Return the lines that register a draft with an endpoint.
-
-    Args:
-        draft: the draft.
-        endpoint: name of the endpoint's stack.
-        tool: what makes the stack of the state machine.
-    """
+    """Return the lines that register a draft with an endpoint."""
     if not draft.machine.role:
         return _SNIPPETS[tool](draft, endpoint)
     mark = "//" if tool is Tool.CDK else "#"

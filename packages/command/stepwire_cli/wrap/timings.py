@@ -37,12 +37,7 @@ class Timings:
 
 
 def timings_of(definition: JsonObject, seconds: Sequence[float]) -> Timings:
-    """Return the manifest's times.
-
-    Args:
-        definition: of the state machine.
-        seconds: how long each known run took.
-    """
+    """Return the manifest's times."""
     needed, why = _needed(definition, seconds)
     ttl = next((one for one in _TTLS if one >= needed + _READ), LONGEST_TTL)
     if ttl < needed + _READ:

@@ -85,10 +85,7 @@ def takes_of(state: JsonObject, scope: Scope) -> Member | None:
 def called(state: JsonObject, given: Value, scope: Scope) -> Value:
     """Note what becomes of what a task gives to its function, and return the function's result.
 
-    Args:
-        state: the task.
-        given: its arguments, or all its data where it names none.
-        scope: where to note it.
+    Where a task names no arguments, all its data is given.
     """
     handler = handler_of(state, scope.handlers)
     if "Parameters" not in state and "Arguments" not in state:

@@ -19,13 +19,7 @@ Notes = Mapping[tuple[str, ...], str]
 
 
 def yaml_lines(value: JsonObject, notes: Notes, place: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the lines of an object in block style.
-
-    Args:
-        value: the object.
-        notes: comments, by the path of what they stand behind.
-        place: the path of the object.
-    """
+    """Yield the lines of an object in block style. Notes are comments, by the path of what they stand behind."""
     yield from _lines(value, notes, frozenset(path[:size] for path in notes for size in range(len(path))), place)
 
 

@@ -24,12 +24,7 @@ _LONGEST = 300  # characters of an unforeseen error's words
 
 
 class Deployment:
-    """One stack.
-
-    Args:
-        path: The template; paths in it are relative to its folder.
-        world: What the stack's resources become part of.
-    """
+    """One stack."""
 
     def __init__(self, path: Path, world: World) -> None:
         self.path = path

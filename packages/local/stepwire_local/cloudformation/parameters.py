@@ -22,11 +22,6 @@ def parameter_values(
 ) -> dict[str, ParameterValue]:
     """Return the value of each declared parameter.
 
-    Args:
-        declared: The section Parameters.
-        given: Values by name.
-        stored: What reads the Systems Manager parameters that some types name.
-
     Raises:
         TemplateError: a parameter is unknown, missing or violates its constraints. First failure wins.
     """

@@ -15,13 +15,7 @@ HEADER: Final = "x-stepwire-console"
 
 
 def refusal(method: str, headers: Mapping[str, str], *, is_page: bool) -> str | None:
-    """Return why a request is refused; None if it may go on.
-
-    Args:
-        method: of HTTP.
-        headers: by names in lower case.
-        is_page: whether it asks for the page itself, to which links lead.
-    """
+    """Return why a request is refused; None if it may go on."""
     host, origin, site = headers.get("host", ""), headers.get("origin"), headers.get("sec-fetch-site")
     is_elsewhere = not is_page and site not in (None, "same-origin", "none")
     is_ours = origin is not None and headers.get(HEADER) == "1"

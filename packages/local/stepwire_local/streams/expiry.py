@@ -71,14 +71,7 @@ def _remove(table: Any, item: Any) -> None:
 
 
 class Sweeper:
-    """Sweeps repeatedly in its own thread, while the policy is not `never`.
-
-    Args:
-        tables: The names of the tables.
-        account: The account of the tables.
-        region: The Region of the tables.
-        policy: Returns the policy; called for each sweep.
-    """
+    """Sweeps repeatedly in its own thread, while the policy is not `never`."""
 
     def __init__(self, tables: Sequence[str], account: str, region: str, policy: Callable[[], ExpiryPolicy]) -> None:
         self._tables = tables

@@ -56,11 +56,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 class Scripts:
-    """Runs scripts until it is closed.
-
-    Args:
-        limit: Seconds after which a script is ended.
-    """
+    """Runs scripts until it is closed."""
 
     def __init__(self, limit: float = LIMIT) -> None:
         self.limit = limit

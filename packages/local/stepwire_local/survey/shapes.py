@@ -29,11 +29,7 @@ _BY_NAME: Final[Mapping[str, Any]] = {
 
 
 class Shape:
-    """A value of which something is known.
-
-    Args:
-        base: Where the members come from that are not its own.
-    """
+    """A value of which something is known."""
 
     def __init__(self, base: "Shape | None" = None) -> None:
         self._base = base
@@ -107,11 +103,7 @@ class Shape:
             self._value = value
 
     def example(self, name: str = "") -> Any:
-        """Return a value of this shape.
-
-        Args:
-            name: Its name, where it is a member.
-        """
+        """Return a value of this shape."""
         if self._value is not _UNSET:
             return self._value
         if self._text is not None:
