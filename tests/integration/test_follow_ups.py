@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,9 +10,8 @@ import pytest
 from packages.command.tests.wrap.account import Time
 from stepwire.engine.follow_ups import Means
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import TASKS
+from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.follow_ups import FollowUp, follow_up
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.tasks import Tasks
 from stepwire_local import at_once
@@ -41,12 +41,15 @@ def ended(client: ModernClient, **arguments: Any) -> str:
     return task_id
 
 
-def command(stack: Deployed, means: Means, task_id: str) -> FollowUp:
+def command(stack: Deployed, means: Means, task_id: str) -> Any:
     """Give the operator's command for a task, by its id alone."""
     time = Time()
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
     key = Tasks(calls, stack.stack.physical_ids["TasksTable"]).key_of(task_id)
-    return follow_up(calls, stack.stack.physical_ids[TASKS], means, key)
+    said = obeyed(
+        calls, stack.stack.physical_ids[TASKS], {"means": means.value, "owner": key.owner, "task_id": key.task_id}
+    )
+    return SimpleNamespace(**said)
 
 
 def followed(client: ModernClient, task_id: str, means: Means) -> str | None:

@@ -154,6 +154,12 @@ def as_list(value: Json) -> list[Json]:
     return cast(list[Json], value) if isinstance(value, list) else []
 
 
+def objects_in(value: Json) -> list[JsonObject]:
+    """Return the objects of a JSON array, or the one that a value is; whatever else there is counts as none."""
+    listed = cast(list[Json], value) if isinstance(value, list) else [value]
+    return [cast(JsonObject, one) for one in listed if isinstance(one, dict)]
+
+
 def _is_small(text: bytes | str) -> bool:
     """Tell whether the standard library reads the text as the strict reader does."""
     try:

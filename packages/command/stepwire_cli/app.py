@@ -8,7 +8,7 @@ import typer
 
 from stepwire_cli.caller_commands import caller
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.queue_commands import queue
+from stepwire_cli.operator_commands import queue, redrive, restart, task, trace
 from stepwire_cli.server_commands import gateway, server_json, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
@@ -376,87 +376,8 @@ def replay(
     raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
 
 
-OfStack = Annotated[
-    str,
-    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
-]
-OfPrincipal = Annotated[
-    str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
-]
-
-
-@app.command()
-def task(
-    context: typer.Context,
-    task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id, or the name or ARN of its execution.")],
-    *,
-    stack: OfStack = "stepwire",
-    principal: OfPrincipal = None,
-    lines: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How much of its history to print.")] = 20,
-    data: Annotated[bool, typer.Option("--data", help="Print also what its caller sent and received.")] = False,
-) -> None:
-    """Show any caller's task to an operator.
-
-    Reads the AWS account: where the task's execution is, what it waits for, what happened, and what may be done next.
-    """
-    from stepwire_cli import looking
-
-    _end(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
-
-
-@app.command()
-def trace(
-    context: typer.Context,
-    task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id, or the name or ARN of its execution.")],
-    *,
-    stack: OfStack = "stepwire",
-    principal: OfPrincipal = None,
-    lines: Annotated[
-        int, typer.Option(metavar="N", min=1, max=1000, help="How many events of each execution to read.")
-    ] = 200,
-) -> None:
-    """Show an operator when what happened to a task.
-
-    Reads the endpoint's table, the task's executions and what the functions logged, and says where each line was read.
-    """
-    from stepwire_cli import living
-
-    _end(living.show(context.obj, task_id, stack, principal, lines=lines))
-
-
-OneTask = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of a task that has ended, or the name or ARN of its execution.")
-]
-
-
-@app.command()
-def redrive(
-    context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
-) -> None:
-    """Continue an ended task where its workflow failed.
-
-    For an operator. The workflow goes on as a new task, which is its caller's, and the two name each other.
-    Repeating it changes nothing.
-    """
-    from stepwire_cli import continuing
-
-    _end(continuing.follow(context.obj, "redrive", task_id, stack, principal))
-
-
-@app.command()
-def restart(
-    context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
-) -> None:
-    """Start the work of an ended task again.
-
-    For an operator. It begins with the same input as a new task, which is its caller's, and the two name each other.
-    Repeating it changes nothing.
-    """
-    from stepwire_cli import continuing
-
-    _end(continuing.follow(context.obj, "restart", task_id, stack, principal))
-
-
+for act in (task, trace, redrive, restart):
+    app.command()(act)
 app.command("server-json")(server_json)
 
 

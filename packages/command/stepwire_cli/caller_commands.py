@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
+from stepwire_cli.operator_commands import OfStack
+
 caller = typer.Typer(
     help="Find, stop, export and erase one caller. For an operator.", no_args_is_help=True, rich_markup_mode=None
 )
-OfStack = Annotated[
-    str,
-    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
-]
 Name = Annotated[
     str | None,
     typer.Argument(metavar="WHO", help="A hash of the log, a task's id, or the ARN of an IAM user, role or session."),

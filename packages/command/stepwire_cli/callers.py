@@ -5,18 +5,17 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from msgspec import to_builtins
 
-from stepwire.principal import Principal
 from stepwire_cli.account.callers import Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
-from stepwire_cli.account.connecting import connected
+from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.erasing import ERASURES, Erasure, Remains
 from stepwire_cli.account.errors import AccountError
@@ -60,15 +59,44 @@ def _read(token: Path) -> str:
         raise CommandError("What came by standard input is no token: it is not UTF-8.") from None
 
 
+@dataclass(frozen=True)
+class _Case:
+    """What an operator's command about a caller works with."""
+
+    screen: Screen
+    endpoint: Endpoint
+    named: Named
+
+    def held(self) -> Held:
+        """Return what the endpoint's table holds of the caller."""
+        return Held(self.endpoint.calls, self.endpoint.table(), self.named.principal)
+
+    def tasks(self) -> CallersTasks:
+        """Return the caller's tasks."""
+        return CallersTasks(self.endpoint.calls, self.endpoint.physical_id(TASKS), self.named.principal, time.sleep)
+
+
+def _begun(settings: Settings, stack: str, who: Who) -> _Case:
+    """Find the caller, and print what must be known of how they were found.
+
+    Raises:
+        CommandError: nobody is named, or AWS cannot be asked.
+    """
+    screen, endpoint = Screen(as_json=settings.as_json), endpoint_of(settings, stack)
+    named = Callers(endpoint).named(who)
+    for warning in named.warnings:
+        screen.say(warning, "warning")
+    return _Case(screen, endpoint, named)
+
+
 def whois(settings: Settings, stack: str, who: Who) -> int:
     """Print by which hash the endpoint knows a caller.
 
     Raises:
         CommandError: nobody is named, or AWS cannot be asked.
     """
-    screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    named = _named(Callers(calls, Endpoint(calls, stack)), who, screen)
+    case = _begun(settings, stack, who)
+    screen, named = case.screen, case.named
     if screen.as_json:
         screen.json({"principal": named.principal, "person": named.person or named.principal, "by": named.by})
         return Exit.DONE
@@ -80,16 +108,10 @@ def whois(settings: Settings, stack: str, who: Who) -> int:
 
 
 def block(settings: Settings, stack: str, who: Who, action: str) -> int:
-    """Block or unblock a caller.
-
-    Raises:
-        CommandError: nobody is named, or AWS cannot be asked.
-    """
-    screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
-    named = _named(Callers(calls, endpoint), who, screen)
-    answer = obeyed(calls, endpoint.physical_id(BLOCKS), {action: list(named.hashes)}, "holds_within_seconds")
+    """Block or unblock a caller."""
+    case = _begun(settings, stack, who)
+    screen, endpoint, named = case.screen, case.endpoint, case.named
+    answer = obeyed(endpoint.calls, endpoint.physical_id(BLOCKS), {action: list(named.hashes)}, "holds_within_seconds")
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE
@@ -100,16 +122,16 @@ def block(settings: Settings, stack: str, who: Who, action: str) -> int:
     done = "blocked" if answer["blocked"] else "not blocked any more"
     screen.result(f"{whom}: {done}. Every function knows it within {seconds} seconds.")
     if answer["blocked"]:
-        _check_held(screen, endpoint, named.principal)
+        _check_held(case)
         screen.say(f"What runs for them goes on: stepwire caller cancel-all {named.principal} --stack {stack}")
     return Exit.DONE
 
 
-def _check_held(screen: Screen, endpoint: Endpoint, owner: Principal) -> None:
+def _check_held(case: _Case) -> None:
     """Warn of a caller of whom nothing is held, perhaps a mistyped one, where these credentials may read the table."""
     with suppress(AccountError):
-        if not Held(endpoint.calls, endpoint.table(), owner).has_anything():
-            screen.say(_NOTHING.format(owner), "warning")
+        if not case.held().has_anything():
+            case.screen.say(_NOTHING.format(case.named.principal), "warning")
 
 
 def cancel_all(settings: Settings, stack: str, who: Who, *, is_agreed: bool) -> int:
@@ -118,15 +140,13 @@ def cancel_all(settings: Settings, stack: str, who: Who, *, is_agreed: bool) -> 
     Raises:
         CommandError: nobody is named, AWS cannot be asked, or nobody agrees.
     """
-    screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
-    named = _named(Callers(calls, endpoint), who, screen)
-    tasks = CallersTasks(calls, endpoint.physical_id(TASKS), named.principal, time.sleep)
+    case = _begun(settings, stack, who)
+    screen, named = case.screen, case.named
+    tasks = case.tasks()
     counted = tasks.count()
     running = counted.running
     if not running and not counted.ended:
-        _check_held(screen, endpoint, named.principal)
+        _check_held(case)
     if running and not is_agreed and not agrees(screen, f"Cancel {running:,} tasks of {named.principal}?"):
         raise CommandError(f"{running:,} tasks of {named.principal} have not ended: cancel them with --yes.")
     done = cancelled(screen, tasks, running)
@@ -152,16 +172,10 @@ def cancelled(screen: Screen, tasks: CallersTasks, running: int) -> Cancelled:
 
 
 def show(settings: Settings, stack: str, who: Who) -> int:
-    """Print what a caller has: counts, what runs, subscriptions, and whether it is blocked.
-
-    Raises:
-        CommandError: nobody is named, or AWS cannot be asked.
-    """
-    screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
-    named = _named(Callers(calls, endpoint), who, screen)
-    view = view_of(Held(calls, endpoint.table(), named.principal), datetime.now(UTC))
+    """Print what a caller has: counts, what runs, subscriptions, and whether it is blocked."""
+    case = _begun(settings, stack, who)
+    screen = case.screen
+    view = view_of(case.held(), datetime.now(UTC))
     if screen.as_json:
         screen.json(to_builtins(view))
     else:
@@ -171,16 +185,10 @@ def show(settings: Settings, stack: str, who: Who) -> int:
 
 
 def export(settings: Settings, stack: str, who: Who) -> int:
-    """Print everything that is held of a caller, a line of JSON for each thing.
-
-    Raises:
-        CommandError: nobody is named, or AWS cannot be asked.
-    """
-    screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
-    named = _named(Callers(calls, endpoint), who, screen)
-    now, held = datetime.now(UTC), Held(calls, endpoint.table(), named.principal)
+    """Print everything that is held of a caller, a line of JSON for each thing."""
+    case = _begun(settings, stack, who)
+    screen, endpoint, named = case.screen, case.endpoint, case.named
+    now, held = datetime.now(UTC), case.held()
     count = 0
     for count, line in enumerate(held.lines(endpoint.physical_id(_BUCKET), now), 1):
         screen.result(json.dumps(line))
@@ -199,11 +207,9 @@ def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed:
     Raises:
         CommandError: nobody is named, AWS cannot be asked, something runs, or nobody agrees.
     """
-    screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
-    named = _named(Callers(calls, endpoint), who, screen)
-    erasure = Erasure(calls, endpoint.physical_id(ERASURES), named.principal)
+    case = _begun(settings, stack, who)
+    screen, endpoint, named = case.screen, case.endpoint, case.named
+    erasure = Erasure(endpoint.calls, endpoint.physical_id(ERASURES), named.principal)
     running = sum(not one["has_ended"] for one in erasure.survey())
     if running and not cancels:
         raise CommandError(f"{running:,} tasks of {named.principal} have not ended: add --cancel, or wait for them.")
@@ -211,7 +217,7 @@ def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed:
     if not is_agreed:
         _confirm(screen, named.principal)
     if running:
-        cancelled(screen, CallersTasks(calls, endpoint.physical_id(TASKS), named.principal, time.sleep), running)
+        cancelled(screen, case.tasks(), running)
     erased = _erased(screen, erasure)
     screen.pause()
     if screen.as_json:
@@ -231,9 +237,8 @@ def policy(settings: Settings, stack: str, work: str) -> int:
     Raises:
         CommandError: there is no such stack, or AWS cannot be asked.
     """
-    screen = Screen(as_json=True)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
+    screen, endpoint = Screen(as_json=True), endpoint_of(settings, stack)
+    calls = endpoint.calls
     _, partition, _, _, account, _ = calls.call("sts", "GetCallerIdentity")["Arn"].split(":", 5)
     names = Names(
         partition,
@@ -279,11 +284,3 @@ def _erased(screen: Screen, erasure: Erasure) -> dict[str, int]:
         screen.say(f"Interrupted: {done['items']:,} items are erased. The same command does the rest.", "warning")
         raise
     return done
-
-
-def _named(callers: Callers, who: Who, screen: Screen) -> Named:
-    """Return the caller, and print what must be known of how they were found."""
-    named = callers.named(who)
-    for warning in named.warnings:
-        screen.say(warning, "warning")
-    return named

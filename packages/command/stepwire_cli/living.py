@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from stepwire_cli.account.lives import Life, Lives, Moment
+from stepwire_cli.account.connecting import endpoint_of
+from stepwire_cli.account.lives import Life, Lives
 from stepwire_cli.account.operating import status_of
 from stepwire_cli.exits import Exit
-from stepwire_cli.looking import endpoint_of, task_of
+from stepwire_cli.looking import task_of
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
@@ -44,7 +45,9 @@ def _print(life: Life, at: datetime, screen: Screen) -> None:
         screen.result(f"{name:<7}{value}")
     screen.result("")
     for one in life.moments:
-        screen.result(f"{_moment(one.at)}  {one.source:<{_WIDTH}}{one.words}")
+        screen.result(
+            f"{one.at:%Y-%m-%d %H:%M:%S}.{one.at.microsecond // 1000:03d}Z  {one.source:<{_WIDTH}}{one.words}"
+        )
 
 
 def as_json(life: Life, at: datetime) -> dict[str, Any]:
@@ -56,14 +59,9 @@ def as_json(life: Life, at: datetime) -> dict[str, Any]:
         "principal": task.owner,
         "status": status_of(task, at),
         "traceId": None if task.origin.trace is None else task.origin.trace.id,
-        "moments": [_json_of(one) for one in life.moments],
+        "moments": [
+            {"at": one.at.isoformat(timespec="milliseconds"), "source": one.source, "what": one.words}
+            for one in life.moments
+        ],
         "problems": list(life.problems),
     }
-
-
-def _json_of(one: Moment) -> dict[str, str]:
-    return {"at": one.at.isoformat(timespec="milliseconds"), "source": one.source, "what": one.words}
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}Z"

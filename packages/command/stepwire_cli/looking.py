@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from stepwire.tasks.task import Task
-from stepwire_cli.account.connecting import connected
+from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.operating import Step, Where
+from stepwire_cli.account.operating import Where
 from stepwire_cli.account.showing import Shown, as_json, history_rows, text_rows
 from stepwire_cli.account.tasks import Executions, Tasks, check_principal
 from stepwire_cli.exits import Exit
@@ -37,12 +37,6 @@ def show(settings: Settings, task_id: str, stack: str, principal: str | None, *,
     where = _where(endpoint, settings)
     _print(Shown(task, run, where, datetime.now(UTC), lines, with_data), screen)
     return Exit.DONE
-
-
-def endpoint_of(settings: Settings, stack: str) -> Endpoint:
-    """Return an endpoint, whose calls may reach the executions of other accounts and Regions."""
-    calls = connected(settings.profile, settings.region, lambda own: Endpoint(own, stack).output("ExternalId") or None)
-    return Endpoint(calls, stack)
 
 
 def task_of(endpoint: Endpoint, task_id: str, principal: str | None, screen: Screen) -> tuple[Tasks, Task]:
@@ -84,8 +78,16 @@ def _print(shown: Shown, screen: Screen) -> None:
     _section(screen, "It waits for", shown.waits)
     _section(screen, "What happened", history_rows(shown))
     if shown.with_data:
-        _section(screen, "What its caller sent and received", _indented(shown))
-    _section(screen, "What may be done", [row for step in shown.steps for row in _rows_of(step)])
+        _section(
+            screen,
+            "What its caller sent and received",
+            json.dumps(shown.data(), indent=2, ensure_ascii=False).splitlines(),
+        )
+    _section(
+        screen,
+        "What may be done",
+        [row for step in shown.steps for row in (step.words, step.command and f"  {step.command}") if row],
+    )
     for problem in shown.problems:
         screen.say(problem, "warning")
 
@@ -95,11 +97,3 @@ def _section(screen: Screen, title: str, rows: Sequence[str]) -> None:
         screen.heading(title)
     for row in rows:
         screen.result(f"  {row}")
-
-
-def _rows_of(step: Step) -> list[str]:
-    return [step.words, f"  {step.command}"] if step.command else [step.words]
-
-
-def _indented(shown: Shown) -> list[str]:
-    return json.dumps(shown.data(), indent=2, ensure_ascii=False).splitlines()

@@ -5,8 +5,7 @@ from typing import Any, Final
 from stepwire.tasks.limits import ordinal, span
 from stepwire.times import MILLISECOND
 from stepwire_cli.account.commanding import TASKS, obeyed
-from stepwire_cli.account.connecting import connected
-from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
@@ -28,15 +27,14 @@ def run(
     """
     check_principal(principal)
     screen = Screen(as_json=settings.as_json)
-    calls = connected(settings.profile, settings.region)
-    endpoint = Endpoint(calls, stack)
+    endpoint = endpoint_of(settings, stack)
     command = {"queue": action}
     if action == "front":
-        key = Tasks(calls, endpoint.table()).key_of(name, principal)
+        key = Tasks(endpoint.calls, endpoint.table()).key_of(name, principal)
         command |= {"owner": key.owner, "task_id": key.task_id}
     elif name:
         command |= {"line": name, **({"is_new": True} if is_new else {})}
-    answer = obeyed(calls, endpoint.physical_id(TASKS), command, *_MEMBERS.get(action, ("line",)))
+    answer = obeyed(endpoint.calls, endpoint.physical_id(TASKS), command, *_MEMBERS.get(action, ("line",)))
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE

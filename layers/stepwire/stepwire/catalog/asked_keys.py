@@ -4,13 +4,14 @@ The rule: what only a run can tell is no doubt: a key that an expression compute
 machine asks for the task. A key that approvers do not name is its caller's, so a mistyped one lets the caller decide.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from stepwire.catalog.definitions import given_to, states_in
 from stepwire.catalog.manifest_faults import nearest
-from stepwire.json_text import JsonObject, as_list, as_object
+from stepwire.json_text import JsonObject, as_object
 from stepwire.tasks.inputs import KEY_PATTERN
 
 KINDS: Final = ("elicitation", "sampling", "roots")
@@ -57,19 +58,19 @@ def payload_of(state: JsonObject) -> JsonObject | None:
     """Return what a state that asks through Stepwire sends to the function; None if it asks nothing."""
     if not str(state.get("Resource", "")).endswith(_WAITS):
         return None
-    payload = as_object(_given(state).get("Payload"))
+    payload = as_object(given_to(state).get("Payload"))
     return payload if any(kind in payload or f"{kind}.$" in payload for kind in KINDS) else None
 
 
 def asked_keys(definitions: Iterable[JsonObject]) -> AskedKeys:
     """Return the keys of the questions of some definitions."""
     states, is_all = dict[str, str](), True
-    for name, state in (found for one in definitions for found in _states(one)):
-        payload = payload_of(state)
+    for found in (found for one in definitions for found in states_in(one)):
+        payload = payload_of(found.state)
         key = None if payload is None else payload.get("key")
         if isinstance(key, str) and KEY_PATTERN.fullmatch(key):
-            states.setdefault(key, name)
-        elif payload is not None or _may_ask(state):
+            states.setdefault(key, found.name)
+        elif payload is not None or _may_ask(found.state):
             is_all = False
     return AskedKeys(states, is_all)
 
@@ -88,23 +89,8 @@ def _may_ask(state: JsonObject) -> bool:
     resource, given = str(state.get("Resource", "")), state.get("Arguments", state.get("Parameters"))
     if any(one in resource for one in _STARTS_ANOTHER):
         return True
-    is_computed = isinstance(given, str) or isinstance(_given(state).get("Payload", ""), str)
+    is_computed = isinstance(given, str) or isinstance(given_to(state).get("Payload", ""), str)
     return resource.endswith(_WAITS) and _INVOKES in resource and is_computed
-
-
-def _given(state: JsonObject) -> JsonObject:
-    return as_object(state.get("Arguments", state.get("Parameters")))
-
-
-def _states(definition: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the name and the body of each state, however deep."""
-    waiting = [definition]
-    while waiting:
-        for name, one in as_object(waiting.pop().get("States")).items():
-            state = as_object(one)
-            yield name, state
-            inner = (*as_list(state.get("Branches")), state.get("ItemProcessor"), state.get("Iterator"))
-            waiting += map(as_object, inner)
 
 
 def _meant(near: str | None) -> str:

@@ -16,7 +16,6 @@ from stepwire.aws.settings import read_list
 from stepwire.errors import AccessDenied, IncompleteIdentity, NotSignedIn
 from stepwire.json_text import JsonObject, is_object
 from stepwire.principal import PRINCIPAL_PATTERN, Caller, Principal, principal_of
-from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.tasks import Tasks
@@ -67,7 +66,6 @@ class Named:
 class Callers:
     """Finds the callers of an endpoint."""
 
-    calls: Calls
     endpoint: Endpoint
 
     def named(self, who: Who) -> Named:
@@ -97,7 +95,7 @@ class Callers:
         if name.startswith("arn:") and ":states:" not in name:
             raise CommandError(f"{name[:100]!r} is no user, role or session of IAM: nobody else has a principal.")
         try:
-            key = Tasks(self.calls, self.endpoint.table()).key_of(name)
+            key = Tasks(self.endpoint.calls, self.endpoint.table()).key_of(name)
         except AccountError:
             raise
         except CommandError:
@@ -123,7 +121,7 @@ class Callers:
 
     def _of_arn(self, arn: str, account: str, kind: str, path: str) -> Named:
         self._check_sign_in("iam")
-        own = self.calls.call("sts", "GetCallerIdentity")["Arn"].split(":")[_ACCOUNT]
+        own = self.endpoint.calls.call("sts", "GetCallerIdentity")["Arn"].split(":")[_ACCOUNT]
         name = path.partition("/")[0] if kind == "assumed-role" else path.rpartition("/")[2]
         noun = "User" if kind == "user" else "Role"
         if account != own:
@@ -131,7 +129,7 @@ class Callers:
                 f"{arn} is of account {account}, and these credentials are of {own}. Ask there for its unique id "
                 f"(aws iam get-{noun.lower()}), and name the caller by that: A...."
             )
-        found = self.calls.call("iam", f"Get{noun}", **{f"{noun}Name": name})[noun]
+        found = self.endpoint.calls.call("iam", f"Get{noun}", **{f"{noun}Name": name})[noun]
         by = f"the unique id of IAM {noun.lower()} {name}"
         return self._of_iam(found[f"{noun}Id"], by if noun == "User" else f"{by}, which all its sessions share")
 

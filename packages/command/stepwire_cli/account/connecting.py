@@ -9,8 +9,10 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError
 
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.faults import told
 from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.settings import Settings
 
 _SESSION_NAME: Final = "stepwire-command"
 # Throttled calls are paced here; botocore tries again only if the network fails.
@@ -57,6 +59,12 @@ def connected(
         AccountError: there is no such profile.
     """
     return _Sessions(session_of(profile, region), external_id).calls()
+
+
+def endpoint_of(settings: Settings, stack: str) -> Endpoint:
+    """Return an endpoint, whose calls may reach the executions of other accounts and Regions."""
+    calls = connected(settings.profile, settings.region, lambda own: Endpoint(own, stack).output("ExternalId") or None)
+    return Endpoint(calls, stack)
 
 
 @dataclass(frozen=True)

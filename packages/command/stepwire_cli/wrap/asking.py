@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from stepwire.json_text import Json, JsonObject, as_object, load_json, write
+from stepwire.catalog.definitions import PlacedState, given_to
+from stepwire.json_text import Json, JsonObject, as_object, load_json, objects_in, write
 from stepwire_cli.wrap.expressions import expression_in
 from stepwire_cli.wrap.machines import analysed_of_a_variable
 from stepwire_cli.wrap.paths import reference_of
-from stepwire_cli.wrap.people import Place, WaitingState, given_to, said_in
+from stepwire_cli.wrap.people import WaitingState, said_in
 from stepwire_cli.wrap.schemas import Part, parts_of
 from stepwire_cli.wrap.values import EACH, Path
-from stepwire_cli.wrap.visits import listed
 from stepwire_cli.wrap.yaml_text import yaml_lines
 
 RETRY: Final[list[Json]] = [
@@ -85,7 +85,7 @@ def lines_for(waiting: WaitingState) -> list[str]:
     return [*lines, *(f"# {one}: carry it over by hand" for one in left)]
 
 
-def _asking(place: Place, fields: list[Field]) -> tuple[JsonObject, list[str]]:
+def _asking(place: PlacedState, fields: list[Field]) -> tuple[JsonObject, list[str]]:
     """Return the new state, and the names of the fields that it does not have."""
     state = place.state
     timeout = _timeout(state)
@@ -137,7 +137,7 @@ def _key(name: str) -> str:
 # The form
 
 
-def _fields(place: Place) -> list[Field]:
+def _fields(place: PlacedState) -> list[Field]:
     """Return what later states read of the state's result."""
     state = dict(place.state)
     if place.language == "JSONata":
@@ -190,7 +190,7 @@ def _like(word: str, other: str) -> str:
 # The question
 
 
-def _message(place: Place, fields: list[Field]) -> str:
+def _message(place: PlacedState, fields: list[Field]) -> str:
     said = [one for text in said_in(given_to(place.state)) if (one := _sentence(text))]
     words = " ".join(_CAMEL.split(_NO_WORDS.sub(" ", place.name))).strip().capitalize()
     subject = max(said, key=len, default=words).rstrip(".:? ")
@@ -212,7 +212,7 @@ def _sentence(text: str) -> str:
     return whole if len(whole.split()) > 1 and whole.isprintable() and "token" not in whole.lower() else ""
 
 
-def _shown(place: Place) -> Iterator[tuple[str, str]]:
+def _shown(place: PlacedState) -> Iterator[tuple[str, str]]:
     """Yield the names and the expressions of the values that the old state sent."""
     root = "$states.input"
     if isinstance(path := place.state.get("InputPath"), str):
@@ -278,7 +278,7 @@ def _written(value: Json) -> str:
     return "{" + ", ".join(f"{_quoted(name)}: {_written(one)}" for name, one in cast(JsonObject, value).items()) + "}"
 
 
-def _kept(place: Place, answer: str) -> tuple[JsonObject, list[str]]:
+def _kept(place: PlacedState, answer: str) -> tuple[JsonObject, list[str]]:
     """Return what becomes of the answer, and where the state leads to, as the old state had it."""
     state = place.state
     kept = {name: state[name] for name in ("Comment", "Next", "End") if name in state}
@@ -287,12 +287,12 @@ def _kept(place: Place, answer: str) -> tuple[JsonObject, list[str]]:
         if "Output" in state and "$states.result" not in json.dumps([own.get("Output"), own.get("Assign")]):
             own["Assign"] = {**as_object(own.get("Assign")), "agreed": f"{{% {_if_accepted('true')} %}}"}
         return {"Output": f"{{% {answer} %}}", **own, **kept}, []
-    handlers = [_handler(one) for one in listed(state.get("Catch"))]
+    handlers = [_handler(one) for one in objects_in(state.get("Catch"))]
     left = ["Assign"] if "Assign" in state else []
     if "ResultSelector" in state:
         selected = _selected(state["ResultSelector"], answer)
         answer, left = selected or answer, left + ([] if selected else ["ResultSelector"])
-    left += ["Assign of Catch"] if any("Assign" in one for one in listed(state.get("Catch"))) else []
+    left += ["Assign of Catch"] if any("Assign" in one for one in objects_in(state.get("Catch"))) else []
     output = _placed(state.get("ResultPath", "$"), answer)
     output = output if answer in output else _if_accepted(output)  # who declines stops a workflow that reads no answer
     if isinstance(path := state.get("OutputPath"), str) and path != "$":

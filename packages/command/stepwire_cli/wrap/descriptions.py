@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.json_text import JsonObject, as_object
+from stepwire.catalog.definitions import inside
+from stepwire.json_text import JsonObject, as_object, objects_in
 from stepwire_cli.wording import fault_of, without_sample_words
-from stepwire_cli.wrap.visits import listed
 
 COMMENT: Final = "the definition's Comment"
 _STACK: Final = "the stack's Description"
@@ -153,7 +153,7 @@ def in_order(definition: JsonObject) -> list[str]:
 
 
 def _inner(state: JsonObject) -> Iterator[str]:
-    for one in (*listed(state.get("Branches")), as_object(state.get("ItemProcessor", state.get("Iterator")))):
+    for one in inside(state):
         yield from _order(one)
 
 
@@ -181,9 +181,9 @@ def _walk(start: str, states: Mapping[str, JsonObject], known: dict[str, None], 
         known[name] = None
         state = states[name]
         waiting += reversed([str(to) for to in _next(state)])
-        errors += [str(one.get("Next")) for one in listed(state.get("Catch"))]
+        errors += [str(one.get("Next")) for one in objects_in(state.get("Catch"))]
 
 
 def _next(state: JsonObject) -> Iterable[object]:
-    yield from (one.get("Next") for one in listed(state.get("Choices")))
+    yield from (one.get("Next") for one in objects_in(state.get("Choices")))
     yield from (state[name] for name in ("Next", "Default") if name in state)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from stepwire.catalog.definitions import states_in
 from stepwire.json_text import JsonObject
-from stepwire_cli.wrap.timings import states_in
 
 _TRACE: Final = re.compile(r"Traceback|stackTrace|\bat [\w.$<>]+\(|File \\?\"/", re.IGNORECASE)
 
@@ -32,7 +32,9 @@ def show_errors_of(definition: JsonObject, failures: Iterable[Failure]) -> ShowE
     """Return how much of a cause callers should read."""
     seen = list(failures)
     written = {
-        str(state["Error"]) for state in states_in(definition) if state.get("Type") == "Fail" and "Error" in state
+        str(one.state["Error"])
+        for one in states_in(definition)
+        if one.state.get("Type") == "Fail" and "Error" in one.state
     }
     if any(_TRACE.search(one.cause) for one in seen):
         return ShowErrors("names", "causes of past failures had stack traces")

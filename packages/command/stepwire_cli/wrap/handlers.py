@@ -6,9 +6,10 @@ function certainly fails without it, and what an earlier state may have produced
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
-from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.catalog.definitions import inside
+from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.wrap.reads import ANY, Reads, Use
 from stepwire_cli.wrap.values import UNKNOWN, Path, Value, filled_in, is_input_alone, part, record
 
@@ -100,9 +101,6 @@ def _invokes(state: JsonObject) -> bool:
 
 
 def _named_in(state: JsonObject) -> list[str]:
-    inner = [as_object(state.get(name)) for name in ("ItemProcessor", "Iterator")]
-    branches = state.get("Branches")
-    inner += [as_object(one) for one in cast(list[Json], branches)] if isinstance(branches, list) else []
-    found = [text for one in inner for text in functions_in(one)]
+    found = [text for one in inside(state) for text in functions_in(one)]
     named = _arguments(state).get("FunctionName") if _invokes(state) else state.get("Resource")
     return [named, *found] if state.get("Type") == "Task" and isinstance(named, str) else found

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.json_text import Json, JsonObject, as_object, objects_in
 from stepwire_cli.wrap.conditions import Opaque
 from stepwire_cli.wrap.expressions import condition_of, evaluated, expression_in, filled
 from stepwire_cli.wrap.scopes import Scope
@@ -16,7 +16,6 @@ from stepwire_cli.wrap.visits import (
     Visit,
     assigned,
     called,
-    listed,
     next_of,
     repeated,
     side_by_side,
@@ -37,7 +36,7 @@ def visited(state: JsonObject, scope: Scope) -> Visit:
     if state.get("Type") != "Fail":
         leaving = scope.exiting(result)
         visit.exits.append(_out(state, leaving, next_of(state), result))
-    for handler in listed(state.get("Catch")):
+    for handler in objects_in(state.get("Catch")):
         caught = _out(handler, replace(scope, at_exit=True), next_of(handler), UNKNOWN, must=False)
         visit.exits.append(replace(caught, is_error=True))
     return visit
@@ -80,7 +79,7 @@ def _items(field: Json, scope: Scope) -> Value:
 
 
 def _choose(state: JsonObject, scope: Scope, visit: Visit) -> None:
-    for rule in listed(state.get("Choices")):
+    for rule in objects_in(state.get("Choices")):
         text, to = expression_in(rule.get("Condition")), next_of(rule)
         condition = Opaque() if text is None else condition_of(text, scope)
         visit.rules.append(Rule(condition, str(to)))

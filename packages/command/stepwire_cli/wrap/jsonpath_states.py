@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from stepwire.json_text import JsonObject, as_object
+from stepwire.json_text import JsonObject, as_object, objects_in
 from stepwire_cli.wrap import rules
 from stepwire_cli.wrap.paths import reference_of
 from stepwire_cli.wrap.payloads import dynamic, filled, read_path
@@ -19,7 +19,6 @@ from stepwire_cli.wrap.visits import (
     Visit,
     assigned,
     called,
-    listed,
     next_of,
     repeated,
     side_by_side,
@@ -42,7 +41,7 @@ def visited(state: JsonObject, scope: Scope) -> Visit:
     result = _worked(state, scope, visit)
     if state.get("Type") != "Fail":
         _leave(state, scope.exiting(result), raw, visit)
-    for handler in listed(state.get("Catch")):
+    for handler in objects_in(state.get("Catch")):
         variables = assigned(handler, scope.with_data(UNKNOWN), filled)
         caught = _put(handler, _without_result(state, raw), UNKNOWN)
         visit.exits.append(Exit(next_of(handler), caught, variables, is_error=True))
@@ -82,7 +81,7 @@ def _enter_map(state: JsonObject, scope: Scope, visit: Visit) -> None:
 
 def _choose(state: JsonObject, scope: Scope, visit: Visit) -> None:
     out = _selected(state, "OutputPath", scope)
-    for number, rule in enumerate(listed(state.get("Choices"))):
+    for number, rule in enumerate(objects_in(state.get("Choices"))):
         condition = rules.condition_of(rule, scope, must=not number)
         to = str(rule.get("Next"))
         visit.rules.append(Rule(condition, to))

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from stepwire.json_text import Json, JsonObject, as_object
-from stepwire_cli.wrap.visits import listed
+from stepwire.catalog.definitions import PlacedState, given_to, states_in
+from stepwire.json_text import Json, JsonObject, as_object, objects_in
 
 _WAITS: Final = ".waitForTaskToken"
 _ACTIVITY: Final = ":activity:"
@@ -47,50 +47,19 @@ _TOKEN: Final = re.compile(r"\$\$\.Task\.Token|context\.Task\.Token", re.IGNOREC
 
 
 @dataclass(frozen=True)
-class Place:
-    """A state, and the states among which it runs."""
-
-    where: str
-    """Its place in the definition, such as `States.Check.Branches[0].States.Ask`."""
-    name: str
-    state: JsonObject
-    among: JsonObject
-    """The definition, or the part of it, that has the state."""
-    language: str
-    """The query language of the state."""
-
-
-@dataclass(frozen=True)
 class WaitingState:
     """A state that waits for a person."""
 
-    place: Place
+    place: PlacedState
     is_sure: bool
     why: str
     """What speaks for it, such as `its name says approve`."""
-
-
-def states_in(definition: JsonObject, where: str = "", language: str = "JSONPath") -> Iterator[Place]:
-    """Yield each state of a definition, however deep."""
-    language = str(definition.get("QueryLanguage", language))
-    for name, one in as_object(definition.get("States")).items():
-        state, here = as_object(one), f"{where}States.{name}"
-        yield Place(here, name, state, definition, str(state.get("QueryLanguage", language)))
-        for number, branch in enumerate(listed(state.get("Branches"))):
-            yield from states_in(branch, f"{here}.Branches[{number}].", language)
-        for inner in ("ItemProcessor", "Iterator"):
-            yield from states_in(as_object(state.get(inner)), f"{here}.{inner}.", language)
 
 
 def waiting_for_people(definition: JsonObject) -> list[WaitingState]:
     """Return the states that wait for a person, and those that may."""
     judged = (_judged(one) for one in states_in(definition) if _waits(one.state))
     return [one for one in judged if one is not None]
-
-
-def given_to(state: JsonObject) -> JsonObject:
-    """Return what a task gives to its service."""
-    return as_object(state.get("Arguments", state.get("Parameters")))
 
 
 def said_in(value: Json, name: str = "") -> Iterator[str]:
@@ -112,7 +81,7 @@ def _waits(state: JsonObject) -> bool:
     return (resource.endswith(_WAITS) or _ACTIVITY in resource) and not is_own
 
 
-def _judged(place: Place) -> WaitingState | None:
+def _judged(place: PlacedState) -> WaitingState | None:
     """Add up what speaks for a person, and what against."""
     service = _service(place.state)
     if service in _NEVER:
@@ -136,7 +105,7 @@ def _service(state: JsonObject) -> str:
     return found[1] if found is not None else ""
 
 
-def _words(place: Place) -> list[str]:
+def _words(place: PlacedState) -> list[str]:
     texts = [place.name, str(place.state.get("Comment", "")), *said_in(given_to(place.state))]
     if _ACTIVITY in (resource := str(place.state.get("Resource", ""))):
         texts.append(resource.rpartition(":")[2])
@@ -155,14 +124,14 @@ def _weights(words: list[str], known: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _choice_after(place: Place) -> JsonObject | None:
+def _choice_after(place: PlacedState) -> JsonObject | None:
     follows = as_object(as_object(place.among.get("States")).get(str(place.state.get("Next"))))
     return follows if follows.get("Type") == "Choice" else None
 
 
-def _verdicts(place: Place) -> list[str]:
+def _verdicts(place: PlacedState) -> list[str]:
     """Return the verdicts that the choice behind a state compares with."""
-    rules = listed((_choice_after(place) or {}).get("Choices"))
+    rules = objects_in((_choice_after(place) or {}).get("Choices"))
     texts = [text for rule in rules for name, one in rule.items() if name not in _NO_TEST for text in _raw(one)]
     texts = [inner for text in texts for inner in (_QUOTED.findall(text) or [text])]
     return list(dict.fromkeys(text for text in texts if _VERDICTS.fullmatch(text)))

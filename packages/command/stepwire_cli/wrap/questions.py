@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from stepwire.catalog.asked_keys import KINDS, payload_of
+from stepwire.catalog.definitions import PlacedState, states_in
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
-from stepwire_cli.wrap.people import Place, states_in
 
 _COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)
 _TEXT: Final = "https://example.com/computed"  # fits where a text or a URL is wanted
@@ -52,12 +52,12 @@ def asking_states(definition: JsonObject) -> list[str]:
     return [one.name for one in places_of_questions(definition)]
 
 
-def places_of_questions(definition: JsonObject) -> list[Place]:
+def places_of_questions(definition: JsonObject) -> list[PlacedState]:
     """Return the states that ask through Stepwire."""
     return [one for one in states_in(definition) if payload_of(one.state) is not None]
 
 
-def computed_audiences(definition: JsonObject) -> list[Place]:
+def computed_audiences(definition: JsonObject) -> list[PlacedState]:
     """Return the states that compute who decides their question, perhaps of what a caller has given."""
     return [one for one in places_of_questions(definition) if _computes_who(payload_of(one.state) or {})]
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from stepwire.json_text import Json, JsonObject, write
+from stepwire.catalog.definitions import PlacedState
+from stepwire.json_text import Json, JsonObject, objects_in, write
 from stepwire_cli.wrap.asking import RETRY
-from stepwire_cli.wrap.people import Place
 from stepwire_cli.wrap.questions import places_of_questions
 from stepwire_cli.wrap.timings import spoken
-from stepwire_cli.wrap.visits import listed
 
 _NOT_RECORDED: Final = "Stepwire.NotRecorded"
 _HOPELESS: Final = ("Stepwire.InputNotSupported", "Stepwire.InvalidInputRequest")
@@ -27,11 +26,11 @@ class _Unknown(Exception):
     """A number is known only when the stack is deployed."""
 
 
-def unretried(definition: JsonObject) -> Iterator[tuple[Place, str, str]]:
+def unretried(definition: JsonObject) -> Iterator[tuple[PlacedState, str, str]]:
     """Yield each state whose question may be lost: where it is, what it lacks and what to add."""
     for place in places_of_questions(definition):
         try:
-            lack = _lack(listed(place.state.get("Retry")))
+            lack = _lack(objects_in(place.state.get("Retry")))
         except _Unknown:
             continue
         if lack is not None:

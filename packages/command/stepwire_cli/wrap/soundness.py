@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from stepwire.json_text import JsonObject, as_object
-from stepwire_cli.wrap.visits import listed
+from stepwire.catalog.definitions import inside
+from stepwire.json_text import JsonObject, as_object, objects_in
 
 _DEEPEST: Final = 8  # levels of states inside states
 _SHOWN: Final = 80  # characters of a name
-_INNER: Final = ("ItemProcessor", "Iterator")
 
 
 def faults_of(definition: JsonObject, depth: int = 0) -> Iterator[str]:
@@ -23,11 +22,10 @@ def faults_of(definition: JsonObject, depth: int = 0) -> Iterator[str]:
         yield from (
             f"state {name[:_SHOWN]} leads to no state: {to[:_SHOWN]!r}" for to in _ways(state) if to not in states
         )
-        inner = [*listed(state.get("Branches")), *(as_object(state[one]) for one in _INNER if one in state)]
-        for one in inner if depth < _DEEPEST else ():
+        for one in inside(state) if depth < _DEEPEST else ():
             yield from faults_of(one, depth + 1)
 
 
 def _ways(state: JsonObject) -> Iterator[str]:
-    rules = [*listed(state.get("Choices")), *listed(state.get("Catch")), state]
+    rules = [*objects_in(state.get("Choices")), *objects_in(state.get("Catch")), state]
     yield from (str(rule[name]) for rule in rules for name in ("Next", "Default") if name in rule)

@@ -6,9 +6,9 @@ from datetime import timedelta
 from statistics import median
 from typing import Final
 
-from stepwire.json_text import JsonObject, as_object
+from stepwire.catalog.definitions import states_in
+from stepwire.json_text import JsonObject
 from stepwire.tasks.task import LONGEST_TTL
-from stepwire_cli.wrap.visits import listed
 
 _TTLS: Final = (*(timedelta(days=days) for days in (7, 14, 30, 90)), LONGEST_TTL)
 """The default first: a task costs little."""
@@ -60,14 +60,6 @@ def timeout_of(definition: JsonObject) -> float | None:
     return written if isinstance(written, int | float) and not isinstance(written, bool) else None
 
 
-def states_in(definition: JsonObject) -> Iterator[JsonObject]:
-    """Return all states, those inside other states too."""
-    for state in map(as_object, as_object(definition.get("States")).values()):
-        yield state
-        for inner in (*listed(state.get("Branches")), as_object(state.get("ItemProcessor", state.get("Iterator")))):
-            yield from states_in(inner)
-
-
 def spoken(seconds: float) -> str:
     """Return a duration as people say it."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
@@ -100,7 +92,7 @@ def _bounded(seconds: float) -> timedelta:
 
 def _waits(definition: JsonObject) -> Iterator[float]:
     """Return how long states wait, as far as the definition says."""
-    for state in states_in(definition):
+    for state in (one.state for one in states_in(definition)):
         resource = str(state.get("Resource", ""))
         is_waiting = state.get("Type") == "Wait" or any(mark in resource for mark in _WAITING)
         written = state.get("Seconds" if state.get("Type") == "Wait" else "TimeoutSeconds")

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
-from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.json_text import Json, JsonObject, as_object, objects_in
 from stepwire_cli.wrap.conditions import Condition
 from stepwire_cli.wrap.handlers import handler_of, note_event, result_of
 from stepwire_cli.wrap.reads import LIST, NUMBER, TEXT, WHOLE, Use
@@ -95,11 +95,6 @@ def called(state: JsonObject, given: Value, scope: Scope) -> Value:
     return result_of(state, given, scope.handlers)
 
 
-def listed(value: Json) -> list[JsonObject]:
-    """Return the objects of a list."""
-    return [as_object(one) for one in cast(list[Json], value)] if isinstance(value, list) else []
-
-
 def next_of(state: JsonObject) -> str | None:
     """Return the name of the next state; None at the end."""
     return str(state["Next"]) if "Next" in state else None
@@ -122,7 +117,7 @@ def _only_member(value: Value) -> Value:
 
 def side_by_side(state: JsonObject, given: Value, scope: Scope) -> list[Branch]:
     """Return the branches of a Parallel state, each of which begins with what is given."""
-    branches = listed(state.get("Branches"))[:_MOST_BRANCHES]
+    branches = objects_in(state.get("Branches"))[:_MOST_BRANCHES]
     return [Branch(one, given, scope.variables, scope.item) for one in branches]
 
 

@@ -5,12 +5,14 @@ else needs a stub. Values that only an execution knows count as served until the
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
+from stepwire.catalog.definitions import states_in
+from stepwire.json_text import objects_in
 from stepwire_local.iam import permissions
 from stepwire_local.iam.actions import SERVED
 from stepwire_local.lambdas import functions
@@ -173,31 +175,10 @@ def found(machine: str) -> Any:
 def tasks_in(machine: str, definition: Mapping[str, Any]) -> list[Task]:
     """Return the Task states of a definition, those in Parallel and Map too, and what Distributed Maps read."""
     listed: list[Task] = []
-    for name, state in states_in(definition):
+    for name, state in ((one.name, one.state) for one in states_in(definition)):
         for asking in [state] if state.get("Type") == "Task" else objects_in(state.get("ItemReader")):
             given: Any = asking.get("Parameters", asking.get("Arguments"))
             parameters = cast("Mapping[str, Any]", given if isinstance(given, Mapping) else {})
             is_reader = asking is not state
             listed.append(Task(machine, name, str(asking.get("Resource", "")), parameters, is_reader))
     return listed
-
-
-def states_in(definition: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the states of a definition with their names, each before those that it has inside."""
-    states: Any = definition.get("States")
-    for name, state in cast("Mapping[str, Any]", states).items() if isinstance(states, Mapping) else ():
-        if isinstance(state, dict):
-            yield name, cast("dict[str, Any]", state)
-            for inner in programs_inside(cast("dict[str, Any]", state)):
-                yield from states_in(inner)
-
-
-def programs_inside(state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the branches of a Parallel, and what a Map does with each item."""
-    return [one for name in ("Branches", "Iterator", "ItemProcessor") for one in objects_in(state.get(name))]
-
-
-def objects_in(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list, or the one that a value is; whatever else there is counts as none."""
-    listed = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from stepwire_local.account.tasks import objects_in, programs_inside, states_in
+from stepwire.catalog.definitions import inside, states_in
+from stepwire.json_text import objects_in
 from stepwire_local.cloudformation.yaml_texts import read_yaml
 
 _PLACEHOLDER: Final = re.compile(r"\$\{(\w+)\}")
@@ -90,7 +91,7 @@ def substituted(definition: str, substitutions: Mapping[str, Any]) -> str:
 
 def with_numbers(program: dict[str, Any]) -> dict[str, Any]:
     """Return a definition whose numbers are numbers, where they were texts."""
-    for _, state in states_in(program):
+    for state in (one.state for one in states_in(program)):
         for part, names in _NUMBERS.items():
             for holder in _holders(state, part):
                 for name in names:
@@ -116,7 +117,7 @@ def _number(value: Any) -> Any:
 
 def reserved_names(program: Mapping[str, Any]) -> list[str]:
     """Return the names of errors that a definition invents with Step Functions' own prefix."""
-    found = [name for _, state in states_in(program) for name in _error_names(state)]
+    found = [name for one in states_in(program) for name in _error_names(one.state)]
     return [name for name in dict.fromkeys(found) if name.startswith("States.") and name not in _OWN_ERRORS]
 
 
@@ -145,7 +146,7 @@ def fault_in(program: object) -> str | None:
     missing = ((where, to) for where, to in wanted.items() if to is not None and to not in known)
     for where, to in missing:
         return f"{where} names the state {to!r}, which does not exist"
-    inner = (fault_in(one) for state in known.values() for one in programs_inside(state))
+    inner = (fault_in(one) for state in known.values() for one in inside(state))
     return next((fault for fault in inner if fault), None)
 
 

@@ -3,9 +3,11 @@
 Pure. The rule: each state is there once, also one that no way leads to; a way to a state that is not there is left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
+
+from stepwire.catalog.definitions import inside
 
 START: Final = "(start)"
 END: Final = "(end)"
@@ -72,10 +74,8 @@ def _states(definition: Json) -> Mapping[str, Json]:
 
 
 def _state(name: str, state: Json) -> State:
-    inner: Sequence[Json] = [*state.get("Branches", ())]
-    inner = inner or [one for one in (state.get("ItemProcessor"), state.get("Iterator")) if one]
     action = str(state.get("Resource", "")).rpartition(":::")[2].rpartition(":function:")[2]
-    return State(name, str(state.get("Type", "")), action, tuple(map(scope_of, inner)))
+    return State(name, str(state.get("Type", "")), action, tuple(map(scope_of, inside(state))))
 
 
 def _ways(name: str, state: Json) -> Iterator[Way]:

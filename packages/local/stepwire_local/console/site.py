@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
+from stepwire.catalog.definitions import INNER, states_in
+from stepwire.json_text import JsonObject
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.console import layout
 from stepwire_local.console.approvals import PEOPLE, OpenApprovals, Refused
@@ -239,17 +241,10 @@ class Console:
         return [one.for_page() for one in self._messages.after(after, query.get("task"))]
 
 
-def _state_in(definition: Mapping[str, Any], name: str) -> Any:
+def _state_in(definition: JsonObject, name: str) -> Any:
     """Return a state of a definition, in whichever branch, without what is inside it."""
-    states = definition.get("States", {})
-    if name in states:
-        inside = ("Branches", "ItemProcessor", "Iterator")
-        return {key: value for key, value in states[name].items() if key not in inside}
-    for state in states.values():
-        for scope in (*state.get("Branches", ()), state.get("ItemProcessor", {}), state.get("Iterator", {})):
-            if (found := _state_in(scope, name)) is not None:
-                return found
-    return None
+    found = next((one.state for one in states_in(definition) if one.name == name), None)
+    return None if found is None else {key: value for key, value in found.items() if key not in INNER}
 
 
 def _file(name: str) -> Response:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from stepwire_local.account.tasks import Task, objects_in
+from stepwire.json_text import objects_in
+from stepwire_local.account.tasks import Task
 from stepwire_local.survey.expressions import Scope, steps_of
 from stepwire_local.survey.shapes import MOMENT, Shape
 

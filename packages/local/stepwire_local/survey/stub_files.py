@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stepwire.json_text import objects_in
 from stepwire_local.account import stub_machines, tasks
-from stepwire_local.account.tasks import Task, objects_in
+from stepwire_local.account.tasks import Task
 from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.errors import StubError
 from stepwire_local.stubs.names import key

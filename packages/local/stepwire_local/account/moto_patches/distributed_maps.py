@@ -40,9 +40,10 @@ from moto.stepfunctions.parser.asl.parse import asl_parser
 from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
+from stepwire.catalog.definitions import states_in
+from stepwire.json_text import objects_in
 from stepwire_local.account.moto_patches.item_sources import Unreadable, items_of
 from stepwire_local.account.moto_patches.stubs import answer_for
-from stepwire_local.account.tasks import objects_in, states_in
 from stepwire_local.stubs.names import suggested
 
 _Replace = Callable[[object, str, object], None]
@@ -106,7 +107,7 @@ def _without_extras(definition: str) -> tuple[str, Mapping[str, _Extras]]:
     if "DISTRIBUTED" not in definition:
         return definition, {}
     program: dict[str, Any] = json.loads(definition)
-    extras = {name: _taken_out(one) for name, one in states_in(program) if one.get("Type") == "Map"}
+    extras = {one.name: _taken_out(one.state) for one in states_in(program) if one.state.get("Type") == "Map"}
     return json.dumps(program), extras
 
 
