@@ -17,6 +17,7 @@ from stepwire.catalog.published import SkillFile
 from stepwire.catalog.skill_files import checked_skills
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
+from stepwire_cli.drafting import counted
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.finding import Contents, contents_of, is_definition
 from stepwire_cli.files.handlers import Reader
@@ -79,7 +80,7 @@ def doctor(settings: Settings, path: Path) -> int:
         return _exit(found)
     for finding in found:
         screen.result(str(finding))
-    screen.say(f"{_count(looked.files, 'file')}, {_count(len(found), 'finding')}.", "bad" if found else "good")
+    screen.say(f"{counted(looked.files, 'file')}, {counted(len(found), 'finding')}.", "bad" if found else "good")
     return _exit(found)
 
 
@@ -245,7 +246,3 @@ def _questions(where: str, definition: JsonObject) -> Iterator[Finding]:
     for hint in questions_of(definition):
         if hint.lines:
             yield Finding(where, f"{hint.what}.", f"{hint.fix}, with these lines.", hint.lines, is_advice=True)
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -255,7 +255,7 @@ class Turns(Struct, frozen=True):
             if task is None:
                 # Whoever cleans up after it stops its execution, and gives the turn back.
                 over += [] if isinstance(self.workflows.describe(turn.execution), Running) else [ticket]
-            elif _needs_turn(task, ticket.run, now):
+            elif not task.has_ended and ticket.run in task.waiting_runs(now):
                 unbegun.append(ticket)
             else:
                 over.append(ticket)
@@ -321,11 +321,6 @@ def _holds(task: Task, run: int, now: datetime) -> bool:
         return False
     one = task.runs[run]
     return one.pending is Pending.STOP or (not task.has_ended and one.is_due(now))
-
-
-def _needs_turn(task: Task, run: int, now: datetime) -> bool:
-    """Tell whether a run is yet to begin with its turn."""
-    return not task.has_ended and run in task.waiting_runs(now)
 
 
 def tickets_of(key: TaskKey, runs: Sequence[int]) -> tuple[Ticket, ...]:

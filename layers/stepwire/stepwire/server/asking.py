@@ -6,7 +6,7 @@ first such call.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -32,7 +32,7 @@ from stepwire.server.services import Services
 from stepwire.server.sse_polling import retry_ms
 from stepwire.tasks.inputs import method_of
 from stepwire.tasks.task import Progress, ToolResult, tool_error
-from stepwire.times import MILLISECOND
+from stepwire.times import MILLISECOND, milliseconds_since_1970
 
 _LONGEST_SILENCE: Final = timedelta(seconds=10)
 """Between two notifications of progress: clients give up on a request that is silent for longer than some 30 s."""
@@ -50,7 +50,12 @@ def open_asking(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
     patience, now = services.patience, services.now()
     longest = patience.whole_call if token is None else patience.whole_call_with_progress
     position = AskingPosition(
-        call.message_id, tool, call.arguments, _milliseconds(min(ask.until, now + longest)), _milliseconds(now), token
+        call.message_id,
+        tool,
+        call.arguments,
+        milliseconds_since_1970(min(ask.until, now + longest)),
+        milliseconds_since_1970(now),
+        token,
     )
     if len(position.event_id()) > LONGEST:
         position = replace(position, progress_token=None)
@@ -104,7 +109,7 @@ class _Message(Struct, frozen=True):
 
 
 def _news(services: Services, position: AskingPosition, outcome: ToolResult | Ask) -> Iterator[_Message]:
-    now = _milliseconds(services.now())
+    now = milliseconds_since_1970(services.now())
     if isinstance(outcome, Ask) and outcome.request.number > position.asked:
         outcome.put()
         params = legacy_request(outcome.request, None, outcome.message_id)
@@ -127,10 +132,6 @@ def _due_at(position: AskingPosition) -> int:
 def _body(services: Services, position: AskingPosition, news: Iterable[_Message] = ()) -> Stream:
     """Write a body: an id to go on with comes first (L8)."""
     events = [ServerSentEvent(one.text, one.position.event_id()) for one in news]
-    left = position.ends_at - _milliseconds(services.now())
+    left = position.ends_at - milliseconds_since_1970(services.now())
     pause = max(_SHORTEST_PAUSE, min(retry_ms(position.polls), left))
     return Stream(body_of([ServerSentEvent(id=position.event_id()), *events], pause))
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)

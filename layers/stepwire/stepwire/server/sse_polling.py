@@ -9,7 +9,7 @@ and an event id, even after a fault: any other answer makes some client give up.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -49,7 +49,7 @@ from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
 from stepwire.tasks.inputs import InputRequest, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
-from stepwire.times import MILLISECOND
+from stepwire.times import MILLISECOND, milliseconds_since_1970
 from stepwire.visible_text import visible
 
 _PAUSE_STEP: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
@@ -89,9 +89,9 @@ def open_stream(
         call.message_id,
         task.task_id,
         is_call,
-        _milliseconds(task.last_updated_at),
-        ends_at=_milliseconds(now + longest) if is_call else 0,
-        sent_at=_milliseconds(now),
+        milliseconds_since_1970(task.last_updated_at),
+        ends_at=milliseconds_since_1970(now + longest) if is_call else 0,
+        sent_at=milliseconds_since_1970(now),
         is_fetch=is_fetch,
         is_repeat=is_repeat,
     )
@@ -231,7 +231,7 @@ class _Stream(Struct, frozen=True):
         """The time until the response must come; None where it comes when the work ends."""
         if not self.position.ends_at:
             return None
-        left = timedelta(milliseconds=self.position.ends_at - _milliseconds(self.services.now()))
+        left = timedelta(milliseconds=self.position.ends_at - milliseconds_since_1970(self.services.now()))
         return max(timedelta(), left)
 
     def _retry_ms(self, task: Task | None) -> int:
@@ -242,7 +242,7 @@ class _Stream(Struct, frozen=True):
 
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
         """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
-        token, now = _token_of(task, position), _milliseconds(self.services.now())
+        token, now = _token_of(task, position), milliseconds_since_1970(self.services.now())
         is_check_due = now + self._retry_ms(task) + _SLACK > position.sent_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
             return
@@ -274,13 +274,15 @@ class _Message(Struct, frozen=True):
 
 def _unsent_messages(services: Services, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
     related = None if position.is_call else task.task_id
-    updated, progress = _milliseconds(task.last_updated_at), _unsent_progress(task, position)
+    updated, progress = milliseconds_since_1970(task.last_updated_at), _unsent_progress(task, position)
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
         yield _Message(notification_text("notifications/tasks/status", legacy_task(task, services.now())), position)
     token = _token_of(task, position)
     if progress is not None and token is not None:
-        position = replace(position, progress=progress.done, updated=updated, sent_at=_milliseconds(services.now()))
+        position = replace(
+            position, progress=progress.done, updated=updated, sent_at=milliseconds_since_1970(services.now())
+        )
         yield _Message(_progress_text(task, progress, token, related), position)
     for request in _unsent_requests(task, position, call):  # T30
         message_id = f"{task.task_id}.{request.number}"
@@ -306,7 +308,7 @@ def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
         return None  # T32: a task that has ended sends no progress; a plain call may, until its response
     if task.progress is not None and task.progress.done > position.progress:
         return task.progress
-    is_elsewhere = position.progress < 0 or _milliseconds(task.last_updated_at) > position.updated
+    is_elsewhere = position.progress < 0 or milliseconds_since_1970(task.last_updated_at) > position.updated
     return next_progress(position.progress) if task.in_line is not None and is_elsewhere else None
 
 
@@ -334,10 +336,6 @@ def _response_text(services: Services, task: Task, position: StreamPosition) -> 
     except Exception as fault:  # noqa: BLE001 - the client asks again at its next poll
         services.report(fault)
         return None
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
 
 
 def _longest(services: Services, call: Call, *, is_repeat: bool) -> timedelta:

@@ -141,11 +141,8 @@ class StateMachines:
             as_object(definition),
             answer["type"] == "EXPRESS",
             self.role,
-            words=self._words(arn, answer),
+            words=Words(str(answer.get("description") or ""), self._stacks.get(arn, "")),
         )
-
-    def _words(self, arn: str, answer: Any) -> Words:
-        return Words(str(answer.get("description") or ""), self._stacks.get(arn, ""))
 
     def _calls_for(self, arn: str) -> Calls:
         """Return the AWS of a state machine.

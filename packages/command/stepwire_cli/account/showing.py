@@ -15,6 +15,7 @@ from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
 from stepwire_cli.account.operating import Step, Where, console_url, next_steps, status_of, waits_for
 from stepwire_cli.account.tasks import Fate, Run
+from stepwire_cli.screen import moment
 
 _WIDTH: Final = 11  # of the names in front of values
 _FATES: Final = {
@@ -107,16 +108,16 @@ def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
     yield "tool", task.work.tool
     yield "caller", f"principal {task.owner}"
     yield "status", shown.status
-    yield "created", _moment(task.created_at)
-    yield "changed", _moment(task.last_updated_at)
-    yield "expires", _moment(task.expires_at)
+    yield "created", moment(task.created_at)
+    yield "changed", moment(task.last_updated_at)
+    yield "expires", moment(task.expires_at)
     if task.follows is not None:
         yield "follows", f"task {task.follows.task_id}"
     for means in Means:
         if (follow_up := follow_up_of(task, means)) is not None:
             yield "followed", f"by task {follow_up} ({means.value})"
     if task.needs_checks:
-        yield "checked", f"{_moment(task.checked_at)}, against Step Functions"
+        yield "checked", f"{moment(task.checked_at)}, against Step Functions"
     if shown.run is not None:
         yield "execution", _standing(shown.run)
         yield "", shown.run.arn
@@ -134,7 +135,7 @@ def history_rows(shown: Shown) -> list[str]:
     is_cut = len(lines) > shown.lines or (shown.run is not None and shown.run.history.is_cut)
     rows = ["..."] if is_cut else []
     for line in lines[-shown.lines :] if shown.lines else ():
-        rows.append(f"{_moment(line.at)}  {line.words}")
+        rows.append(f"{moment(line.at)}  {line.words}")
         if shown.with_data and line.cause:
             rows.append(f"{'':<22}{' '.join(line.cause.split())}")
     return rows
@@ -181,11 +182,7 @@ def _line_json(line: Line, *, with_cause: bool) -> dict[str, str]:
 def _standing(run: Run) -> str:
     if run.fate in _FATES:
         return _FATES[run.fate]
-    began = "" if run.began is None else f" since {_moment(run.began)}"
-    ended = "" if run.ended is None else f", ended {_moment(run.ended)}"
+    began = "" if run.began is None else f" since {moment(run.began)}"
+    ended = "" if run.ended is None else f", ended {moment(run.ended)}"
     redrives = f", redriven {run.redrives} times" if run.redrives else ""
     return f"{run.fate.value}{began if not run.fate.has_ended else ''}{ended}{redrives}"
-
-
-def _moment(value: datetime) -> str:
-    return f"{value:%Y-%m-%d %H:%M:%S}Z"

@@ -67,14 +67,11 @@ class Following(Calls):
         """Follow statements, and tell whether the function may end in them without an error."""
         may_end, was = False, (self.is_certain, self.is_chosen)
         for one in statements:
-            may_end |= self._statement(one, scope)
+            may_end |= _STATEMENTS[type(one)](self, one, scope)
             self.is_certain &= not may_end
             self.is_chosen |= may_end
         self.is_certain, self.is_chosen = was
         return may_end
-
-    def _statement(self, one: Statement, scope: Scope) -> bool:
-        return _STATEMENTS[type(one)](self, one, scope)
 
     def assign(self, one: Bind, scope: Scope) -> bool:
         """Follow an assignment."""

@@ -89,7 +89,7 @@ class Follower:
         """Wait until the change has ended."""
         while True:
             stack = described(self.calls, self.stack_id)
-            for event in self._news():
+            for event in list(self._newest())[::-1]:
                 self._seen.add(event.event_id)
                 self.watch(event)
                 if event.is_failure:
@@ -97,10 +97,6 @@ class Follower:
             if stack.readiness is not Readiness.BUSY:
                 return Ending(stack, tuple(self._failures))
             self.sleep(_PAUSE)
-
-    def _news(self) -> list[Event]:
-        """Return the events that were not seen yet, the earliest first."""
-        return list(self._newest())[::-1]
 
     def _newest(self) -> Iterator[Event]:
         for page in self.calls.pages("cloudformation", "DescribeStackEvents", "NextToken", StackName=self.stack_id):

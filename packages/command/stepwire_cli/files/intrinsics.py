@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.json_text import Json, JsonObject, as_list, as_object
 
 _VARIABLE: Final = re.compile(r"\$\{(!?)([^{}]*)\}")
 _NOTHING: Final = "${AWS::NoValue}"
@@ -52,7 +52,7 @@ class Resolver:
 
     def substituted(self, given: Json) -> Json:
         """Return what `Fn::Sub` gives."""
-        parts = [*_items(given), None] if isinstance(given, list) else [given, None]
+        parts = [*as_list(given), None] if isinstance(given, list) else [given, None]
         text, own = parts[0], as_object(self.value(parts[1]))
 
         def one(found: re.Match[str]) -> str:
@@ -64,19 +64,15 @@ class Resolver:
     def mapped(self, given: Json) -> Json:
         """Return what `Fn::FindInMap` gives; of several, the first."""
         found: Json = self.mappings
-        for name in _items(given)[:3]:
+        for name in as_list(given)[:3]:
             members = as_object(found)
             found = members.get(str(name), next(iter(members.values()), None))
         return found
 
 
-def _items(value: Json) -> list[Json]:
-    return cast(list[Json], value) if isinstance(value, list) else []
-
-
 def _pair(given: Json) -> tuple[Json, Json]:
     """Return the two arguments of a function."""
-    found = [*_items(given), "", ""]
+    found = [*as_list(given), "", ""]
     return found[0], found[1]
 
 
@@ -91,18 +87,18 @@ def _reference(resolver: Resolver, given: Json) -> Json:
 
 
 def _attribute(_resolver: Resolver, given: Json) -> Json:
-    return f"${{{'.'.join(map(str, _items(given) or [given]))}}}"
+    return f"${{{'.'.join(map(str, as_list(given) or [given]))}}}"
 
 
 def _joined(_resolver: Resolver, given: Json) -> Json:
     between, parts = _pair(given)
-    return str(between).join(_text(one) for one in _items(parts))
+    return str(between).join(_text(one) for one in as_list(parts))
 
 
 def _selected(_resolver: Resolver, given: Json) -> Json:
     number, choices = _pair(given)
     place = int(number) if str(number).isdecimal() else 0
-    return next(iter(_items(choices)[place:]), "")
+    return next(iter(as_list(choices)[place:]), "")
 
 
 def _split(_resolver: Resolver, given: Json) -> Json:
@@ -112,7 +108,7 @@ def _split(_resolver: Resolver, given: Json) -> Json:
 
 def _either(_resolver: Resolver, given: Json) -> Json:
     """Return the first of two values that is one: whether its condition holds, only a deployment knows."""
-    return next((one for one in _items(given)[1:3] if one != _NOTHING), None)
+    return next((one for one in as_list(given)[1:3] if one != _NOTHING), None)
 
 
 def _imported(_resolver: Resolver, given: Json) -> Json:

@@ -135,7 +135,7 @@ class Replay:
             case {"detail-type": str(kind), "detail": dict()} if kind == _OURS:
                 return Letter(message["MessageId"], kind, Fate.UNHEARD)
             case {"detail-type": str(kind), "detail": dict(), "source": str(source)} if source in _REGISTERING:
-                return Letter(message["MessageId"], kind, self._compiled(body))
+                return Letter(message["MessageId"], kind, self._delivered(self.stack.catalog, body))
             case {"detail-type": str(kind), "detail": dict()}:
                 return Letter(message["MessageId"], kind, self._delivered(self.stack.execution_events, body))
             case {
@@ -163,9 +163,6 @@ class Replay:
         if not self.is_rehearsal:
             self.session.client("sqs").send_message(QueueUrl=self.stack.webhooks, MessageBody=body)
         return Fate.WAITING if self.is_rehearsal else Fate.DELIVERED
-
-    def _compiled(self, event: dict[str, Any]) -> Fate:
-        return self._delivered(self.stack.catalog, event)
 
     def _delivered(self, function: str, event: dict[str, Any]) -> Fate:
         if self.is_rehearsal:

@@ -117,7 +117,7 @@ def facts_of(condition: Condition, *, holds: bool) -> Facts:
         case Compares():
             return _compared(condition, holds=holds)
         case IsThere(value):
-            return _there(value) if holds else {}
+            return _about(value, Limits()) if holds else {}
         case Not(part):
             return facts_of(part, holds=not holds)
         case All(parts) | AnyOf(parts):
@@ -157,10 +157,6 @@ def _compared(condition: Compares, *, holds: bool) -> Facts:
     else:
         limits = replace(Limits(), **{_FIELDS[operator if holds else _NEGATED[operator]]: limit})
     return {} if limits is None else _about(condition.value, limits)
-
-
-def _there(value: Value) -> Facts:
-    return _about(value, Limits())
 
 
 def _about(value: Value, limits: Limits) -> Facts:

@@ -63,7 +63,7 @@ class Described:
 def described(machine: str, definition: JsonObject, words: Words) -> Described:
     """Return the first that says what the workflow is for; else what its states are called, as they run."""
     for source, text in _written(definition, words):
-        whole = _clean(text)
+        whole = _TRACKING.sub("", " ".join(text.split()))[:_LONGEST]
         if whole and fault_of(whole, machine) is None:
             if not words.is_alone and source in (_STACK, _README):
                 whole = f"{_ended(whole)} {_of_states(machine, definition)}"
@@ -128,10 +128,6 @@ def first_paragraph(markdown: str) -> str:
             return _MARKUP.sub(lambda found: found[1] or "", text)
         is_code ^= fences % 2 == 1
     return ""
-
-
-def _clean(text: str) -> str:
-    return _TRACKING.sub("", " ".join(text.split()))[:_LONGEST]
 
 
 def _ended(text: str) -> str:

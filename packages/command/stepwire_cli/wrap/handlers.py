@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from stepwire.catalog.definitions import inside
+from stepwire.catalog.definitions import given_to, inside
 from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.wrap.reads import ANY, Reads, Use
 from stepwire_cli.wrap.values import UNKNOWN, Path, Value, filled_in, is_input_alone, part, record
@@ -46,7 +46,7 @@ def handler_of(state: JsonObject, handlers: Handlers) -> Handler | None:
     """Return what the function reads that a task calls; None if it calls none, or one whose code nobody has read."""
     if state.get("Type") != "Task":
         return None
-    named = _arguments(state).get("FunctionName") if _invokes(state) else state.get("Resource")
+    named = given_to(state).get("FunctionName") if _invokes(state) else state.get("Resource")
     return handlers.get(named) if isinstance(named, str) else None
 
 
@@ -86,13 +86,9 @@ def _event(state: JsonObject, given: Value) -> Value:
     return part(given, (_PAYLOAD,)) if _has_payload(state) else UNKNOWN
 
 
-def _arguments(state: JsonObject) -> JsonObject:
-    return as_object(state.get("Arguments", state.get("Parameters")))
-
-
 def _has_payload(state: JsonObject) -> bool:
     return isinstance(state.get("Arguments"), str) or any(
-        name in _arguments(state) for name in (_PAYLOAD, f"{_PAYLOAD}.$")
+        name in given_to(state) for name in (_PAYLOAD, f"{_PAYLOAD}.$")
     )
 
 
@@ -102,5 +98,5 @@ def _invokes(state: JsonObject) -> bool:
 
 def _named_in(state: JsonObject) -> list[str]:
     found = [text for one in inside(state) for text in functions_in(one)]
-    named = _arguments(state).get("FunctionName") if _invokes(state) else state.get("Resource")
+    named = given_to(state).get("FunctionName") if _invokes(state) else state.get("Resource")
     return [named, *found] if state.get("Type") == "Task" and isinstance(named, str) else found

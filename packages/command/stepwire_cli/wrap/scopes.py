@@ -54,7 +54,7 @@ class Scope:
     def variable(self, name: str) -> Value:
         """Return what a variable holds; `$states` is JSONata's."""
         if name == _STATES:
-            return self._states()
+            return record({"input": self.data, "result": self.result, "context": self._context_object()}, UNKNOWN)
         return self.local.get(name) or self.variables.get(name, UNKNOWN)
 
     def note(self, value: Value, use: Use) -> None:
@@ -67,9 +67,6 @@ class Scope:
         if root == "$$":
             return part(self._context_object(), path)
         return part(self.variable(root), path)
-
-    def _states(self) -> Value:
-        return record({"input": self.data, "result": self.result, "context": self._context_object()}, UNKNOWN)
 
     def _context_object(self) -> Value:
         execution = record({"Input": INPUT}, UNKNOWN)

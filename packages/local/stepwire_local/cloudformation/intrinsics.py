@@ -91,15 +91,15 @@ def _substitute(argument: Any, lookup: Lookup) -> str:
         if literal:
             return f"${{{match[2]}}}"
         if name in values:
-            return _text(values[name])
-        return _text(_attribute(name, lookup) if "." in name else _reference(name, lookup))
+            return text_of(values[name])
+        return text_of(_attribute(name, lookup) if "." in name else _reference(name, lookup))
 
     return _PLACEHOLDER.sub(replacement, text)
 
 
 def _join(argument: Any, lookup: Lookup) -> str:
     separator, parts = argument
-    return separator.join(_text(part) for part in resolve(parts, lookup))
+    return separator.join(text_of(part) for part in resolve(parts, lookup))
 
 
 def _select(argument: Any, lookup: Lookup) -> Any:
@@ -116,21 +116,21 @@ def _split(argument: Any, lookup: Lookup) -> list[str]:
 
 
 def _import(argument: Any, lookup: Lookup) -> str:
-    return lookup.imported(_text(resolve(argument, lookup)))
+    return lookup.imported(text_of(resolve(argument, lookup)))
 
 
 def _find_in_map(argument: Any, lookup: Lookup) -> Any:
     name, key, attribute, *_ = resolve(argument, lookup)
-    return lookup.mapped(_text(name), _text(key), _text(attribute))
+    return lookup.mapped(text_of(name), text_of(key), text_of(attribute))
 
 
 def _zones(argument: Any, lookup: Lookup) -> list[str]:
-    region = _text(resolve(argument, lookup)) or lookup.reference("AWS::Region")
+    region = text_of(resolve(argument, lookup)) or lookup.reference("AWS::Region")
     return [f"{region}{letter}" for letter in "abc"]
 
 
 def _base64(argument: Any, lookup: Lookup) -> str:
-    return b64encode(_text(resolve(argument, lookup)).encode()).decode()
+    return b64encode(text_of(resolve(argument, lookup)).encode()).decode()
 
 
 def _if(argument: Any, lookup: Lookup) -> Any:
@@ -140,10 +140,11 @@ def _if(argument: Any, lookup: Lookup) -> Any:
 
 def _equals(argument: Any, lookup: Lookup) -> bool:
     left, right = resolve(argument, lookup)
-    return _text(left) == _text(right)
+    return text_of(left) == text_of(right)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a value as CloudFormation writes it into a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 
+from stepwire.json_text import as_object
 from stepwire_local.gateway.http_api import Request, Response
 
 _META: Final = "io.modelcontextprotocol/"
@@ -63,10 +64,10 @@ class Reader:
         """Return the line about an exchange."""
         request, response = exchange.request, exchange.response
         asked, answered = _first(_messages(request.headers, request.body)), _answer(response)
-        params, result = _object(asked.get("params")), _object(answered.get("result"))
+        params, result = as_object(asked.get("params")), as_object(answered.get("result"))
         session = self._session_of(request, response, params, result)
         tool = params.get("name") if asked.get("method") == "tools/call" else None
-        task = params.get("taskId") or result.get("taskId") or _object(result.get("task")).get("taskId")
+        task = params.get("taskId") or result.get("taskId") or as_object(result.get("task")).get("taskId")
         return RequestLine(
             time=exchange.at.isoformat(timespec="milliseconds"),
             era=session.era,
@@ -83,8 +84,8 @@ class Reader:
     def _session_of(
         self, request: Request, response: Response, params: Mapping[str, Any], result: Mapping[str, Any]
     ) -> _Session:
-        meta = _object(params.get("_meta"))
-        client = _object(params.get("clientInfo") or meta.get(f"{_META}clientInfo")).get("name")
+        meta = as_object(params.get("_meta"))
+        client = as_object(params.get("clientInfo") or meta.get(f"{_META}clientInfo")).get("name")
         era = result.get("protocolVersion") or meta.get(f"{_META}protocolVersion")
         key = _header(request.headers, "mcp-session-id") or _header(response.headers, "mcp-session-id")
         known = self._sessions.get(key) or _Session(_agent(request), NONE)
@@ -119,7 +120,7 @@ def _messages(headers: Sequence[tuple[str, str]], body: bytes) -> Iterator[dict[
     texts = [line[5:] for line in text.splitlines() if line.startswith("data:")] if is_stream else [text]
     for one in texts:
         try:
-            yield _object(json.loads(one))
+            yield as_object(json.loads(one))
         except (ValueError, RecursionError):
             continue
 
@@ -135,12 +136,12 @@ def _answer(response: Response) -> dict[str, Any]:
 
 
 def _status(result: Mapping[str, Any]) -> str:
-    status = result.get("status") or _object(result.get("task")).get("status")
+    status = result.get("status") or as_object(result.get("task")).get("status")
     return _shown(status) if status else ""
 
 
 def _error(response: Response, answered: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    error = _object(answered.get("error"))
+    error = as_object(answered.get("error"))
     if error:
         return _shown(f"{error.get('code')} {error.get('message')}")
     if result.get("isError") is True:
@@ -152,16 +153,14 @@ def _error(response: Response, answered: Mapping[str, Any], result: Mapping[str,
 def _tool_error(result: Mapping[str, Any]) -> str:
     """Return the tool's words: why it failed, or why the call was refused before anything began."""
     content = result.get("content")
-    texts = [_object(block).get("text") for block in cast("list[object]", content)] if isinstance(content, list) else []
+    texts = (
+        [as_object(block).get("text") for block in cast("list[object]", content)] if isinstance(content, list) else []
+    )
     return _shown(next((text for text in texts if isinstance(text, str) and text), "the tool failed"))
 
 
 def _header(headers: Sequence[tuple[str, str]], name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
-
-
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _shown(value: object) -> str:

@@ -74,14 +74,10 @@ def text_of(line: str) -> Text:
         record, text = made.get("record"), str(made.get("text", ""))
     except (KeyError, TypeError, ValueError):
         return Text(_printable(line.rstrip("\n")))
-    level = record.get("level", "") if record else _level_of(text)
+    level = record.get("level", "") if record else text.partition(" ")[0]
     words = (_metric(record) if "_aws" in record else _logged(record)) if record else text
     style = _STYLES.get(level, "")
     return Text.assemble((f"{at:%H:%M:%S}", "dim"), f" {function:<15} ", (_printable(words), style))
-
-
-def _level_of(text: str) -> str:
-    return text.partition(" ")[0]
 
 
 def _logged(record: Mapping[str, Any]) -> str:

@@ -8,7 +8,17 @@ from typing import Any
 
 from stepwire_local.account.isolation import dummy_credentials
 from stepwire_local.cloudformation.files import inline
-from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World, keep
+from stepwire_local.cloudformation.intrinsics import text_of
+from stepwire_local.cloudformation.resources.kinds import (
+    NOT_ENFORCED,
+    Change,
+    Created,
+    Kind,
+    Resource,
+    World,
+    keep,
+    named,
+)
 from stepwire_local.cloudformation.resources.roles import check_allowed, role_of
 from stepwire_local.errors import FunctionLoadError, TemplateError
 from stepwire_local.iam.actions import Need
@@ -152,15 +162,11 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
         timeout=timeout,
         memory=memory,
         log_group=log_group,
-        variables=runtime | {key: _variable(value) for key, value in given.items()},
+        variables=runtime | {key: text_of(value) for key, value in given.items()},
         dead_letters=properties.get("DeadLetterConfig", {}).get("TargetArn"),
         role=role_of(resource, properties["Role"], world),
         not_run=not_run,
     )
-
-
-def _variable(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _layer(resource: Resource, world: World) -> Created:
@@ -174,10 +180,6 @@ def _layer(resource: Resource, world: World) -> Created:
     name: str = resource.properties.get("LayerName", world.name(resource))
     arn = world.arn("lambda", f"layer:{name}:1")
     return Created(arn, {"LayerVersionArn": arn})
-
-
-def _permission(resource: Resource, world: World) -> Created:
-    return Created(world.name(resource))
 
 
 KINDS = {
@@ -218,7 +220,7 @@ KINDS = {
         note="layers: their packages are those of this Python environment",
     ),
     "AWS::Lambda::Permission": Kind(
-        _permission,
+        named,
         harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
         note=NOT_ENFORCED,
         update=keep,

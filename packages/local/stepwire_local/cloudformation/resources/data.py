@@ -10,6 +10,7 @@ from stepwire_local.cloudformation.resources.kinds import (
     Resource,
     World,
     keep,
+    named,
     picked,
     typed,
 )
@@ -56,10 +57,6 @@ def _bucket(resource: Resource, world: World) -> Created:
     return Created(name, {"Arn": f"arn:aws:s3:::{name}", "DomainName": domain, "RegionalDomainName": regional})
 
 
-def _bucket_policy(resource: Resource, world: World) -> Created:
-    return Created(world.name(resource))
-
-
 def _log_group(resource: Resource, world: World) -> Created:
     name: str = resource.properties.get("LogGroupName", world.name(resource))
     world.client("logs").create_log_group(logGroupName=name)
@@ -78,7 +75,7 @@ KINDS = {
         served=("BucketName",),
         harmless=("BucketEncryption", "OwnershipControls", "PublicAccessBlockConfiguration", "LifecycleConfiguration"),
     ),
-    "AWS::S3::BucketPolicy": Kind(_bucket_policy, harmless=("Bucket", "PolicyDocument"), note=NOT_ENFORCED),
+    "AWS::S3::BucketPolicy": Kind(named, harmless=("Bucket", "PolicyDocument"), note=NOT_ENFORCED),
     "AWS::Logs::LogGroup": Kind(
         _log_group,
         served=("LogGroupName",),

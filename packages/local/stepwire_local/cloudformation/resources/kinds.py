@@ -115,6 +115,11 @@ NOT_SERVED = "-is-not-served-locally"
 """The end of what Ref and GetAtt give for a resource that is not served."""
 
 
+def named(resource: Resource, world: World) -> Created:
+    """Create a resource that has a name and nothing else."""
+    return Created(world.name(resource))
+
+
 def keep(change: Change, _world: World) -> Created:
     """Take over a change that has no effect here."""
     return change.created

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, picked
+from stepwire_local.cloudformation.intrinsics import text_of
+from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, named, picked
 
 _QUEUE_ATTRIBUTES = (
     "ContentBasedDeduplication",
@@ -21,19 +22,11 @@ _TARGETS_SERVED = ("lambda", "sqs", "logs", "events")
 def _queue(resource: Resource, world: World) -> Created:
     properties = resource.properties
     name: str = properties.get("QueueName", world.name(resource))
-    attributes = {key: _attribute(value) for key, value in picked(properties, _QUEUE_ATTRIBUTES).items()}
+    attributes = {key: text_of(value) for key, value in picked(properties, _QUEUE_ATTRIBUTES).items()}
     if redrive := properties.get("RedrivePolicy"):
         attributes["RedrivePolicy"] = json.dumps(redrive)
     url: str = world.client("sqs").create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
     return Created(url, {"Arn": world.arn("sqs", name), "QueueName": name, "QueueUrl": url})
-
-
-def _attribute(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _queue_policy(resource: Resource, world: World) -> Created:
-    return Created(world.name(resource))
 
 
 def _rule(resource: Resource, world: World) -> Created:
@@ -80,7 +73,7 @@ KINDS = {
         served=("QueueName", "RedrivePolicy", *_QUEUE_ATTRIBUTES),
         harmless=("SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"),
     ),
-    "AWS::SQS::QueuePolicy": Kind(_queue_policy, harmless=("Queues", "PolicyDocument"), note=NOT_ENFORCED),
+    "AWS::SQS::QueuePolicy": Kind(named, harmless=("Queues", "PolicyDocument"), note=NOT_ENFORCED),
     "AWS::Events::Rule": Kind(
         _rule,
         served=("Name", "State", "EventBusName", "EventPattern", "ScheduleExpression", "Targets"),

@@ -67,7 +67,7 @@ def find(tools: Sequence[Tool], query: str, limit: int) -> JsonObject:
 
 
 def _terms(query: str) -> list[_Term]:
-    words = list(dict.fromkeys(_words(query)))
+    words = list(dict.fromkeys(_WORD.findall(_HUMP.sub(" ", query).casefold())))
     telling = [word for word in words if word not in _EVERYWHERE] or words
     return [
         _Term(word, stem := _stem(word), re.compile(f"(?<![^\\W_]){stem}[^\\W_]*")) for word in telling[:_MOST_TERMS]
@@ -94,10 +94,6 @@ def _marks(tool: Tool, terms: Sequence[_Term]) -> list[int]:
         return []  # nearly all tools
     weighed = list(zip(_WEIGHTS, map(str.casefold, fields), strict=True))
     return [max(weight * term.closeness(text) for weight, text in weighed) for term in terms]
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(_HUMP.sub(" ", text).casefold())
 
 
 def _stem(word: str) -> str:
