@@ -106,11 +106,13 @@ class ProtocolError(StepwireError):
     status: ClassVar[int] = 400
     legacy_status: Final = 200
     headers: Mapping[str, str] = {}
+    words: ClassVar[str] = ""
+    """The message of an error that always has the same."""
 
-    def __init__(self, message: str, data: Any = None) -> None:
+    def __init__(self, message: str = "", data: Any = None) -> None:
         """Keep what goes on the wire."""
-        super().__init__(message)
-        self.message = message
+        self.message = message or self.words
+        super().__init__(self.message)
         self.data = data
 
 
@@ -217,7 +219,7 @@ class UnknownSelection(InvalidParams):
 class UnknownResource(InvalidParams):
     """No resource has that URI."""
 
-    words: ClassVar[str] = _NO_RESOURCE
+    words = _NO_RESOURCE
 
     def __init__(self, uri: str) -> None:
         """Name the URI, cut to a bounded length."""
@@ -249,27 +251,19 @@ class ResourceNotFound(ProtocolError):
 class UnknownTask(InvalidParams):
     """No such task for this caller; the same answer for unknown, expired, foreign and malformed ids (X28)."""
 
-    def __init__(self) -> None:
-        """Use the same message for every case."""
-        super().__init__("Task not found: it never existed, or it has expired. Call the tool again for a new one.")
+    words = "Task not found: it never existed, or it has expired. Call the tool again for a new one."
 
 
 class UnknownApproval(InvalidParams):
     """No such open question for this approver; the same answer for unknown, decided, expired and foreign ones."""
 
-    def __init__(self) -> None:
-        """Use the same message for every case."""
-        super().__init__(
-            "There is no such question that you may decide: it was decided, it has expired, or it is for others."
-        )
+    words = "There is no such question that you may decide: it was decided, it has expired, or it is for others."
 
 
 class InvalidCursor(InvalidParams):
     """The cursor was not issued by this server."""
 
-    def __init__(self) -> None:
-        """Say how to start over."""
-        super().__init__("The cursor is not valid. Leave it out to begin with the first page.")
+    words = "The cursor is not valid. Leave it out to begin with the first page."
 
 
 class InvalidRequestState(InvalidParams):
@@ -279,9 +273,7 @@ class InvalidRequestState(InvalidParams):
 class TaskAlreadyEnded(InvalidParams):
     """T22: in the legacy era, a finished task cannot be cancelled."""
 
-    def __init__(self) -> None:
-        """Point to tasks/get for the outcome."""
-        super().__init__("The task has already ended and cannot be cancelled; tasks/get tells how it ended.")
+    words = "The task has already ended and cannot be cancelled; tasks/get tells how it ended."
 
 
 class InternalError(ProtocolError):
@@ -460,22 +452,19 @@ class TaskExists(StepwireError):
     """A task with this id is already in the store."""
 
 
-class NotAdmitted(StepwireError):
-    """The caller is at a limit; `refusal` says which one."""
-
+class _WithRefusal(StepwireError):
     def __init__(self, refusal: Any) -> None:
-        """Keep the store's decision, a `stepwire.tasks.usage.Refusal`."""
+        """Keep the decision."""
         super().__init__(type(refusal).__name__)
         self.refusal = refusal
 
 
-class NoRoomInLine(StepwireError):
-    """A call may not wait for its turn; `refusal` says why, and when to call again."""
+class NotAdmitted(_WithRefusal):
+    """The caller is at a limit; `refusal`, a `stepwire.tasks.usage.Refusal`, says which one."""
 
-    def __init__(self, refusal: Any) -> None:
-        """Keep the decision, a `stepwire.tasks.lines.LineFull`."""
-        super().__init__(type(refusal).__name__)
-        self.refusal = refusal
+
+class NoRoomInLine(_WithRefusal):
+    """A call may not wait for its turn; `refusal`, a `stepwire.tasks.lines.LineFull`, says why and until when."""
 
 
 class SaveConflict(StepwireError):

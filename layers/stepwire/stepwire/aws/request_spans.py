@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.aws.spans import SERVER, Value, write_span
+from stepwire.aws.spans import SERVER, Span, Value, write_span
 from stepwire.errors import InvalidParams, ProtocolError
 from stepwire.json_text import JsonObject
 from stepwire.protocol.http import HttpResponse
@@ -88,8 +88,8 @@ class RequestSpans:
         opened, self._work.span = self._work.span, None
         if opened is not None:
             name, attributes, error = _described(exchange)
-            parent = opened.parent.span_id if opened.parent else ""
-            write_span(name, SERVER, opened.trace, parent, (opened.began, self._now()), attributes, error)
+            times = opened.began, self._now()
+            write_span(Span(name, SERVER, opened.trace, opened.parent, *times, attributes, error))
 
 
 def trace_of_x_ray(header: str) -> Trace | None:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.audit import Audit, AuditAction, AuditEntry
 from stepwire.aws.audit_log import named
 from stepwire.json_text import JsonObject, write
@@ -49,7 +51,7 @@ def write_task(entry: AuditEntry) -> None:
     attributes = {"gen_ai.tool.name": tool, "stepwire.outcome": outcome, **_of_task(entry.task_id)}
     error = "" if outcome == "completed" else outcome
     own = entry.trace.with_span(_new_span_id())
-    write_span(f"task {tool}", INTERNAL, own, entry.trace.span_id, (began, ended), attributes, error)
+    write_span(Span(f"task {tool}", INTERNAL, own, entry.trace, began, ended, attributes, error))
 
 
 def write_delivery(delivery: Delivery) -> None:
@@ -61,7 +63,7 @@ def write_delivery(delivery: Delivery) -> None:
     attributes = {"stepwire.event": delivery.event, **_of_task(delivery.task_id)}
     error = "" if delivery.verdict is Verdict.DELIVERED else delivery.verdict.value
     own = delivery.trace.with_span(_new_span_id())
-    write_span(f"webhook {delivery.event}", CLIENT, own, delivery.trace.span_id, (began, ended), attributes, error)
+    write_span(Span(f"webhook {delivery.event}", CLIENT, own, delivery.trace, began, ended, attributes, error))
 
 
 def _new_span_id() -> str:
@@ -72,48 +74,49 @@ def _of_task(task_id: str | None) -> dict[str, str]:
     return {f"stepwire.{name}": value for name, value in named(task_id).items()}
 
 
-def write_span(
-    name: str,
-    kind: int,
-    trace: Trace,
-    parent: str,
-    times: tuple[int, int],
-    attributes: Mapping[str, Value],
-    error: str,
-) -> None:
-    """Write a span unless its trace is not sampled.
+class Span(Struct, frozen=True):
+    """A part of a trace."""
 
-    Args:
-        name: of the span.
-        kind: its number in OTLP.
-        trace: with the id of the span itself.
-        parent: id of the span above it; empty: none.
-        times: when it began and ended, in nanoseconds.
-        attributes: of the span.
-        error: its type; empty: none.
-    """
+    name: str
+    kind: int
+    """Its number in OTLP."""
+    trace: Trace
+    """With the id of the span itself."""
+    parent: Trace | None
+    """At the span above it; None: there is none."""
+    began: int
+    """Nanoseconds since 1970."""
+    ended: int
+    attributes: Mapping[str, Value]
+    error: str
+    """Its type; empty: none."""
+
+
+def write_span(span: Span) -> None:
+    """Write a span unless its trace is not sampled."""
+    trace, error = span.trace, span.error
     if not trace.is_sampled:
         return
     service = os.environ.get("POWERTOOLS_SERVICE_NAME", "")
     about = {"service.name": service, "faas.name": os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")}
-    span = {
+    written = {
         "traceId": trace.id,
         "spanId": trace.span_id,
-        **({"parentSpanId": parent} if parent else {}),
+        **({"parentSpanId": span.parent.span_id} if span.parent else {}),
         **({"traceState": trace.state} if trace.state else {}),
-        "name": name,
-        "kind": kind,
-        "startTimeUnixNano": str(times[0]),
-        "endTimeUnixNano": str(times[1]),
-        "attributes": _listed({**attributes, **({"error.type": error} if error else {})}),
+        "name": span.name,
+        "kind": span.kind,
+        "startTimeUnixNano": str(span.began),
+        "endTimeUnixNano": str(span.ended),
+        "attributes": _listed({**span.attributes, **({"error.type": error} if error else {})}),
         **({"status": _ERROR} if error else {}),
     }
-    scoped = {"scope": {"name": "stepwire"}, "spans": [span]}
+    scoped = {"scope": {"name": "stepwire"}, "spans": [written]}
     line = {
         "service": service,
-        "span": name,
+        "span": span.name,
         "trace_id": trace.id,
-        "milliseconds": (times[1] - times[0]) // 1_000_000,
+        "milliseconds": (span.ended - span.began) // 1_000_000,
         "resourceSpans": [{"resource": {"attributes": _listed(about)}, "scopeSpans": [scoped]}],
     }
     sys.stdout.write(write(line) + "\n")

@@ -7,7 +7,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from stepwire.principal import Principal
+from stepwire.tasks.approvals import Approval
 from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.inputs import InputRequest
+from stepwire.tasks.task import Task
 
 
 class QuestionKey(Struct, frozen=True):
@@ -16,6 +19,29 @@ class QuestionKey(Struct, frozen=True):
     task: TaskKey
     number: int
     """Sequence number of the question in its task."""
+
+
+class QuestionToOthers(Struct, frozen=True):
+    """A question that others than the caller decide, with its task."""
+
+    task: Task
+    request: InputRequest
+    approval: Approval
+    """Its own."""
+
+    @property
+    def key(self) -> QuestionKey:
+        """What names it."""
+        return QuestionKey(self.task.key, self.request.number)
+
+    @property
+    def expires_at(self) -> datetime:
+        """From when on nobody can decide it."""
+        return min(self.request.expires_at or self.task.expires_at, self.task.expires_at)
+
+
+class OpenQuestion(QuestionToOthers, frozen=True):
+    """A question that an approver may decide."""
 
 
 class InboxEntry(Struct, frozen=True):

@@ -8,7 +8,6 @@ voted reads what they voted, as long as the task keeps it.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Final, TypeAlias
 
@@ -16,15 +15,15 @@ from msgspec import Struct
 
 from stepwire.audit import AuditAction
 from stepwire.codec import encode
-from stepwire.engine.approval_ports import Inbox, QuestionKey
+from stepwire.engine.approval_ports import Inbox, OpenQuestion, QuestionKey
 from stepwire.engine.dialogue import WrongAnswer, read_answer, size_of_undelivered
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, as_object, load_json
-from stepwire.tasks.approvals import Approval, Approver, Decision, Vote, VoteWay, digest_of
+from stepwire.tasks.approvals import Approver, Decision, Vote, VoteWay, digest_of
 from stepwire.tasks.events import Advanced, Voted
-from stepwire.tasks.inputs import Action, InputRequest
+from stepwire.tasks.inputs import Action
 from stepwire.tasks.task import Task
 
 MOST_FOUND: Final = 1_000
@@ -35,24 +34,6 @@ MOST_LISTED: Final = 100
 """Questions that an approver gets."""
 LARGEST_VOTES: Final = 90_000
 """Bytes of votes on open questions and of undelivered answers of one task. All votes on one question fit."""
-
-
-class OpenQuestion(Struct, frozen=True):
-    """A question that an approver may decide."""
-
-    task: Task
-    request: InputRequest
-    approval: Approval
-
-    @property
-    def key(self) -> QuestionKey:
-        """What names it."""
-        return QuestionKey(self.task.key, self.request.number)
-
-    @property
-    def expires_at(self) -> datetime:
-        """From when on nobody can decide it."""
-        return min(self.request.expires_at or self.task.expires_at, self.task.expires_at)
 
 
 class HasVoted(Struct, frozen=True):

@@ -105,16 +105,6 @@ class Received(Struct, frozen=True):
     body: Body | None
     """None for a GET, which has none."""
 
-    @property
-    def message_id(self) -> MessageId | None:
-        """Return the id that an error answers to; None where the body has no valid one."""
-        return None if self.body is None else self.body.message_id
-
-    @property
-    def trace(self) -> Trace | None:
-        """Return the trace of the message; None where it has none."""
-        return None if self.body is None else self.body.trace
-
 
 class Inbound(Struct, frozen=True):
     """A message whose era is known: it has passed rungs 1 to 14."""

@@ -92,7 +92,9 @@ class McpServer(Struct, frozen=True):
         failure: Exception | None = None
         try:
             received = receive(request, self.allowed_origins)
-            trace = received.trace if self.spans is None else self.spans.begin(received.trace)
+            trace = received.body and received.body.trace
+            if self.spans is not None:
+                trace = self.spans.begin(trace)
             follow(trace)
             task = self.services.blocks.check(request.caller, partial(self._need_of, received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
@@ -169,7 +171,8 @@ class McpServer(Struct, frozen=True):
             error = self._answer_to(error, "The server failed to answer.")
         if isinstance(error, HttpMethodNotAllowed) and (page := _page_for_a_browser(request, error)):
             return page
-        message_id = None if received is None or isinstance(error, UnclearId) else received.message_id
+        body = None if received is None or isinstance(error, UnclearId) else received.body
+        message_id = body and body.message_id
         match inbound:
             case Inbound(message=Request(), version=version) if version in LEGACY_VERSIONS:
                 return _error_response(message_id, error, error.legacy_status)

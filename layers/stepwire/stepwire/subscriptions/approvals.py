@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.audit import Audit, AuditAction
-from stepwire.engine.approval_ports import Inbox, InboxEntry, QuestionKey
+from stepwire.engine.approval_ports import Inbox, InboxEntry, QuestionToOthers
 from stepwire.engine.recorder import entry_of
 from stepwire.json_text import JsonObject
 from stepwire.rendering import timestamp
@@ -39,15 +39,9 @@ _SECOND: Final = timedelta(seconds=1)
 OPEN: Final = frozenset({Happened.ASKED, Happened.REMINDED, Happened.ESCALATED})
 
 
-class ApprovalChange(Struct, frozen=True):
-    """What happened to one question of a task."""
+class ApprovalChange(QuestionToOthers, frozen=True):
+    """What happened to one question of a task: the task is as it is after it, a closed question as it was."""
 
-    task: Task
-    """After it."""
-    request: InputRequest
-    """As it is or, if it is closed, as it was."""
-    approval: Approval
-    """Its own."""
     happened: Happened
     at: datetime
     decision: Decision | None = None
@@ -57,16 +51,6 @@ class ApprovalChange(Struct, frozen=True):
     def id(self) -> str:
         """The same for the same change."""
         return f"{self.task.task_id}-{self.task.version}-q{self.request.number}"
-
-    @property
-    def key(self) -> QuestionKey:
-        """The question."""
-        return QuestionKey(self.task.key, self.request.number)
-
-    @property
-    def expires_at(self) -> datetime:
-        """From when on nobody can decide it."""
-        return min(self.request.expires_at or self.task.expires_at, self.task.expires_at)
 
     @property
     def entry(self) -> InboxEntry:

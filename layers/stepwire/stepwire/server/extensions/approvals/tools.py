@@ -15,8 +15,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
-from stepwire.engine.approval_ports import Asking, QuestionKey
-from stepwire.engine.approvals import Approvals, HasVoted, OpenQuestion, own_vote
+from stepwire.engine.approval_ports import Asking, OpenQuestion, QuestionKey
+from stepwire.engine.approvals import Approvals, HasVoted, own_vote
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, as_object, write
@@ -26,7 +26,7 @@ from stepwire.server.extension import Ask, OwnTool
 from stepwire.server.extensions.approvals import ASKED
 from stepwire.server.results import can_ask, text_result, title_of
 from stepwire.server.services import Services
-from stepwire.tasks.approvals import Approver, Decision, Vote, VoteWay
+from stepwire.tasks.approvals import Approver, Decision, VoteWay
 from stepwire.tasks.audiences import approver_of
 from stepwire.tasks.inputs import Action, FormElicitation, InputRequest
 from stepwire.tasks.task import ToolResult, tool_error
@@ -223,10 +223,8 @@ def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str
 def _own_vote(approval_id: str, standing: HasVoted | Decision | None, approver: Approver) -> ToolResult:
     """Say what an approver has decided, and what came of it; to whoever has not, what an unknown question gets."""
     own = own_vote(standing, approver)
-    return _UNKNOWN if own is None else _voted(approval_id, own, standing)
-
-
-def _voted(approval_id: str, own: Vote, standing: HasVoted | Decision | None) -> ToolResult:
+    if own is None:
+        return _UNKNOWN
     vote = "approved" if own.is_approval else "refused"
     if isinstance(standing, Decision):
         outcome = "approved" if standing.is_approval else "refused"
