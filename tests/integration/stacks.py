@@ -14,7 +14,6 @@ from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import EventPolicy, LocalStack, never
 from stepwire_local.account.engine import ACCOUNT
-from stepwire_local.lambdas import asynchronous
 from tests.adopted import ADOPTER
 from tests.integration.clock import Clock
 from tests.recorded import recorded
@@ -35,8 +34,8 @@ Event = dict[str, Any]
 class AwsCalls:
     """The AWS calls of the handlers since the last `forget`."""
 
-    made: list[str] = field(default_factory=list[str])
-    """The operation of each call, in order; retries count once, and what an instance reads by the clock is left out."""
+    settle: Callable[[], object] = lambda: None
+    """Waits until the stack is at rest: what it does in the background is counted as a whole, or not at all."""
     catalog_reads: list[str] = field(default_factory=list[str])
     """The number of reads of the catalog's head, which depends on the machine's clock."""
     block_reads: list[str] = field(default_factory=list[str])
@@ -47,10 +46,21 @@ class AwsCalls:
     """The service of each client that was built."""
     answer: Callable[[OperationModel], Any] = lambda _operation: None
     """Answers a call in place of AWS; None passes it on."""
+    _made: list[str] = field(default_factory=list[str])
+
+    @property
+    def made(self) -> list[str]:
+        """The operation of each call, in order, once the stack is at rest.
+
+        Retries count once, and what an instance reads by the clock is left out.
+        """
+        self.settle()
+        return self._made
 
     def forget(self) -> None:
         """Reset the counts."""
-        self.made.clear()
+        self.settle()
+        self._made.clear()
         self.catalog_reads.clear()
         self.block_reads.clear()
         self.all.clear()
@@ -73,18 +83,18 @@ class AwsCalls:
     def _note_key(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
         key = params.get("Key", {})
         clocked = {"head": self.catalog_reads, "list": self.block_reads}
-        context["counted_in"] = clocked.get(key.get("sk", {}).get("S", ""), self.made)
+        context["counted_in"] = clocked.get(key.get("sk", {}).get("S", ""), self._made)
 
     def _note_keys(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
         keys = [key for one in params["RequestItems"].values() for key in one["Keys"]]
         if {"S": "list"} in [key.get("sk") for key in keys]:
             context["counted_in"] = self.block_reads
             if any(key.get("sk", {}).get("S", "").startswith("task#") for key in keys):
-                self.made.append("GetItem")  # of the task, which the request would read by itself
+                self._made.append("GetItem")  # of the task, which the request would read by itself
 
     def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> Any:
         self.all.append(model.name)
-        context.get("counted_in", self.made).append(model.name)
+        context.get("counted_in", self._made).append(model.name)
         return self.answer(model)
 
     def _note_client(self, event_name: str, **_: object) -> None:
@@ -111,13 +121,18 @@ class Deployed:
     stack: LocalStack
     calls: AwsCalls
 
+    def __post_init__(self) -> None:
+        """Let counts wait for the stack."""
+        self.calls.settle = self.stack.drain
+
     @property
     def server(self) -> LambdaServer:
         """The server behind the stack's endpoint."""
         return LambdaServer(self.stack)
 
     def list_tools(self) -> None:
-        """Let each instance read the registered tools, so that no request that is counted does."""
+        """Let each instance read the registered tools, once compiled, so that no request that is counted does."""
+        self.stack.drain()
         message: Event = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         for _ in self.stack.functions["McpFunction"].handlers:
             self.stack.invoke("McpFunction", {**recorded("http_post_jwt"), "body": json.dumps(message)})
@@ -145,7 +160,7 @@ class Deployed:
         wanted = {"FilterExpression": "sk = :sk", "ExpressionAttributeValues": {":sk": {"S": f"task#{task_id}"}}}
         scan = self.stack.client("dynamodb").scan
         until(lambda: "open" not in scan(**table, **wanted)["Items"][0])
-        asynchronous.wait_for(self.stack.functions.values())
+        self.stack.drain()
 
     def stop(self, task_id: str) -> None:
         """Stop the execution of a task, as an operator would."""

@@ -20,6 +20,7 @@ from stepwire_local.account.engine import ACCOUNT, shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.account.moto_patches.changes import forget
 from stepwire_local.account.moto_patches.executions import stop
+from stepwire_local.account.moto_patches.streams import written
 from stepwire_local.account.services import CONTAINER_HOST, Services
 from stepwire_local.account.status_events import EventPolicy, at_once, courier, never
 from stepwire_local.cloudformation.deployment import Deployment
@@ -268,16 +269,29 @@ class LocalStack:
         return written
 
     def drain(self, *, within: float = 120.0) -> None:
-        """Wait until each stream record has been processed or given up.
+        """Wait until nothing is under way in the background: what is due has been processed or given up.
+
+        That is status events, asynchronous invocations, records of streams and messages of queues.
 
         Raises:
             TimeoutError: it takes longer than so many seconds.
         """
         end = time.monotonic() + within
-        while not all(mapping.has_caught_up() for mapping in self._mappings()):
+        while not self._is_at_rest():
             if time.monotonic() > end:
-                raise TimeoutError(f"The records of the streams are not processed after {within} seconds.")
+                raise TimeoutError(f"Something is still under way in the background after {within} seconds.")
             time.sleep(0.005)
+
+    def _is_at_rest(self) -> bool:
+        """Look at each in the order in which one causes another, and whether one has begun meanwhile."""
+        before = written.count, asynchronous.begun()
+        parts = sorted(self._mappings(), key=lambda mapping: isinstance(mapping, QueueMapping))
+        return (
+            courier.has_delivered()
+            and asynchronous.is_idle(self.functions.values())
+            and all(mapping.has_caught_up() for mapping in parts)
+            and before == (written.count, asynchronous.begun())
+        )
 
     def _start(self, undo: ExitStack) -> None:
         undo.enter_context(shared_account())

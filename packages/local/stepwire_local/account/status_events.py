@@ -79,6 +79,12 @@ class Courier:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._is_delivering = False
+
+    def has_delivered(self) -> bool:
+        """Return whether EventBridge has got every event that is due."""
+        with self._changed:
+            return not self._is_delivering and not self._is_due()
 
     def follow(self, state_machine_arn: str, policy: Callable[[], EventPolicy]) -> None:
         """Set the function that returns the policy for a state machine; it is called for each event."""
@@ -119,12 +125,17 @@ class Courier:
                 _put(parcel)
             except Exception:
                 logger.exception("A status event of %s could not be delivered.", parcel.event.execution_arn)
+            self._is_delivering = False
 
     def _next(self) -> _Parcel:
         with self._changed:
-            while not self._parcels or self._parcels[0].due > time.monotonic():
+            while not self._is_due():
                 self._changed.wait(self._parcels[0].due - time.monotonic() if self._parcels else None)
+            self._is_delivering = True
             return heapq.heappop(self._parcels)
+
+    def _is_due(self) -> bool:
+        return bool(self._parcels) and self._parcels[0].due <= time.monotonic()
 
 
 def status_event(execution: Any) -> StatusEvent:

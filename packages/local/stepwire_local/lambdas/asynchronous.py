@@ -29,12 +29,14 @@ _places = threading.BoundedSemaphore(CONCURRENCY)
 
 
 _changed = threading.Condition()
-_pending: Counter[str] = Counter()  # invocations under way, by the function's ARN
+_begun: Counter[str] = Counter()  # invocations so far, by the function's ARN
+_pending: Counter[str] = Counter()  # those under way
 
 
 def invoke_later(function: Function, event: str) -> None:
     """Invoke a function with an event, as JSON text, without waiting."""
     with _changed:
+        _begun[function.arn] += 1
         _pending[function.arn] += 1
     threading.Thread(target=_work, args=(function, event), daemon=True).start()
 
@@ -45,10 +47,20 @@ def wait_for(functions: Iterable[Function], *, within: float = 120.0) -> None:
     Raises:
         TimeoutError: one takes longer than so many seconds.
     """
-    arns = [function.arn for function in functions]
+    waited_for = list(functions)
     with _changed:
-        if not _changed.wait_for(lambda: not any(_pending[arn] for arn in arns), within):
+        if not _changed.wait_for(lambda: is_idle(waited_for), within):
             raise TimeoutError(f"Functions still run after {within} seconds.")
+
+
+def is_idle(functions: Iterable[Function]) -> bool:
+    """Return whether no asynchronous invocation of these functions is under way."""
+    return not any(_pending[function.arn] for function in functions)
+
+
+def begun() -> int:
+    """Return how many asynchronous invocations have begun so far, of all functions."""
+    return _begun.total()
 
 
 def _work(function: Function, event: str) -> None:

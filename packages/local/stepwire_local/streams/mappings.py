@@ -93,10 +93,10 @@ class Mapping:
         written.give()
 
     def has_caught_up(self) -> bool:
-        """Return whether every written record has been delivered or given up."""
+        """Return whether every written record has been delivered or given up; one that was stopped delivers no more."""
         with turns:
             shard = self._shard()
-            return shard is None or self._position >= self._end(shard)
+            return shard is None or self._stopping.is_set() or self._position >= self._end(shard)
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -53,7 +53,8 @@ class QueueMapping:
 
     def has_caught_up(self) -> bool:
         """Return whether every message that is due has been processed; a delayed one is not."""
-        return not self._is_delivering and not self._due()
+        # In this order: a message that is no longer due is one that is being delivered, or was.
+        return self._stopping.is_set() or (not self._due() and not self._is_delivering)
 
     def _due(self) -> bool:
         queue: Any = sqs_backends[self._account][self._region].queues.get(self._name)
