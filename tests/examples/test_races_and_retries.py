@@ -1,16 +1,17 @@
 """The examples get_quote and reserve_stock on the local stack: state machines race, and a failure is retried."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from threading import Condition
+from typing import Any
 
 import anyio
-import boto3
 import pytest
 
 from stepwire_client import Task, connect
 from stepwire_local import LocalStack
+from stepwire_local.iam.permissions import Call, watched
 from tests.examples.stacks import EXAMPLES, ROOT
-from tests.waiting import HANG_GUARD
+from tests.waiting import HANG_GUARD, until
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +41,16 @@ def test_the_first_carrier_that_answers_wins(stack: LocalStack, closed: list[str
     assert result.is_error is ("winner" not in race)
     if not result.is_error:
         assert result.structured_content["carrier"] == race["winner"]
-    assert running() == []
+    until(lambda: running(stack) == [])  # the losers are stopped after the winner is recorded
 
 
-def running() -> list[str]:
+def running(stack: LocalStack) -> list[str]:
     """Return the executions of the carriers that run."""
-    client: Any = cast(Any, boto3).client("stepfunctions", region_name="eu-central-1")
-    machines = client.list_state_machines()["stateMachines"]
-    return [
-        one["name"]
-        for machine in machines
-        if "Carrier" in machine["name"]
-        for one in client.list_executions(stateMachineArn=machine["stateMachineArn"], statusFilter="RUNNING")[
-            "executions"
-        ]
-    ]
+    states = stack.client("stepfunctions")
+    carriers = [arn for name, arn in stack.physical_ids.items() if name.endswith("Carrier")]
+    assert carriers
+    pages = [states.list_executions(stateMachineArn=arn, statusFilter="RUNNING")["executions"] for arn in carriers]
+    return [one["name"] for page in pages for one in page]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +66,22 @@ def test_an_item_that_is_out_of_stock_is_looked_for_again(
     stack: LocalStack, in_stock_at: int, messages: list[str], is_error: bool
 ) -> None:
     """The local engine does not redrive executions: this is `mode: restart`; the contract tests have `redrive`."""
-    told: list[str] = []
+    told, heard = list[str](), Condition()
 
     def note(task: Task) -> None:
         if task.status == "working" and task.status_message and ", next at " in task.status_message:
-            told.append(task.status_message.partition(", next at ")[0])
+            with heard:
+                told.append(task.status_message.partition(", next at ")[0])
+                heard.notify_all()
+
+    def hold(call: Call) -> None:
+        """Let no further attempt begin before the client has seen that it is waited for."""
+        if call.need.action == "states:StartExecution" and call.role.endswith("ExecutionEventsFunctionRole"):
+            with heard:
+                assert heard.wait_for(lambda: len(set(told)) > len(held), HANG_GUARD)
+            held.append(call)
+
+    held = list[Call]()
 
     async def reserve() -> bool:
         with anyio.fail_after(HANG_GUARD):
@@ -83,5 +90,7 @@ def test_an_item_that_is_out_of_stock_is_looked_for_again(
                 result = await client.call_tool("reserve_stock", wanted, watch=note)
                 return bool(result.is_error)
 
-    assert anyio.run(reserve) is is_error
+    with watched(hold):
+        assert anyio.run(reserve) is is_error
+    assert len(held) == len(messages)
     assert list(dict.fromkeys(told)) == messages

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from examples.profile_dataset.dataprofile.errors import DatasetError
 from examples.profile_dataset.dataprofile.table import DELIMITERS
 from stepwire_client import Working, connect
 from stepwire_local import FunctionError, LocalStack
+from stepwire_local.iam.permissions import Call, watched
 from tests.examples.stacks import (
     BUCKET,
     EXAMPLES,
@@ -179,14 +181,21 @@ class TestProgress:
 
     @pytest.mark.anyio
     async def test_the_task_shows_its_progress(self, stack: LocalStack) -> None:
-        shown: list[str] = []
+        shown, seen = list[str](), Event()
+
+        def hold(call: Call) -> None:
+            """Let no column be profiled before the client has seen a report."""
+            if call.need.action == "lambda:InvokeFunction" and call.need.resource.endswith("ProfileColumnFunction"):
+                assert seen.wait(HANG_GUARD)
 
         async with connect(stack.url) as client:
-            task = await client.create_task("profile_dataset", {"csv": PENGUINS.read_text()})
-            assert isinstance(task, Working)
-            with anyio.fail_after(HANG_GUARD):
+            with watched(hold), anyio.fail_after(HANG_GUARD):
+                task = await client.create_task("profile_dataset", {"csv": PENGUINS.read_text()})
+                assert isinstance(task, Working)
                 while (state := await client.get_task(task.task_id)).status == "working":
                     shown.append(state.status_message or "")
+                    if "%" in shown[-1]:
+                        seen.set()
 
         percentages = [int(words.partition("%")[0]) for words in shown if "%" in words]
         assert state.status == "completed"

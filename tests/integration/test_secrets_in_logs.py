@@ -15,6 +15,7 @@ from botocore.model import OperationModel
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import FunctionError, at_once
+from stepwire_local.lambdas import asynchronous
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded
 from tests.server.answers import Json
@@ -163,8 +164,10 @@ def found(client: ModernClient, task_id: str) -> Json:
     return client.task("get", task_id).result
 
 
-def until_status(client: ModernClient, task_id: str, status: str) -> None:
+def until_status(stack: Deployed, client: ModernClient, task_id: str, status: str) -> None:
+    """Wait until a task has a status, and until whatever gave it that has written its log: the task is saved first."""
     until(lambda: found(client, task_id)["status"] == status)
+    asynchronous.wait_for(stack.stack.functions.values())
 
 
 def leaked(log: Log) -> list[str]:
@@ -179,20 +182,20 @@ def owners(lines: list[Json]) -> set[str]:
 
 # T28
 def test_the_log_of_a_task_with_a_question_contains_only_its_id_and_its_owners_hash(
-    modern: ModernClient, log: Log
+    stack: Deployed, modern: ModernClient, log: Log
 ) -> None:
     params: Json = {"name": "approve_refund", "arguments": REFUND}
     trace = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "tracestate": f"vendor={SECRETS['meta']}"}
     meta = {**trace, "baggage": SECRETS["meta"], "progressToken": SECRETS["meta"]}
     task_id = modern.ask("tools/call", params, headers=KEYED, meta=meta).id_in()
     assert modern.ask("tools/call", params, headers=KEYED).id_in() == task_id
-    until_status(modern, task_id, "input_required")
+    until_status(stack, modern, task_id, "input_required")
     answer: Json = {"action": "accept", "content": {"amount": 100, "note": SECRETS["answer"]}}
     wrong: Json = {"action": "accept", "content": {"amount": SECRETS["answer"]}}
     modern.update(task_id, {"approval": wrong})
 
     modern.update(task_id, {"approval#2": answer})
-    until_status(modern, task_id, "completed")
+    until_status(stack, modern, task_id, "completed")
     result = found(modern, task_id)["result"]
 
     assert result["structuredContent"]["note"] == SECRETS["answer"], "the input must contain the secret"
@@ -207,15 +210,17 @@ def test_the_log_of_a_task_with_a_question_contains_only_its_id_and_its_owners_h
 
 
 # T28
-def test_the_log_of_a_failed_task_contains_neither_error_nor_cause(modern: ModernClient, log: Log) -> None:
+def test_the_log_of_a_failed_task_contains_neither_error_nor_cause(
+    stack: Deployed, modern: ModernClient, log: Log
+) -> None:
     failing = {**ECHO, "error": SECRETS["error"], "cause": SECRETS["cause"]}
     task_id = modern.call("wait_and_echo", failing).id_in()
-    until_status(modern, task_id, "completed")
+    until_status(stack, modern, task_id, "completed")
 
     text = found(modern, task_id)["result"]["content"][0]["text"]
 
     assert SECRETS["cause"] in text, "the input must contain the secret"
-    ended = until(lambda: log.entries("ended"))  # the task is saved first
+    ended = log.entries("ended")
     assert [line["outcome"] for line in ended] == ["completed_with_error"]
     assert {line["task_id"] for line in log.entries("retrieved")} == {task_id}
     assert leaked(log) == []

@@ -5,13 +5,12 @@ import logging
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import StringIO
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -25,6 +24,7 @@ from packages.local.tests.conftest import TEMPLATE
 from stepwire_local import LocalStack
 from stepwire_local.__main__ import main, not_served, services_welcome
 from tests.adopted import ADOPTER
+from tests.ports import free_port
 from tests.sign_in.mcp_2 import seen_by_mcp_2
 from tests.waiting import HANG_GUARD, until
 
@@ -65,16 +65,23 @@ class Served:
     process: subprocess.Popen[str]
     url: str
     logs: Path
-    first: str
-    lines: list[str] = field(default_factory=list[str])
+    lines: list[str]
     errors: str = ""
+
+    def shows(self, words: str) -> None:
+        """Read its output until a line has these words: lines of several threads come in any order."""
+        assert self.process.stdout is not None
+        while not any(words in line for line in self.lines):
+            line = self.process.stdout.readline()
+            assert line, f"the screen never said {words!r}"
+            self.lines.append(line.rstrip("\n"))
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         """Stop it with a signal; return its exit code."""
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.process.send_signal(number)
-        self.lines = [self.first, *self.process.stdout.read().splitlines()]
+        self.lines += self.process.stdout.read().splitlines()
         self.errors = self.process.stderr.read()
         return self.process.wait()
 
@@ -95,7 +102,7 @@ def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Ge
         found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
         assert found, process.communicate()
         try:
-            yield Served(process, found[0], logs, first.rstrip("\n"))
+            yield Served(process, found[0], logs, [first.rstrip("\n")])
         finally:
             process.kill()
 
@@ -131,9 +138,7 @@ def authorize_url(endpoint: str, client_id: str, callback: str) -> httpx.URL:
 
 @pytest.mark.long
 def test_with_an_issuer_it_requires_sign_in_and_says_how(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     plan: Json = {"way": "id", "client_id": "local", "callback": "http://localhost:8080/callback", "calls": []}
 
     with serving(tmp_path / "logs", ROOT / "template.yaml", "--port", port, "--issuer", "cognito") as served:
@@ -165,13 +170,15 @@ def call(url: str, method: str, **params: Any) -> Json:
 
 
 def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
-    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(ADOPTER)) as served:
+    often = ("--parameter", "PollsPerSecond=0")
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(ADOPTER), *often) as served:
         arguments = {"message": "hello", "seconds": 0}
         task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
             "taskId"
         ]
         until(lambda: call(served.url, "tasks/get", taskId=task_id)["result"]["status"] == "completed")
         call(served.url, "tools/call", name="nobody")
+        served.shows(f"task {task_id} wait_and_echo completed")  # read from the table's stream, at a time of its own
         code = served.stop()
 
     shown = "\n".join(served.lines)
@@ -204,21 +211,14 @@ def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path:
     def described() -> list[str]:
         return [tool["description"] for tool in call(served.url, "tools/list")["result"]["tools"][:1]]
 
-    def shown(words: str) -> None:
-        assert served.process.stdout is not None
-        for line in served.process.stdout:
-            if words in line:
-                return
-        raise AssertionError(f"the screen never said {words!r}")
-
     write("description: Greets.")
     with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(adopter)) as served:
         first = described()
         write("descriptoin: Greets.")
-        shown(f"{adopter}: deployed: Tool")
-        shown("/stepwire/stepwire/tools/greet is refused, and the last good one serves: ")
+        served.shows(f"{adopter}: deployed: Tool")
+        served.shows("/stepwire/stepwire/tools/greet is refused, and the last good one serves: ")
         adopter.write_text("Resources: [", encoding="utf-8")
-        shown(f"{adopter}: not taken over, the last good one serves: ")
+        served.shows(f"{adopter}: not taken over, the last good one serves: ")
         again = described()
         code = served.stop()
 
