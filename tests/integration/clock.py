@@ -16,9 +16,11 @@ from unittest.mock import patch
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
 
 from stepwire_local import LocalStack
+from stepwire_local.account.moto_patches import express
 from tests.waiting import until
 
 _TURN: Final = 0.02  # seconds; other threads run meanwhile
+_LOOK: Final = 0.5  # seconds of this clock between two looks whether an EXPRESS execution has ended
 
 
 class Clock:
@@ -67,9 +69,11 @@ class Clock:
 
     @contextmanager
     def drives(self, stack: LocalStack) -> Generator[None]:
-        """Replace the machine's clock with this one in every handler of a stack, and in Wait states."""
+        """Replace the machine's clock with this one in every handler of a stack, in Wait states and EXPRESS calls."""
         with ExitStack() as undo:
             undo.enter_context(patch.object(WaitFunction, "_wait_interval", self._wait_state()))
+            waiting = SimpleNamespace(monotonic=lambda: self.now().timestamp(), sleep=self.sleep)
+            undo.enter_context(patch.multiple(express, time=waiting, _LOOK=_LOOK))
             moved = {
                 "datetime": SimpleNamespace(now=self._now_in),
                 "time": SimpleNamespace(sleep=self.sleep),
