@@ -192,7 +192,8 @@ def test_what_the_page_shows_is_deployed_beside_the_endpoint_and_called(body: Js
     (tmp_path / "settle_invoices.asl.yaml").write_text(WORKFLOW, encoding="utf-8")
     (template := tmp_path / "template.yaml").write_text(yaml.safe_dump(body), encoding="utf-8")
 
-    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire") as local:
+    often = {"PollsPerSecond": "0"}
+    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire", parameters=often) as local:
         stack = Deployed(local, AwsCalls())
         modern, legacy = ModernClient(stack), LegacyClient.opened(stack)
         ids = [

@@ -91,7 +91,7 @@ def owners_in(folder: Path) -> Path:
 
 
 def stack(owners: Path, region: str, taken_over: dict[str, str] | None = None, **parameters: str) -> LocalStack:
-    given = {**SIGN_IN, "WaitSeconds": "0", "Events": "off", **parameters}
+    given = {**SIGN_IN, "WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off", **parameters}
     name = f"stepwire-{region}"
     return LocalStack(
         ROOT / "template.yaml", others=[owners], name=name, region=region, taken_over=taken_over, parameters=given

@@ -25,6 +25,7 @@ from tests.game_day.operator import Operator
 from tests.game_day.regions import NEXT, TEXTS, client_of, copied, imported, lost, owners_in, stack
 from tests.integration.clock import Clock
 from tests.server.clients import ModernClient
+from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
 HOUR: Final = 3600  # seconds
@@ -70,12 +71,12 @@ class Night:
     def token(self, person: str) -> str:
         return self.issuer.valid(sub=person)
 
-    def until(self, holds: Callable[[], bool], *, step: int = 10, most: int = 120) -> int:
-        """Move the endpoint's clock until something holds; return after how many seconds."""
-        for passed in range(0, most + 1, step):
+    def until(self, holds: Callable[[], bool], *, most: int = 120) -> int:
+        """Move the endpoint's clock by ten seconds until something holds; return after how many seconds."""
+        for passed in range(0, most + 1, 10):
             if holds():
                 return passed
-            self.clock.move(seconds=step)
+            self.clock.move(seconds=10)
         raise AssertionError(f"not within {most} seconds")
 
 
@@ -84,7 +85,7 @@ def night(folder: Path) -> Generator[Night]:
     """Run a stack, and let an operator sit down before it."""
     with TestIssuer() as issuer:
         parameters = {"Authorizer": "jwt", "JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "WaitSeconds": "0"}
-        parameters["MostActiveTasks"] = str(MOST)
+        parameters |= {"MostActiveTasks": str(MOST), "PollsPerSecond": "0"}
         clock = Clock()
         served = LocalStack(ROOT / "template.yaml", others=[ADOPTER], parameters=parameters)
         with served as stack, clock.drives(stack), account_of(stack) as account:
@@ -132,7 +133,7 @@ def erased_person(at: Night) -> str:
     """Erin asks for what is held of her, and then to be erased."""
     erin = at.client("erin")
     done = erin.call("wait_and_echo", {"message": "my address", "seconds": 0}).id_in()
-    at.until(lambda: erin.task("get", done).result["status"] == "completed", step=1)
+    until(lambda: erin.task("get", done).result["status"] == "completed")
     erin.call("wait_and_echo", {"message": "still running", "seconds": HOUR}).id_in()
 
     exported = at.operator.types("stepwire caller export --sub erin", writes="erin.jsonl")
