@@ -1,5 +1,6 @@
 """Test runs use the same examples each time; `make explore` uses new ones, and `make repeat` finds flaky tests."""
 
+import socket
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.explore import __main__ as explore
 from tests.longest_first import SECONDS, in_order
+from tests.ports import free_port
 from tests.repeat import __main__ as repeat
 
 SUCCEEDS: Final = [sys.executable, "-c", "pass"]
@@ -87,3 +89,12 @@ def test_each_file_with_a_known_time_exists() -> None:
     deleted = () if (root / "tests/examples").exists() else ("tests/examples/",)  # the reader's to delete
 
     assert [file for file in SECONDS if not file.startswith(deleted) and not (root / file).is_file()] == []
+
+
+def test_a_port_is_given_once_and_the_system_gives_it_to_nobody_else() -> None:
+    ports = [free_port() for _ in range(20)]
+
+    assert len(set(ports)) == len(ports)
+    assert max(ports) < 32_768
+    for port in ports:
+        socket.create_server(("127.0.0.1", port)).close()

@@ -16,8 +16,8 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack, at_once
 from stepwire_local.console.sign_in import page_signs_in_at
 from stepwire_local.issuer import SHAPES, LocalIssuer
+from tests.ports import free_port
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
-from tests.sign_in.site import free_port
 from tests.waiting import HANG_GUARD, until
 
 ROOT: Final = Path(__file__).parents[2]

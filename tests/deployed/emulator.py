@@ -9,7 +9,6 @@ template says.
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -17,6 +16,8 @@ from types import TracebackType
 from typing import Final, Self
 
 import httpx
+
+from tests.ports import free_port
 
 ROOT: Final = Path(__file__).parents[2]
 PYTHON: Final = ROOT / ".venv-e2e/bin/python"
@@ -30,7 +31,7 @@ class Emulator:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self.log = folder / "emulator.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -98,12 +99,6 @@ class Emulator:
                 return
         _end_what_is_left_of(process.pid)
         raise AssertionError(f"the emulator did not start:\n{self.log.read_text(errors='replace')[-2000:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _end_what_is_left_of(session: int) -> None:

@@ -6,7 +6,6 @@ Everything is on 127.0.0.1: the root template with Authorizer=jwt, an issuer, an
 import base64
 import hashlib
 import json
-import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -28,6 +27,7 @@ from stepwire_client import TaskClient, connect
 from stepwire_local import LocalStack
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import ADOPTER
+from tests.ports import free_port
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
@@ -109,9 +109,7 @@ def consent(issuer: TestIssuer) -> Iterator[Consent]:
 @pytest.fixture(scope="module")
 def guarded_url(issuer: TestIssuer) -> Iterator[str]:
     """The endpoint of the root template with sign-in."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     parameters = {
         "Authorizer": "jwt",

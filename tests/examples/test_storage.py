@@ -1,7 +1,6 @@
 """Transient errors of S3 get the one error name that the workflow retries."""
 
 import json
-import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +11,7 @@ import pytest
 from stepwire_local.lambdas.environment import machine_variables, separate_function_environments
 from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings
 from tests.examples.stacks import ROOT
+from tests.ports import free_port
 
 
 class SlowDown(BaseHTTPRequestHandler):
@@ -78,10 +78,6 @@ def test_an_s3_that_cannot_serve_is_unavailable(handler: type[BaseHTTPRequestHan
 
 
 def test_an_s3_that_cannot_be_reached_is_unavailable() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        closed_port = free.getsockname()[1]
-
-    error = error_of_reading_from(f"http://127.0.0.1:{closed_port}")
+    error = error_of_reading_from(f"http://127.0.0.1:{free_port()}")
 
     assert error["errorType"] == "StorageUnavailable"

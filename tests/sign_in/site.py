@@ -1,6 +1,5 @@
 """An endpoint on the local stack, with a test issuer of some shape: what a client meets that has only the URL."""
 
-import socket
 from base64 import urlsafe_b64encode
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import httpx
 
 from stepwire_local import LocalStack
 from stepwire_local.issuer import SHAPES, Client, LocalIssuer
+from tests.ports import free_port
 from tests.waiting import HANG_GUARD
 
 ROOT: Final = Path(__file__).parents[2]
@@ -65,13 +65,6 @@ class Site:
 def proof() -> tuple[str, str]:
     """Return a verifier of PKCE, and its challenge."""
     return _VERIFIER, urlsafe_b64encode(sha256(_VERIFIER.encode()).digest()).rstrip(b"=").decode()
-
-
-def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody uses now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @contextmanager

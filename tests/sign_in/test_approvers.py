@@ -18,7 +18,8 @@ from stepwire_client import Callbacks, TaskClient, Working, connect
 from stepwire_client.client import Mode
 from stepwire_local import LocalStack
 from stepwire_local.issuer import SHAPES, Client, LocalIssuer
-from tests.sign_in.site import CALLBACK, GIVEN_ID, ROOT, free_port, proof
+from tests.ports import free_port
+from tests.sign_in.site import CALLBACK, GIVEN_ID, ROOT, proof
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
