@@ -20,6 +20,7 @@ from stepwire.aws.endpoints import LARGEST_ANSWER, HttpsEndpoints
 from stepwire.errors import InvalidParams
 from stepwire.subscriptions.ports import NotPublic, NotReached
 from stepwire.subscriptions.subscription import is_public
+from tests.waiting import HANG_GUARD
 
 NAME: Final = "hooks.example"
 URL: Final = f"https://{NAME}/hook?id=1"
@@ -90,7 +91,7 @@ def saying(*parts: bytes) -> Talk:
     return lambda connection: [connection.sendall(part) for part in parts]
 
 
-def post(receiver: Receiver, deadline: float = 5.0) -> Any:
+def post(receiver: Receiver, deadline: float = HANG_GUARD) -> Any:
     url = f"http://127.0.0.1:{receiver.port}/hook?id=1"
     return HttpsEndpoints(allows_local=True, deadline=deadline).post(url, {"webhook-id": "evt"}, b'{"a":1}')
 

@@ -151,9 +151,10 @@ def test_a_retry_has_its_own_token(account: Account) -> None:
 
 
 @proof("early_answers_end_the_wait")
-def test_an_early_answer_counts_in_a_task_with_heartbeats(account: Account) -> None:
+def test_an_early_answer_counts_in_a_task_with_heartbeats(account: Account, request: pytest.FixtureRequest) -> None:
     answerer = Answerer(account)
-    execution = account.start(account.machine(answerer.state({"succeed": 1}, HeartbeatSeconds=1)))
+    seconds = 1 if request.node.callspec.params["account"] else 600  # without the patch the wait ends with its limit
+    execution = account.start(account.machine(answerer.state({"succeed": 1}, HeartbeatSeconds=seconds)))
 
     assert output(account, execution) == 1
 
