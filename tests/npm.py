@@ -1,5 +1,6 @@
 """Install npm packages for tests, and run them with the Node.js that comes as a Python package."""
 
+import fcntl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,14 +17,18 @@ _INSTALL_SECONDS: Final = 300
 def install(folder: Path) -> None:
     """Install the packages that package-lock.json pins, unless they are installed.
 
+    One process at a time: npm begins by removing what is there, which another may just be using.
+
     Raises:
         subprocess.SubprocessError: npm failed or timed out.
     """
-    installed, locked = (folder / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
-    if installed.exists() and installed.stat().st_mtime >= locked.stat().st_mtime:
-        return
-    node(folder, [str(_NPM), "ci", "--ignore-scripts", "--loglevel=error"], _INSTALL_SECONDS).check_returncode()
-    installed.touch()
+    installed, pinned = (folder / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
+    with pinned.open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if installed.exists() and installed.stat().st_mtime >= pinned.stat().st_mtime:
+            return
+        node(folder, [str(_NPM), "ci", "--ignore-scripts", "--loglevel=error"], _INSTALL_SECONDS).check_returncode()
+        installed.touch()
 
 
 def start(folder: Path, arguments: Sequence[str]) -> subprocess.Popen[str]:

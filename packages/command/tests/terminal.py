@@ -149,7 +149,7 @@ def _attended(terminal: int, typed: list[tuple[str, str]]) -> bytes:
             assert not typed, f"it ended before {typed[0][0]!r} appeared: {shown!r}"
             return shown
         shown += part
-        if typed and (found := shown.find(typed[0][0].encode(), seen)) >= 0:
+        while typed and (found := shown.find(typed[0][0].encode(), seen)) >= 0:  # one read may bring the words of two
             words, text = typed.pop(0)
             seen = found + len(words)
             os.write(terminal, text.encode())
