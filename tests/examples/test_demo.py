@@ -19,14 +19,16 @@ from rich.console import Console
 
 from examples import demo
 from examples.report_tables import print_report
+from examples.terminal_user import User
+from examples.waiting import Waiting
+from stepwire_client import connect
 from stepwire_local import LocalStack
 from tests.examples.stacks import PENGUINS, stack_with_bucket
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Use a data set that is profiled quickly, and a line in which nobody waits, for tests of the rest."""
-    monkeypatch.setattr(demo, "CALLS", 1)
+def small(tmp_path: Path) -> list[str]:
+    """Use a data set that is profiled quickly, for tests of what follows."""
     file = tmp_path / "small.csv"
     file.write_text("a\n1\n")
     return ["--data", str(file)]
@@ -98,10 +100,8 @@ def test_yes_answers_automatically_at_a_terminal(
 
     code = demo.main(["--url", stack.url, "--yes", *small])
 
-    shown = capsys.readouterr().out
     assert code == 0
-    assert "Answered by itself" in shown
-    assert "All 1 are reserved; none had to wait" in shown
+    assert "Answered by itself" in capsys.readouterr().out
 
 
 def test_a_failing_workflow_fails_the_demo(
@@ -184,6 +184,22 @@ def test_a_refund_that_disagrees_with_the_answer_is_detected(
     answer: ElicitResult, refund: dict[str, Any], found: int
 ) -> None:
     assert len(list(demo.disagreements(refund, answer))) == found
+
+
+@pytest.mark.anyio
+async def test_the_demo_says_so_if_nobody_has_to_wait_in_line(
+    stack: LocalStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "CALLS", 1)
+    screen = io.StringIO()
+    console = Console(file=screen)
+    status = Waiting(console, "connecting")
+    progress, user = demo.Progress(console, status), User(console, status, by_itself=True)
+
+    async with connect(stack.url) as client:
+        await demo.Demo(console, client, progress, user).wait_in_line()
+
+    assert "All 1 are reserved; none had to wait, because the calls came slowly." in " ".join(screen.getvalue().split())
 
 
 def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:
