@@ -165,7 +165,7 @@ clean:  ## remove everything that these targets create
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is recreated when its lock changes or its installation was interrupted: the file `ready` marks a complete
-# one. mcp 1.x and 2.x cannot share an environment; the SAM CLI pins versions that conflict with ours.
+# one, and of several commands one makes it. mcp 1.x and 2.x cannot share an environment; the SAM CLI pins versions that conflict with ours.
 .venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-fastmcp/ready: requirements/fastmcp.txt
@@ -182,8 +182,6 @@ PYTHON_NEEDED = Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/py
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
 .venv/ready .venv-legacy/ready .venv-fastmcp/ready $(BENCH_READY) .venv-bench-release/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
-	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
-		|| { echo "$(PYTHON_NEEDED)" >&2; exit 1; }; \
-		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
-	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable . --editable ./packages/client --editable ./packages/command --editable ./packages/local)
-	@touch $@
+	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) || { echo "$(PYTHON_NEEDED)" >&2; exit 1; }; \
+		"$$python" requirements/environment.py $(@D) $< \
+		$(if $(filter .venv,$(@D)),--editable . --editable ./packages/client --editable ./packages/command --editable ./packages/local)

@@ -1,11 +1,17 @@
-"""Setting up an environment: a progress bar, and one line that says what to do after a failure."""
+"""Setting up an environment, once: a progress bar, and one line that says what to do after a failure."""
 
 import io
+import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from requirements import environment
 from requirements.install import explained, install, packages_in, progress
+from tests.waiting import until
 
 LOCK = """\
 # made by make lock
@@ -81,3 +87,51 @@ def test_the_exit_code_of_pip_is_returned() -> None:
 
     assert code == 3
     assert screen.getvalue() == "The packages cannot be installed. pip says:\nERROR: no\n"
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    """Return those of an environment and its lock."""
+    (tmp_path / "dev.txt").write_text(LOCK)
+    return [str(tmp_path / "env"), str(tmp_path / "dev.txt"), "--editable", "."]
+
+
+def test_of_two_commands_that_need_an_environment_one_sets_it_up(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes, called = list[int](), list[Sequence[object]]()
+    other = Thread(target=lambda: codes.append(environment.main(arguments)))
+
+    def call(command: Sequence[object]) -> int:
+        called.append(command)
+        if len(called) == 1:
+            other.start()
+            until(lambda: "waiting for it" in capsys.readouterr().out)
+            Path(arguments[0]).mkdir()
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
+    codes.append(environment.main(arguments))
+    other.join()
+
+    assert codes == [0, 0]
+    assert [list(map(str, command))[1:] for command in called] == [
+        ["-m", "venv", arguments[0]],
+        [str(environment.INSTALL), *arguments[1:]],
+    ]
+
+
+def test_an_environment_whose_installation_failed_is_set_up_again(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, results = Path(arguments[0]), iter([0, 3, 0, 0])
+
+    def call(_: Sequence[object]) -> int:
+        folder.mkdir(exist_ok=True)
+        (folder / "half").touch()
+        return next(results)
+
+    monkeypatch.setattr(subprocess, "call", call)
+
+    assert [environment.main(arguments) for _ in range(3)] == [3, 0, 0]
+    assert next(results, None) is None
