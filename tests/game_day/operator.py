@@ -13,21 +13,21 @@ import boto3
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.account import connecting
 from stepwire_cli.app import run
+from stepwire_local import LocalStack
 
 
 @dataclass
 class Operator:
     """Types commands, and reads what they print."""
 
-    stack: str
-    """Its name."""
+    stack: LocalStack
     account: str
     """The URL of its account."""
     typed: list[str] = field(default_factory=list[str])
     not_run: list[str] = field(default_factory=list[str])
 
     def types(self, line: str, *, writes: str = "", code: int = 0) -> str:
-        """Run a command that ends with a code, and return what it prints.
+        """Run a command that ends with a code, and return what it prints, once no function prints of its own accord.
 
         Args:
             line: as in a shell, of the command `stepwire`.
@@ -37,8 +37,9 @@ class Operator:
         self.typed.append(f"{line} > {writes}" if writes else line)
         name, *words = shlex.split(line)
         assert name == "stepwire", line
-        stack = () if words[0] == "sign-in" else ("--stack", self.stack)
+        stack = () if words[0] == "sign-in" else ("--stack", self.stack.name)
         out, err = io.StringIO(), io.StringIO()
+        self.stack.drain()
         with self._signed_in(), redirect_stdout(out), redirect_stderr(err):
             ended = run(in_front([*words, *stack]))
         assert ended == code, f"{line}: {ended}\n{err.getvalue()}"

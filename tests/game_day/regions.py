@@ -106,9 +106,10 @@ def lost(owners: Path) -> Left:
         tasks |= {sub: client_of(here, sub).call("parrot", {"text": sub}).id_in() for sub in ("mallory", "erin")}
         tasks["running"] = alice.call("parrot", {"text": "", "seconds": 3600}).id_in()
         until(lambda: all(alice.task("get", tasks[name]).result["status"] == "completed" for name in TEXTS))
-        until(lambda: client_of(here, "erin").task("get", tasks["erin"]).result["status"] == "completed")
+        for sub in ("mallory", "erin"):
+            until(lambda sub=sub: client_of(here, sub).task("get", tasks[sub]).result["status"] == "completed")
         exported(here.physical_ids["TasksTable"])
-        ticket = blocked_and_erased(Operator(here.name, account))
+        ticket = blocked_and_erased(Operator(here, account))
         replicated(here.physical_ids["LargeResults"])
         return Left(here.outputs["PrincipalSalt"], tasks, ticket)
 

@@ -89,7 +89,7 @@ def night(folder: Path) -> Generator[Night]:
         clock = Clock()
         served = LocalStack(ROOT / "template.yaml", others=[ADOPTER], parameters=parameters)
         with served as stack, clock.drives(stack), account_of(stack) as account:
-            yield Night(stack, clock, issuer, Operator(stack.name, account), folder)
+            yield Night(stack, clock, issuer, Operator(stack, account), folder)
 
 
 def stolen_token(at: Night) -> str:
@@ -205,7 +205,7 @@ def lost_region(at: Night) -> str:
         account_of(there) as account,
     ):
         copied(there.physical_ids["LargeResults"])
-        operator = Operator(there.name, account, at.operator.typed)
+        operator = Operator(there, account, at.operator.typed)
         for line in left.ticket:
             operator.types(line)
         at.operator.reads("steps 7 and 8")

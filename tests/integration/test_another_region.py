@@ -54,7 +54,7 @@ def is_done_again(there: LocalStack, left: Left) -> None:
     assert erin.task("get", left.tasks["erin"]).result["status"] == "completed"
 
     with account_of(there) as account:
-        operator = Operator(there.name, account)
+        operator = Operator(there, account)
         for line in left.ticket:
             operator.types(line)
 

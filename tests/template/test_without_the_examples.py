@@ -13,8 +13,11 @@ from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.long
 ROOT: Final = Path(__file__).parents[2]
-# The bytecode is copied, because it is as good there; not what another worker is about to write.
-LEFT_OUT: Final = (".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", "*.pyc.*", ".pytest_cache")
+LEFT_OUT: Final = (
+    *(".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", ".*_cache", ".hypothesis"),
+    # What other workers are about to write, and rename. The bytecode itself is copied, because it is as good there.
+    *("*.pyc.*", ".*.json.*"),
+)
 READ_THE_CHECKOUT: Final = ("tests", "tests/docs", "tests/template", "tests/templates")
 
 

@@ -241,7 +241,9 @@ def test_the_command_makes_the_tool_that_sam_init_makes(make: Make, tmp_path: Pa
 def release(tmp_path: Path) -> Path:
     """A release of these sources, without code in its layers: the local stack has what is in them."""
     build = tmp_path / "build"
-    shutil.copytree(ROOT / "functions", build / "functions", ignore=shutil.ignore_patterns("Makefile", "__pycache__"))
+    shutil.copytree(
+        ROOT / "functions", build / "functions", ignore=shutil.ignore_patterns("Makefile", "__pycache__", ".*")
+    )
     for name in ("template.yaml", "operations.yaml"):
         shutil.copy(ROOT / name, build)
     for layer in ("stepwire", "dependencies", "catalog_dependencies"):
