@@ -210,7 +210,8 @@ def test_no_shape_takes_much_time_or_memory() -> None:
     assert over(measured()) == []
 
 
-# In parts, because a test may take 300 s: each of some 600 inputs needs a fork of this process.
+# In parts, because a test may take a quarter of an hour on a busy machine: each of some 600 inputs needs a fork of this
+# process.
 @counted_by_the_kernel
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
