@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-HANG_GUARD: Final = 120.0
+HANG_GUARD: Final = 300.0
 """Seconds after which a wait fails; long enough for any machine."""
 PATIENT: Final = 20.0
 """Factor by which the Timeout of functions is stretched, so that none is exceeded on a busy machine."""

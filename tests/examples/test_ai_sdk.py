@@ -11,9 +11,9 @@ from stepwire.subscriptions.events import EVENT_NAMES
 from stepwire_local import LocalStack
 from tests import npm
 from tests.examples.stacks import EXAMPLES, ROOT
+from tests.waiting import HANG_GUARD
 
 NODE: Final = Path(__file__).parents[1] / "interop" / "node"
-HANG_GUARD: Final = 120  # seconds
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import axe from "axe-core";
 import { withBrowser } from "./page.mjs";
 
 const plan = JSON.parse(readFileSync(0, "utf8"));
-const PATIENCE = 60_000; // milliseconds: the machine may be busy
+const PATIENCE = 120_000; // milliseconds: the machine may be busy
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 const STEPS = {

@@ -9,7 +9,7 @@ import axe from "axe-core";
 import { withPage } from "./page.mjs";
 
 const plan = JSON.parse(readFileSync(0, "utf8"));
-const PATIENCE = 60_000; // milliseconds: the machine may be busy
+const PATIENCE = 120_000; // milliseconds: the machine may be busy
 
 const STEPS = {
   // Starts a tool with the form: labels and what to write, or ["label", {option}] to choose.
