@@ -18,7 +18,7 @@ from packages.local.tests.conftest import TEMPLATE
 from stepwire_local import FunctionError, FunctionLoadError, LocalStack, PortInUse
 from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED
 from stepwire_local.gateway.server import listen
-from stepwire_local.lambdas import functions
+from stepwire_local.lambdas import asynchronous, functions
 from tests.waiting import HANG_GUARD, until
 
 CLIENT = httpx.Client(timeout=HANG_GUARD, limits=httpx.Limits(max_connections=None))
@@ -213,6 +213,19 @@ def test_a_failed_asynchronous_invocation_is_retried_and_kept_as_a_dead_letter(s
     (letter,) = until(letters)
     assert json.loads(letter["Body"]) == event
     assert letter["MessageAttributes"]["ErrorMessage"]["StringValue"] == "poison"
+
+
+def test_a_drained_stack_has_no_invocation_under_way(stack: LocalStack) -> None:
+    function, event = stack.physical_ids["WorkerFunction"], json.dumps({"seconds": 0.1})
+    invoke = stack.client("lambda").invoke
+
+    begun = asynchronous.begun()
+    for _ in range(3):
+        invoke(FunctionName=function, InvocationType="Event", Payload=event)
+    stack.drain()
+
+    assert asynchronous.begun() == begun + 3
+    assert asynchronous.is_idle(stack.functions.values())
 
 
 def test_objects_in_buckets_are_kept(stack: LocalStack) -> None:
