@@ -17,6 +17,7 @@ from stepwire.catalog.manifests import compile_directory
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import write_manifests
 from tests.recorded import recorded
+from tests.waiting import HANG_GUARD
 
 ROOT: Final = Path(__file__).parents[1]
 FUNCTION: Final = ROOT / "functions/mcp"
@@ -90,7 +91,7 @@ def run(code: str, task_root: Path, variables: Mapping[str, str]) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANG_GUARD,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -20,12 +20,13 @@ from tests.kits import ARGUMENTS, OUTPUT
 from tests.npm import install, node
 from tests.refusals.endpoint import serving
 from tests.refusals.typescript import FOLDER
+from tests.waiting import HANG_GUARD
 
 Json = dict[str, Any]
 ROOT: Final = Path(__file__).parents[2]
 LEGACY_PYTHON: Final = ROOT / ".venv-legacy" / "bin" / "python"
 FASTMCP: Final = ROOT / ".venv-fastmcp"
-SECONDS: Final = 120
+SECONDS: Final = HANG_GUARD
 COMES_BACK: Final = "mcp"
 OF_UNKNOWN_NAME: Final = "an app"
 NEXT_STEP: Final = re.compile(r"Next: call (\w+) with (\{.*?\}+)[.,]")

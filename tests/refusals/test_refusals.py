@@ -28,11 +28,12 @@ from tests.refusals.ways import (
     Way,
     leaves,
 )
+from tests.waiting import HANG_GUARD
 
 Json = dict[str, Any]
 ROOT: Final = Path(__file__).parents[2]
 LEGACY_PYTHON: Final = ROOT / ".venv-legacy" / "bin" / "python"
-SECONDS: Final = 120
+SECONDS: Final = HANG_GUARD
 THEN: Final = ["tools/call", {"name": "instant", "arguments": {"text": "one more"}}]
 COMES_BACK: Final = "mcp"
 DOES_NOT_COME_BACK: Final = "Visual Studio Code"
