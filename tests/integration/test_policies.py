@@ -286,6 +286,7 @@ def let_owners_register_tools(stack: Watched) -> None:
                 Name=f"/stepwire/{local.name}/tools/echo", Value=json.dumps(manifest), Type="String", Overwrite=True
             )
             local.invoke("CatalogFunction", {"detail-type": "Scheduled Event"})
+    local.drain()  # each change is an event, too
 
 
 def with_alias(stack: Watched, machine: str) -> str:
