@@ -77,6 +77,10 @@ class Calls:
                 return
             more = {sent_as or token: page[token]}
 
+    def table_pages(self, operation: str, **parameters: Any) -> Iterator[Any]:
+        """Yield the answers to a query or a scan of a table."""
+        return self.pages("dynamodb", operation, "LastEvaluatedKey", sent_as="ExclusiveStartKey", **parameters)
+
     def requests(self, service: str) -> dict[str, tuple[str, ...]]:
         """Return the members of each request that the installed boto3 knows of a service, by operation."""
         model = self._client(service).meta.service_model

@@ -81,11 +81,8 @@ class Held:
         return cast(Item | None, found.get("Item"))
 
     def _items(self, prefix: str = "", most: int | None = None) -> Iterator[Item]:
-        pages = self.calls.pages(
-            "dynamodb",
+        pages = self.calls.table_pages(
             "Query",
-            "LastEvaluatedKey",
-            sent_as="ExclusiveStartKey",
             TableName=self.table,
             ConsistentRead=True,
             **({} if most is None else {"Limit": most}),

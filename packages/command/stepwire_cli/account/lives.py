@@ -123,11 +123,8 @@ class Lives:
             problems.append(f"the caller's events: {error}")
 
     def _pages_of_events(self, task: Task) -> Iterator[Any]:
-        return self.calls.pages(
-            "dynamodb",
+        return self.calls.table_pages(
             "Query",
-            "LastEvaluatedKey",
-            sent_as="ExclusiveStartKey",
             TableName=self.table,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
             FilterExpression="contains(#change, :task)",

@@ -139,7 +139,8 @@ class Tasks:
         return task
 
     def _item(self, key: Item) -> Item | None:
-        return cast(Item | None, self._call("GetItem", Key=key, ConsistentRead=True).get("Item"))
+        found = self.calls.call("dynamodb", "GetItem", TableName=self.table, Key=key, ConsistentRead=True)
+        return cast(Item | None, found.get("Item"))
 
     def _searched(self, task_id: TaskId) -> TaskKey:
         """Find the owner: in the index of the tasks that have not ended, then in the whole table."""
@@ -169,19 +170,11 @@ class Tasks:
         )
 
     def _pages(self, operation: str, **given: Any) -> Iterator[Item]:
-        more: dict[str, Any] = {}
         searched = 0
-        while True:
-            page = self._call(operation, **given, **more)
+        for page in self.calls.table_pages(operation, TableName=self.table, **given):
             searched += int(page.get("ScannedCount", 0))
             self.watch(searched)
             yield from page["Items"]
-            if not page.get("LastEvaluatedKey"):
-                return
-            more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-
-    def _call(self, operation: str, **given: Any) -> Any:
-        return self.calls.call("dynamodb", operation, TableName=self.table, **given)
 
 
 def _key_of(text: str) -> TaskKey:
@@ -251,26 +244,25 @@ class Executions:
 
     def _history(self, calls: Calls, arn: str, problems: list[str]) -> History:
         """Return the newest events: at least so many lines need, and always some hundreds."""
-        events: list[Event] = []
-        more: dict[str, Any] = {}
+        events, page = list[Event](), dict[str, Any]()
+        pages = calls.pages(
+            _STATES,
+            "GetExecutionHistory",
+            "nextToken",
+            executionArn=arn,
+            reverseOrder=True,
+            maxResults=max(_PAGE, self.lines),
+            includeExecutionData=False,
+        )
         try:
-            while True:
-                page = calls.call(
-                    _STATES,
-                    "GetExecutionHistory",
-                    executionArn=arn,
-                    reverseOrder=True,
-                    maxResults=max(_PAGE, self.lines),
-                    includeExecutionData=False,
-                    **more,
-                )
+            for page in pages:
                 events += page["events"]
-                more = {"nextToken": page["nextToken"]} if page.get("nextToken") else {}
-                if not more or len(events) >= self.lines:
-                    return history_of(events, is_cut=bool(more))
+                if len(events) >= self.lines:
+                    break
         except AccountError as error:
             problems.append(str(error))
             return history_of(events, is_cut=True)
+        return history_of(events, is_cut=bool(page.get("nextToken")))
 
     def _maps(self, calls: Calls, history: History, problems: list[str]) -> dict[str, Items]:
         found: dict[str, Items] = {}

@@ -1,17 +1,15 @@
 """The value of a JSON or YAML file, as templates and definitions are written.
 
-The rule: dates are texts, as CloudFormation reads them, and the short forms of its functions (`!Ref`) become the long
-ones.
+The rule: YAML is read as CloudFormation reads it, and a placeholder may stand where a value belongs.
 """
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
-import yaml
-
+from stepwire.catalog.yaml_text import read_template
 from stepwire.json_text import Json, as_object
 
 LARGEST: Final = 2_000_000  # bytes of a file that is read
@@ -20,29 +18,6 @@ _PLACEHOLDER: Final = re.compile(r"\$\{[^{}\"\n]*\}")
 
 class Unreadable(ValueError):
     """A file cannot be read; the message is one line that says where and why."""
-
-
-# libyaml is ten times as fast. A class of its own, so that no other reader learns CloudFormation's short forms.
-_Loader: Any = type("_Loader", (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader,), {})
-
-
-def _function(loader: Any, tag: str, node: yaml.Node) -> Json:
-    name = tag if tag in ("Ref", "Condition") else f"Fn::{tag}"
-    if isinstance(node, yaml.ScalarNode):
-        value = loader.construct_scalar(node)
-        return {name: value.split(".", 1) if tag == "GetAtt" else value}
-    if isinstance(node, yaml.SequenceNode):
-        return {name: loader.construct_sequence(node, deep=True)}
-    return {name: loader.construct_mapping(node, deep=True)}
-
-
-def _plain(loader: Any, node: yaml.Node) -> Json:
-    return loader.construct_scalar(node)
-
-
-_Loader.add_multi_constructor("!", _function)
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _plain)
-_Loader.add_constructor("tag:yaml.org,2002:value", _plain)
 
 
 def text_of(path: Path) -> str:
@@ -107,27 +82,9 @@ def _yaml_after(text: str, fault: Exception) -> Json:
 
 def _yaml(text: str) -> Json:
     try:
-        return _jsonable(yaml.load(text, _Loader))  # noqa: S506 - it derives from a safe loader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise Unreadable(f"it is no YAML: line {mark.line + 1 if mark else '?'}: {error.problem}") from None
-    except (LookupError, TypeError, AttributeError, ArithmeticError):  # PyYAML's own, for !!int or !!bool before none
-        raise Unreadable("it is no YAML: a value is not what its tag (!!...) says") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise Unreadable(f"it is no YAML: {' '.join(str(error).split())[:200]}") from None
-
-
-def _jsonable(value: Any) -> Json:
-    """Return a value with texts as keys: YAML takes `On` and `1` for others."""
-    if isinstance(value, dict):
-        return {_key(name): _jsonable(one) for name, one in cast(dict[Any, Any], value).items()}
-    if isinstance(value, list):
-        return [_jsonable(one) for one in cast(list[Any], value)]
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
-
-
-def _key(name: object) -> str:
-    return {True: "On", False: "Off"}[name] if isinstance(name, bool) else str(name)
+        return read_template(text)
+    except ValueError as error:
+        raise Unreadable(f"it is no YAML: {error}") from None
 
 
 def _quoted(text: str) -> Iterator[str]:

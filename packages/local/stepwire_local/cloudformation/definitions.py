@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import Any, Final, cast
 
 from stepwire.catalog.definitions import inside, states_in
+from stepwire.catalog.yaml_text import read_template
 from stepwire.json_text import objects_in
-from stepwire_local.cloudformation.yaml_texts import read_yaml
 
 _PLACEHOLDER: Final = re.compile(r"\$\{(\w+)\}")
 # `"total": ${total}` is no JSON. It is read as a text that no definition contains, and replaced with its quotes.
@@ -63,15 +63,14 @@ def read_definition(text: str) -> Any:
     """Return the content of a definition's file, which is JSON or YAML; placeholders may stand without quotes.
 
     Raises:
-        yaml.YAMLError: it is neither.
-        ValueError: a value is not what it looks like.
+        ValueError: it is neither.
     """
     if not text.lstrip().startswith(("{", "[")):
-        return read_yaml(text)
+        return read_template(text)
     marked = _TEXT_OR_PLACEHOLDER.sub(lambda found: f'"${{{found[1]}:unquoted}}"' if found[1] else found[0], text)
     with suppress(ValueError):  # JSON may be indented with tabs, which YAML forbids
         return json.loads(marked)
-    return read_yaml(marked)
+    return read_template(marked)
 
 
 def substituted(definition: str, substitutions: Mapping[str, Any]) -> str:

@@ -13,14 +13,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
 from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator import translator  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
+from stepwire.catalog.yaml_text import read_template
 from stepwire_local.cloudformation.definitions import read_definition
 from stepwire_local.cloudformation.files import signature, unpacked
-from stepwire_local.cloudformation.yaml_texts import read_yaml
 from stepwire_local.errors import TemplateError
 
 _BUCKET = "local"
@@ -96,7 +95,7 @@ def _parsed(path: Path, read: Callable[[str], Any]) -> Any:
         raise TemplateError(f"{path} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path} cannot be read: {error}") from error
-    except (yaml.YAMLError, ValueError) as error:
+    except ValueError as error:
         kind = "JSON" if path.suffix == ".json" else "YAML"
         raise TemplateError(f"{path} is not {kind}: {' '.join(str(error).split())}") from error
 
@@ -104,7 +103,7 @@ def _parsed(path: Path, read: Callable[[str], Any]) -> Any:
 @lru_cache(maxsize=32)
 def _pickled(text: str) -> bytes:
     """Return the content of YAML as pickle: a start reads a template three times, and changes what it has read."""
-    return pickle.dumps(read_yaml(text))
+    return pickle.dumps(read_template(text))
 
 
 def _source(path: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
@@ -181,23 +181,14 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
         return None if item is None else subscription_in(item)
 
     def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
-        found: dict[str, Listener] = {}
-        request: dict[str, Any] = {
-            "TableName": self.table.name,
-            "KeyConditionExpression": "pk = :pk AND begins_with(sk, :prefix)",
-            "ExpressionAttributeValues": {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
+        found = self.table.query(
+            "pk = :pk AND begins_with(sk, :prefix)",
+            {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
             # The secrets stay where they are.
-            "ProjectionExpression": "sk, wanted, ends_at, carried_until, news, asked_for",
-            "ConsistentRead": True,
-        }
-        while True:
-            page = self.table.client.query(**request)
-            for item in cast(list[Item], page["Items"]):
-                if _moment(item, "ends_at") > at:
-                    found[item["sk"]["S"].removeprefix(_SUBSCRIPTION)] = _listener_of(item, at)
-            if "LastEvaluatedKey" not in page:
-                return found
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+            ProjectionExpression="sk, wanted, ends_at, carried_until, news, asked_for",
+        )
+        live = (item for item in found if _moment(item, "ends_at") > at)
+        return {item["sk"]["S"].removeprefix(_SUBSCRIPTION): _listener_of(item, at) for item in live}
 
     def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
         needs = all_of(partial(self._ask, _key(owner, one), change, at) for one, change in changes.items())

@@ -6,7 +6,7 @@ An erasure may end anywhere: each call erases a part, and the next one goes on w
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -66,24 +66,10 @@ class Holdings(Struct, frozen=True):
 
     def items(self, prefix: str = "", after: str | None = None, most: int | None = None) -> Iterator[Item]:
         """Yield the items whose sort keys begin so, in their order: all, or so many."""
-        start: dict[str, Any] = {} if after is None else {"ExclusiveStartKey": self._key(after)}
+        start = {} if after is None else {"ExclusiveStartKey": self._key(after)}
         condition = "pk = :owner AND begins_with(sk, :prefix)" if prefix else "pk = :owner"
         values = {":owner": {"S": self.owner}, **({":prefix": {"S": prefix}} if prefix else {})}
-        left = most
-        while left is None or left > 0:
-            page = self.table.client.query(
-                TableName=self.table.name,
-                KeyConditionExpression=condition,
-                ExpressionAttributeValues=values,
-                ConsistentRead=True,
-                Limit=_PAGE if left is None else min(left, _PAGE),
-                **start,
-            )
-            yield from cast(list[Item], page["Items"])
-            left = None if left is None else left - len(page["Items"])
-            if "LastEvaluatedKey" not in page:
-                return
-            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+        return self.table.query(condition, values, most=most, page=_PAGE, **start)
 
     def tasks(self, after: str | None) -> tuple[list[Task], str | None]:
         """Return a part of the tasks, and where the next part begins; None: this was the last."""
@@ -121,11 +107,8 @@ class Holdings(Struct, frozen=True):
         """Delete items; those that nothing leads to afterwards come last, so that a fault before them repeats all."""
         own = [key for key in keys if key["pk"]["S"] == self.owner]
         for part in ([key for key in keys if key["pk"]["S"] != self.owner], own):
-            all_of(partial(self._delete_one, key) for key in part)
+            all_of(partial(self.table.client.delete_item, TableName=self.table.name, Key=key) for key in part)
         return len(own)
-
-    def _delete_one(self, key: Item) -> None:
-        self.table.client.delete_item(TableName=self.table.name, Key=key)
 
     def _key(self, sort_key: str) -> Item:
         return {"pk": {"S": self.owner}, "sk": {"S": sort_key}}

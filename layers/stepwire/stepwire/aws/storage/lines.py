@@ -72,8 +72,7 @@ class DynamoDbLines(Struct, frozen=True):
         return None if item is None else _line_of(item)
 
     def first(self, key: str, count: int = 1) -> Sequence[Place]:
-        found = self._query(key, _RANK, count)
-        return [decode(item["place"]["S"], Place) for item in found]
+        return [decode(item["place"]["S"], Place) for item in self._items(key, _RANK, count)]
 
     def before(self, key: str, place: Place, most: int) -> int:
         answer = self.table.client.query(
@@ -90,11 +89,11 @@ class DynamoDbLines(Struct, frozen=True):
         return max(0, answer["Count"] - 1)  # the place is among them
 
     def turns(self, key: str) -> Sequence[Held]:
-        return [decode(item["turn"]["S"], Held) for item in self._query(key, _TURN)]
+        return [decode(item["turn"]["S"], Held) for item in self._items(key, _TURN)]
 
     def in_use(self) -> Sequence[str]:
-        found = sorted(self._query(_LINES, "", _PAGE), key=lambda item: _RESTRICTED not in item)
-        return [item["sk"]["S"] for item in found]
+        found = self.table.query("pk = :pk", {":pk": {"S": _LINES}}, most=_PAGE)
+        return [item["sk"]["S"] for item in sorted(found, key=lambda item: _RESTRICTED not in item)]
 
     def change(self, key: str, before: Line | None, change: Change, at: datetime) -> bool:
         lasts = at + _RETENTION
@@ -184,29 +183,10 @@ class DynamoDbLines(Struct, frozen=True):
     def _delete(self, pk: str, sk: str) -> Any:
         return {"Delete": {"TableName": self.table.name, "Key": _key(pk, sk)}}
 
-    def _query(self, pk: str, prefix: str, most: int | None = None) -> list[Item]:
-        """Return the items whose sort keys begin so, in their order: all, or so many."""
-        found: list[Item] = []
-        more: dict[str, Any] = {}
-        if prefix:
-            condition, values = "pk = :pk AND begins_with(sk, :prefix)", {":prefix": {"S": prefix}}
-        else:
-            condition, values = "pk = :pk", dict[str, Any]()
-        while most is None or len(found) < most:
-            limit: dict[str, Any] = {} if most is None else {"Limit": most - len(found)}
-            answer = self.table.client.query(
-                TableName=self.table.name,
-                KeyConditionExpression=condition,
-                ExpressionAttributeValues={":pk": {"S": pk}, **values},
-                ConsistentRead=True,
-                **limit,
-                **more,
-            )
-            found += cast(list[Item], answer["Items"])
-            if "LastEvaluatedKey" not in answer:
-                break
-            more = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-        return found
+    def _items(self, key: str, prefix: str, most: int | None = None) -> Iterator[Item]:
+        """Yield the items of a line whose sort keys begin so, in their order: all, or so many."""
+        values = {":pk": {"S": key}, ":prefix": {"S": prefix}}
+        return self.table.query("pk = :pk AND begins_with(sk, :prefix)", values, most=most)
 
 
 def share_key(line: str, owner: Principal) -> Item:

@@ -89,6 +89,27 @@ class Table(Struct, frozen=True, dict=True):
             else:
                 raise StoreBusy
 
+    def query(
+        self, condition: str, values: Item, *, most: int | None = None, page: int | None = None, **more: Any
+    ) -> Iterator[Item]:
+        """Yield the items that meet a key condition, in their order: all, or so many. A page has at most so many."""
+        left = most
+        while left is None or left > 0:
+            limits = [one for one in (left, page) if one is not None]
+            found = self.client.query(
+                TableName=self.name,
+                KeyConditionExpression=condition,
+                ExpressionAttributeValues=values,
+                ConsistentRead=True,
+                **({"Limit": min(limits)} if limits else {}),
+                **more,
+            )
+            yield from cast(list[Item], found["Items"])
+            left = None if left is None else left - len(found["Items"])
+            if "LastEvaluatedKey" not in found:
+                return
+            more["ExclusiveStartKey"] = found["LastEvaluatedKey"]
+
     def put(self, item: Item, condition: str = "", values: Item | None = None) -> Item | None:
         """Write an item; return None, or the item that does not meet the condition, which may be empty."""
         return _write(self.client.put_item, condition, values, TableName=self.name, Item=item)

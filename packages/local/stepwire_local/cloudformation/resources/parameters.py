@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
-import yaml
-
+from stepwire.catalog.yaml_text import read_template
 from stepwire_local.account import stub_machines
 from stepwire_local.account.tasks import machine_of, names_of_target
 from stepwire_local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
-from stepwire_local.cloudformation.yaml_texts import read_yaml
 
 _TOOL: Final = re.compile(r"/stepwire/(?P<endpoint>[^/]+)/tools/[^/]*")  # below it are the files of its skills
 _COLONS: Final = 6  # in the ARN of a state machine, or more
@@ -57,7 +55,7 @@ def state_machines_of(name: str, value: object, world: World) -> tuple[str, ...]
         return ()
     try:
         read = _read(str(value))
-    except (yaml.YAMLError, ValueError):
+    except ValueError:
         return ()  # function catalog says what is wrong
     arns = (
         one if one.startswith("arn:") else world.arn("states", f"stateMachine:{one}")
@@ -68,7 +66,7 @@ def state_machines_of(name: str, value: object, world: World) -> tuple[str, ...]
 
 @lru_cache(maxsize=256)
 def _read(value: str) -> object:
-    return read_yaml(value)
+    return read_template(value)
 
 
 def _named(manifest: object) -> Iterator[str]:
