@@ -79,23 +79,9 @@ def _screen(form: str) -> Screen:
 
 
 def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:
-    host = str(options.host) if options.services else None
-    first, *others = options.template or _TEMPLATES
     port = options.port if options.port is not None else _PORTS[options.services]
     issuer = _issuer(options, port)
-    stack = LocalStack(
-        first,
-        others=others,
-        name=options.name,
-        port=port,
-        parameters={**_parameters(options, Path(first), issuer), **dict(options.parameter)},
-        expiry=after(options.expire_after),
-        stubs=options.stub,
-        stub_seconds=options.stub_seconds,
-        services_at=host,
-        local_webhooks=options.local_webhooks,
-        make_up_parameters=options.make_up_parameters,
-    )
+    stack = _stack(options, port, issuer)
     console = WebConsole(stack, issuer.token if issuer else None)
     stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
     with (
@@ -123,6 +109,23 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         watching = Watching(stack, screen.noted)
         while not stopping.wait(_LOOK_SECONDS):
             watching.look()
+
+
+def _stack(options: argparse.Namespace, port: int, issuer: "_Issuer | None") -> LocalStack:
+    first, *others = options.template or _TEMPLATES
+    return LocalStack(
+        first,
+        others=others,
+        name=options.name,
+        port=port,
+        parameters={**_parameters(options, Path(first), issuer), **dict(options.parameter)},
+        expiry=after(options.expire_after),
+        stubs=options.stub,
+        stub_seconds=options.stub_seconds,
+        services_at=str(options.host) if options.services else None,
+        local_webhooks=options.local_webhooks,
+        make_up_parameters=options.make_up_parameters,
+    )
 
 
 @dataclass(frozen=True)
@@ -161,31 +164,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve SAM templates on 127.0.0.1.",
         epilog="The environment variable LOG=json makes every line of the screen a JSON object.",
     )
-    parser.add_argument(
-        "--template",
-        action="append",
-        metavar="FILE",
-        help="a template; of several, the first has the API, the others are stacks beside it (default: template.yaml)",
-    )
-    parser.add_argument(
-        "--name",
-        default="stepwire",
-        help="the name of the first template's stack, by which others mean it (default: %(default)s)",
-    )
-    parser.add_argument("--port", type=int, help="0 takes any free port (default: 3000; with --services 4566)")
-    parser.add_argument(
-        "--parameter",
-        action="append",
-        type=_assignment,
-        default=[],
-        metavar="KEY=VALUE",
-        help="value of a parameter, for each template that declares it; may be repeated",
-    )
-    parser.add_argument(
-        "--make-up-parameters",
-        action="store_true",
-        help="make up the values of parameters that have no default, and say so",
-    )
+    _add_stack(parser)
     parser.add_argument(
         "--expire-after",
         type=float,
@@ -213,6 +192,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
     _add_services(parser)
     return parser
+
+
+def _add_stack(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--template",
+        action="append",
+        metavar="FILE",
+        help="a template; of several, the first has the API, the others are stacks beside it (default: template.yaml)",
+    )
+    parser.add_argument(
+        "--name",
+        default="stepwire",
+        help="the name of the first template's stack, by which others mean it (default: %(default)s)",
+    )
+    parser.add_argument("--port", type=int, help="0 takes any free port (default: 3000; with --services 4566)")
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="KEY=VALUE",
+        help="value of a parameter, for each template that declares it; may be repeated",
+    )
+    parser.add_argument(
+        "--make-up-parameters",
+        action="store_true",
+        help="make up the values of parameters that have no default, and say so",
+    )
 
 
 def _add_stubs(parser: argparse.ArgumentParser) -> None:

@@ -110,7 +110,7 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
         return Advanced(task)
     changed = row.act(task, event, at)
     after = changed if isinstance(changed, Advanced) else Advanced(changed)
-    if after.task is task or type(event) in _WITHOUT_UPDATE:
+    if after.task is task or not row.is_update:
         return after
     return Advanced(_updated(after.task, at), after.effects)
 
@@ -470,6 +470,8 @@ class Row(NamedTuple):
     act: Callable[[Task, Any, datetime], Task | Advanced]
     targets: Mapping[State, frozenset[State]]
     """By the state before; without one, the event is ignored in it. No row has any for a terminal state."""
+    is_update: bool
+    """Whether it changes `last_updated_at`."""
 
 
 def _row(
@@ -477,9 +479,11 @@ def _row(
     working: Iterable[State],
     input_required: Iterable[State],
     unconfirmed: Iterable[State],
+    *,
+    is_update: bool = True,
 ) -> Row:
     targets = {State.WORKING: working, State.INPUT_REQUIRED: input_required, State.UNCONFIRMED: unconfirmed}
-    return Row(act, {state: frozenset(one) for state, one in targets.items()})
+    return Row(act, {state: frozenset(one) for state, one in targets.items()}, is_update)
 
 
 _W, _I, _U = State.WORKING, State.INPUT_REQUIRED, State.UNCONFIRMED
@@ -489,9 +493,9 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     ProgressReported: _row(_show_progress, [_W],       [_I],            [_U]),
     InputRequested: _row(_ask,            [_W, _I],    [_I],            [_U]),
     Voted: _row(_count_vote,              [_W],        [_I],            [_U]),
-    Reminded: _row(_remind,               [_W],        [_I],            [_U]),
+    Reminded: _row(_remind,               [_W],        [_I],            [_U], is_update=False),
     InputAnswered: _row(_accept_answers,  [],          [_W, _I],        [_U]),
-    InputRefused: _row(_ask_again,        [],          [_I],            [_U]),
+    InputRefused: _row(_ask_again,        [],          [_I],            [_U], is_update=False),
     WorkConfirmed: _row(_confirm,         [],          [],              [_W]),  # of two decisions, the first counts
     WorkDeclined: _row(_decline,          [],          [],              [State.COMPLETED]),
     WorkCompleted: _row(_end,             [State.COMPLETED], [State.COMPLETED], [State.COMPLETED]),
@@ -499,29 +503,15 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     WorkStopped: _row(_end,               [State.CANCELLED], [State.CANCELLED], [State.CANCELLED]),
     RunEnded: _row(_end_run,              [_W, *_ENDS], [_W, _I, *_ENDS], []),
     RunNotRedriven: _row(_begin_anew,     [_W, *_ENDS], [_W, _I, *_ENDS], []),
-    WorkChecked: _row(_note_check,        [_W],        [_I],            [_U]),
-    AnswersDelivered: _row(_drop_delivered, [_W],      [_I],            [_U]),
-    StartPostponed: _row(_mark_starts,    [_W],        [_I],            []),
-    WorkBegun: _row(_mark_starts,         [_W],        [_I],            []),
-    LineChecked: _row(_note_line,         [_W],        [_I],            []),
-    ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U]),
-    ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U]),
+    WorkChecked: _row(_note_check,        [_W],        [_I],            [_U], is_update=False),
+    AnswersDelivered: _row(_drop_delivered, [_W],      [_I],            [_U], is_update=False),
+    StartPostponed: _row(_mark_starts,    [_W],        [_I],            [], is_update=False),
+    WorkBegun: _row(_mark_starts,         [_W],        [_I],            [], is_update=False),
+    LineChecked: _row(_note_line,         [_W],        [_I],            [], is_update=False),
+    ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U], is_update=False),
+    ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U], is_update=False),
 }  # fmt: skip
 """Every event, with the function that says what it does and the states that it leads to."""
-_WITHOUT_UPDATE: Final = frozenset(
-    {
-        WorkChecked,
-        AnswersDelivered,
-        StartPostponed,
-        WorkBegun,
-        LineChecked,
-        InputRefused,
-        ClientTaskNoted,
-        ClientTaskClosed,
-        Reminded,
-    }
-)
-"""The events that leave `last_updated_at` as it is."""
 
 
 def state_of(task: Task) -> State:

@@ -4,9 +4,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from stepwire_cli.code import methods
+from stepwire_cli.code import methods, tree
 from stepwire_cli.code.notes import DEEPEST, Notes
-from stepwire_cli.code.tree import Attribute, Call, Expression, Function, Get, Literal, Name, Pattern, Statement
 from stepwire_cli.code.values import (
     ANYTHING,
     JSON_TEXT,
@@ -31,18 +30,18 @@ class Calls(Notes):
     """Follows calls."""
 
     @abstractmethod
-    def value(self, node: Expression, scope: Scope) -> Value:
+    def value(self, node: tree.Expression, scope: Scope) -> Value:
         """Return what an expression may be, and note what it reads."""
 
     @abstractmethod
-    def bind(self, target: Pattern, value: Value, scope: Scope) -> None:
+    def bind(self, target: tree.Pattern, value: Value, scope: Scope) -> None:
         """Give a value to names."""
 
     @abstractmethod
-    def block(self, statements: Sequence[Statement], scope: Scope) -> bool:
+    def block(self, statements: Sequence[tree.Statement], scope: Scope) -> bool:
         """Follow statements, and tell whether the function may end in them without an error."""
 
-    def called(self, node: Call, scope: Scope) -> Value:
+    def called(self, node: tree.Call, scope: Scope) -> Value:
         """Follow a call, and return what it may give."""
         name = dotted(node.callee)
         if name is not None and (name in methods.LOGS or name.partition(".")[0] in methods.LOGS):
@@ -53,35 +52,35 @@ class Calls(Notes):
         known = self._of_the_language(name, node, scope) if name is not None else None
         if known is not None:
             return known
-        if isinstance(node.callee, Get | Attribute):
+        if isinstance(node.callee, tree.Get | tree.Attribute):
             return self._method(node, scope)
         self.value(node.callee, scope)
         return self._unknown(node, scope)
 
-    def _logged(self, node: Call, scope: Scope) -> Value:
+    def _logged(self, node: tree.Call, scope: Scope) -> Value:
         was, self.is_quiet = self.is_quiet, True
         for one in (*node.arguments, *node.named.values()):
             self.value(one, scope)
         self.is_quiet = was
         return ANYTHING
 
-    def _callee(self, node: Call, scope: Scope) -> Code | Class | None:
+    def _callee(self, node: tree.Call, scope: Scope) -> Code | Class | None:
         """Return the function of the program that is called."""
         match node.callee:
-            case Name():
+            case tree.Name():
                 value = self.named(node.callee.name, scope)
-            case Attribute(of=Name()) | Get(of=Name(), key=Literal()):
+            case tree.Attribute(of=tree.Name()) | tree.Get(of=tree.Name(), key=tree.Literal()):
                 value = self.value(node.callee, scope) if self._is_file(node.callee.of, scope) else ()
-            case Function():
+            case tree.Function():
                 value = self.value(node.callee, scope)
             case _:
                 return None
         return next((one for one in value if isinstance(one, Code | Class)), None)
 
-    def _is_file(self, node: Expression, scope: Scope) -> bool:
+    def _is_file(self, node: tree.Expression, scope: Scope) -> bool:
         return any(isinstance(one, File) for one in self.value(node, scope))
 
-    def _follow(self, called: Code | Class, node: Call, scope: Scope) -> Value:
+    def _follow(self, called: Code | Class, node: tree.Call, scope: Scope) -> Value:
         given = [self.value(one, scope) for one in node.arguments]
         named = {name: self.value(one, scope) for name, one in node.named.items()}
         if isinstance(called, Class):
@@ -103,7 +102,7 @@ class Calls(Notes):
         scope = Scope({}, code.scope.program, code.scope.place, code.scope)
         for number, one in enumerate(code.function.parameters):
             value = given[number] if number < len(given) else ANYTHING
-            if isinstance(one.target, Name) and named:
+            if isinstance(one.target, tree.Name) and named:
                 value = named.get(one.target.name, value)
             if one.declared is not None:
                 self.declared(value, one.declared, code.scope.outermost, is_checked=False)
@@ -114,7 +113,7 @@ class Calls(Notes):
         self.calls.pop()
         return either(*self.returned.pop()) or ANYTHING
 
-    def _of_the_language(self, name: str, node: Call, scope: Scope) -> Value | None:
+    def _of_the_language(self, name: str, node: tree.Call, scope: Scope) -> Value | None:
         """Return what a known function of the language gives; None if it is none."""
         last = name.rpartition(".")[2]
         if last in methods.EVENT_PARSERS and (made := self._parsed(name, node, scope)):
@@ -125,7 +124,7 @@ class Calls(Notes):
                 return act(values, node, scope)
         return None
 
-    def _known(self) -> "Mapping[frozenset[str], Callable[[list[Value], Call, Scope], Value]]":
+    def _known(self) -> "Mapping[frozenset[str], Callable[[list[Value], tree.Call, Scope], Value]]":
         return {
             methods.SAME: self._same,
             frozenset({methods.MERGES}): self._merged,
@@ -136,10 +135,10 @@ class Calls(Notes):
             frozenset(methods.TEXTS): self._texts,
         }
 
-    def _same(self, values: list[Value], _node: Call, _scope: Scope) -> Value:
+    def _same(self, values: list[Value], _node: tree.Call, _scope: Scope) -> Value:
         return either(*values) or ANYTHING
 
-    def _merged(self, values: list[Value], _node: Call, _scope: Scope) -> Value:
+    def _merged(self, values: list[Value], _node: tree.Call, _scope: Scope) -> Value:
         into = values[0] if values else ANYTHING
         for one in values[1:]:
             self._change(into, one)
@@ -152,30 +151,30 @@ class Calls(Notes):
         names = [(name,) for name, _ in made.members] if isinstance(made, Object) and not made.base else [()]
         self.changed |= {(*path, *name) for path in paths_of(value) for name in names}
 
-    def _from_json(self, values: list[Value], node: Call, scope: Scope) -> Value:
+    def _from_json(self, values: list[Value], node: tree.Call, scope: Scope) -> Value:
         if not values:
             return ANYTHING
         self.note(values[0], node.line, scope, types=frozenset({"string"}))
         return tuple(At((*one.path, JSON_TEXT)) if isinstance(one, At) else ANYTHING[0] for one in values[0])
 
-    def _keys(self, values: list[Value], node: Call, scope: Scope) -> Value:
+    def _keys(self, values: list[Value], node: tree.Call, scope: Scope) -> Value:
         for one in values:
             self.note(one, node.line, scope, types=frozenset({"object"}), passed_on=True)
         return ANYTHING
 
-    def _type_tested(self, values: list[Value], _node: Call, _scope: Scope) -> Value:
+    def _type_tested(self, values: list[Value], _node: tree.Call, _scope: Scope) -> Value:
         self.type_tested |= {path for value in values[:1] for path in paths_of(value)}
         return ANYTHING
 
-    def _texts(self, values: list[Value], node: Call, scope: Scope) -> Value:
+    def _texts(self, values: list[Value], node: tree.Call, scope: Scope) -> Value:
         for one in values:
             self.note(one, node.line, scope, types=frozenset({"string"}))
         return ANYTHING
 
-    def _parsed(self, name: str, node: Call, scope: Scope) -> Value | None:
+    def _parsed(self, name: str, node: tree.Call, scope: Scope) -> Value | None:
         """Return what comes of a value that a model checks: `Order.model_validate(event)`, `parse(event, Order)`."""
         values = [self.value(one, scope) for one in (*node.arguments, *node.named.values())]
-        owner = node.callee.of if isinstance(node.callee, Attribute) else None
+        owner = node.callee.of if isinstance(node.callee, tree.Attribute) else None
         values += [self.value(owner, scope)] if owner is not None else []
         classes = [one for value in values for one in value if isinstance(one, Class)]
         if not classes or not name:
@@ -184,13 +183,13 @@ class Calls(Notes):
             self.declared(value, classes[0].shape, classes[0].scope)
         return ANYTHING
 
-    def _method(self, node: Call, scope: Scope) -> Value:
+    def _method(self, node: tree.Call, scope: Scope) -> Value:
         callee = node.callee
-        if not isinstance(callee, Get | Attribute):
+        if not isinstance(callee, tree.Get | tree.Attribute):
             return ANYTHING
         value = self.value(callee.of, scope)
-        name = callee.name if isinstance(callee, Attribute) else getattr(callee.key, "value", "")
-        is_guarded = isinstance(callee, Get) and callee.is_guarded
+        name = callee.name if isinstance(callee, tree.Attribute) else getattr(callee.key, "value", "")
+        is_guarded = isinstance(callee, tree.Get) and callee.is_guarded
         if not any(isinstance(one, At | Object) for one in value):
             return self._unknown(node, scope, str(name))
         if name in methods.CHANGES:
@@ -208,7 +207,7 @@ class Calls(Notes):
         self._unknown(node, scope, followed=False)
         return value if name == "copy" else ANYTHING
 
-    def _member_or(self, value: Value, method: str, node: Call, scope: Scope) -> Value:
+    def _member_or(self, value: Value, method: str, node: tree.Call, scope: Scope) -> Value:
         keys = [self.value(one, scope) for one in node.arguments]
         key = keys[0][0] if keys and len(keys[0]) == 1 else None
         self.needed(value, node.line, scope, frozenset())
@@ -218,11 +217,11 @@ class Calls(Notes):
         is_strict = method == "pop" and len(keys) == 1
         inner = self.read(value, key.value, node.line, scope, must=is_strict)
         if not is_strict:
-            default = node.arguments[1] if len(node.arguments) > 1 else Literal(None)
+            default = node.arguments[1] if len(node.arguments) > 1 else tree.Literal(None)
             self.missing(inner, default, node.line, scope)
         return either(inner, *keys[1:])
 
-    def _each(self, value: Value, node: Call, scope: Scope) -> Value:
+    def _each(self, value: Value, node: tree.Call, scope: Scope) -> Value:
         with self.perhaps():
             for one in node.arguments:
                 for code in (found for found in self.value(one, scope) if isinstance(found, Code)):
@@ -231,7 +230,7 @@ class Calls(Notes):
         name = (dotted(node.callee) or "").rpartition(".")[2]
         return value if name in _OF_SAME else ANYTHING
 
-    def _unknown(self, node: Call, scope: Scope, method: str = "", *, followed: bool = True) -> Value:
+    def _unknown(self, node: tree.Call, scope: Scope, method: str = "", *, followed: bool = True) -> Value:
         """Follow what a function gets that is not part of the program, or that a method of one of its classes is."""
         given = [self.value(one, scope) for one in (*node.arguments, *node.spread)]
         named = {name: self.value(one, scope) for name, one in node.named.items()}
@@ -246,15 +245,15 @@ class Calls(Notes):
         return ANYTHING
 
 
-def dotted(node: Expression) -> str | None:
+def dotted(node: tree.Expression) -> str | None:
     """Return a callee as it is written, such as `json.loads`; None if it is more than names."""
     match node:
-        case Name():
+        case tree.Name():
             return node.name
-        case Attribute():
+        case tree.Attribute():
             of = dotted(node.of)
             return None if of is None else f"{of}.{node.name}"
-        case Get(key=Literal(value=str(name))):
+        case tree.Get(key=tree.Literal(value=str(name))):
             of = dotted(node.of)
             return None if of is None else f"{of}.{name}"
         case _:

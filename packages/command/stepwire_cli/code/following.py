@@ -8,36 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
+from stepwire_cli.code import tree
 from stepwire_cli.code.calls import Calls, dotted
-from stepwire_cli.code.tree import (
-    Attribute,
-    Bind,
-    Branch,
-    Call,
-    Compares,
-    Define,
-    Each,
-    Evaluate,
-    Expression,
-    Fields,
-    Function,
-    Get,
-    Holds,
-    If,
-    Items,
-    Leave,
-    Literal,
-    Loop,
-    Made,
-    Name,
-    Needs,
-    Pattern,
-    Program,
-    Several,
-    Statement,
-    Try,
-    TypeTest,
-)
 from stepwire_cli.code.values import (
     ANYTHING,
     Code,
@@ -63,7 +35,7 @@ _SIZES: Final = frozenset({"length", "size"})  # of a text or a list in JavaScri
 class Following(Calls):
     """One walk through a program."""
 
-    def block(self, statements: Sequence[Statement], scope: Scope) -> bool:
+    def block(self, statements: Sequence[tree.Statement], scope: Scope) -> bool:
         """Follow statements, and tell whether the function may end in them without an error."""
         may_end, was = False, (self.is_certain, self.is_chosen)
         for one in statements:
@@ -73,22 +45,22 @@ class Following(Calls):
         self.is_certain, self.is_chosen = was
         return may_end
 
-    def assign(self, one: Bind, scope: Scope) -> bool:
+    def assign(self, one: tree.Bind, scope: Scope) -> bool:
         """Follow an assignment."""
         self.bind(one.target, self.value(one.value, scope), scope)
         return False
 
-    def evaluate(self, one: Evaluate, scope: Scope) -> bool:
+    def evaluate(self, one: tree.Evaluate, scope: Scope) -> bool:
         """Follow an expression whose value is not kept."""
         self.value(one.value, scope)
         return False
 
-    def define(self, one: Define, scope: Scope) -> bool:
+    def define(self, one: tree.Define, scope: Scope) -> bool:
         """Give a function its name."""
         scope.names[one.name] = (Code(one.function, scope),)
         return False
 
-    def leave(self, one: Leave, scope: Scope) -> bool:
+    def leave(self, one: tree.Leave, scope: Scope) -> bool:
         """Follow the end of a function."""
         value = self.value(one.value, scope)
         if self.returned and not one.is_failure:
@@ -97,24 +69,24 @@ class Following(Calls):
             self.note(value, 0, scope)
         return not one.is_failure
 
-    def test(self, one: If, scope: Scope) -> bool:
+    def test(self, one: tree.If, scope: Scope) -> bool:
         """Follow a test, and what comes of it."""
         self.value(one.test, scope)
         return self._ways(one.ways, scope, is_chosen=True)
 
-    def loop(self, one: Loop, scope: Scope) -> bool:
+    def loop(self, one: tree.Loop, scope: Scope) -> bool:
         """Follow a loop."""
         self.bind(one.target, item(self.value(one.of, scope)), scope)
         return self._ways((one.body,), scope)
 
-    def attempt(self, one: Try, scope: Scope) -> bool:
+    def attempt(self, one: tree.Try, scope: Scope) -> bool:
         """Follow what may fail."""
         hides_errors = not all(map(_fails, one.handlers))
         ended = self._ways((one.body,), scope) if hides_errors else self.block(one.body, scope)
         ended |= self._ways(one.handlers, scope)
         return self.block(one.last, scope) or ended
 
-    def _ways(self, ways: Sequence[Sequence[Statement]], scope: Scope, *, is_chosen: bool = False) -> bool:
+    def _ways(self, ways: Sequence[Sequence[tree.Statement]], scope: Scope, *, is_chosen: bool = False) -> bool:
         """Follow statements of which only some may run; what they assign may be so or otherwise afterwards."""
         before, after, may_end = dict(scope.names), list[dict[str, Value]](), False
         with self.perhaps(is_chosen=is_chosen):
@@ -127,22 +99,22 @@ class Following(Calls):
         scope.names = {name: either(*(one[name] for one in ends if name in one)) for name in names}
         return may_end
 
-    def bind(self, target: Pattern, value: Value, scope: Scope) -> None:
+    def bind(self, target: tree.Pattern, value: Value, scope: Scope) -> None:
         """Give a value to names, and note what is taken apart."""
         match target:
-            case Name():
+            case tree.Name():
                 scope.names[target.name] = value
-            case Fields():
+            case tree.Fields():
                 self._take_apart(target, value, scope)
-            case Items():
+            case tree.Items():
                 for one in target.targets:
                     self.bind(one, item(value), scope)
-            case Get():
+            case tree.Get():
                 self._write(target, value, scope)
             case None:
                 pass
 
-    def _take_apart(self, target: Fields, value: Value, scope: Scope) -> None:
+    def _take_apart(self, target: tree.Fields, value: Value, scope: Scope) -> None:
         self.needed(value, target.line, scope, frozenset())
         for one in target.fields:
             inner = self.read(value, one.name, target.line, scope)
@@ -153,7 +125,7 @@ class Following(Calls):
         if target.rest is not None:
             scope.names[target.rest] = value
 
-    def _write(self, target: Get, value: Value, scope: Scope) -> None:
+    def _write(self, target: tree.Get, value: Value, scope: Scope) -> None:
         key, of = self.value(target.key, scope), self.value(target.of, scope)
         known = key[0].value if len(key) == 1 and isinstance(key[0], Known) else None
         name = known if isinstance(known, str) else None
@@ -161,44 +133,44 @@ class Following(Calls):
             self.changed.add(path if name is None else (*path, name))
             if name is not None and self.is_certain:
                 self.written.add((*path, name))
-        if isinstance(target.of, Name) and all(isinstance(one, Object) for one in of):
+        if isinstance(target.of, tree.Name) and all(isinstance(one, Object) for one in of):
             scope.names[target.of.name] = with_member(of, name, value)
         else:
             self.escape(value, target.line, scope)
 
-    def value(self, node: Expression, scope: Scope) -> Value:
+    def value(self, node: tree.Expression, scope: Scope) -> Value:
         """Return what an expression may be, and note what it reads."""
         self.steps += 1
         return ANYTHING if self.steps > _MOST_STEPS else _VALUES[type(node)](self, node, scope)
 
-    def literal(self, node: Literal, _scope: Scope) -> Value:
+    def literal(self, node: tree.Literal, _scope: Scope) -> Value:
         """Return a value that is written out."""
         return (Known(node.value),)
 
-    def name(self, node: Name, scope: Scope) -> Value:
+    def name(self, node: tree.Name, scope: Scope) -> Value:
         """Return what a name means."""
         return self.named(node.name, scope)
 
-    def function(self, node: Function, scope: Scope) -> Value:
+    def function(self, node: tree.Function, scope: Scope) -> Value:
         """Return a function that is written out."""
         return (Code(node, scope),)
 
-    def needs(self, node: Needs, scope: Scope) -> Value:
+    def needs(self, node: tree.Needs, scope: Scope) -> Value:
         """Note a type that is needed."""
         self.note(self.value(node.of, scope), 0, scope, types=node.types)
         return ANYTHING
 
-    def compared(self, node: Compares, scope: Scope) -> Value:
+    def compared(self, node: tree.Compares, scope: Scope) -> Value:
         """Note a comparison."""
         self.note(self.value(node.of, scope), 0, scope, compared=tuple(one.value for one in node.values))
         return ANYTHING
 
-    def type_test(self, node: TypeTest, scope: Scope) -> Value:
+    def type_test(self, node: tree.TypeTest, scope: Scope) -> Value:
         """Note that a type is tested."""
         self.type_tested |= set(paths_of(self.value(node.of, scope)))
         return ANYTHING
 
-    def each_item(self, node: Each, scope: Scope) -> Value:
+    def each_item(self, node: tree.Each, scope: Scope) -> Value:
         """Follow a loop inside an expression."""
         self.bind(node.target, item(self.value(node.of, scope)), scope)
         with self.perhaps():
@@ -206,7 +178,7 @@ class Following(Calls):
                 self.escape(self.value(one, scope), 0, scope)
         return ANYTHING
 
-    def several(self, node: Several, scope: Scope) -> Value:
+    def several(self, node: tree.Several, scope: Scope) -> Value:
         """Follow the parts of anything else."""
         for one in node.parts:
             value = self.value(one, scope)
@@ -214,13 +186,13 @@ class Following(Calls):
                 self.escape(value, 0, scope)
         return ANYTHING
 
-    def attribute(self, node: Attribute, scope: Scope) -> Value:
+    def attribute(self, node: tree.Attribute, scope: Scope) -> Value:
         """Return an attribute, which only files have."""
         value = self.value(node.of, scope)
         files = tuple(one for one in value if isinstance(one, File))
         return either(*(self.named(node.name, one.scope) for one in files)) if files else ANYTHING
 
-    def got(self, node: Get, scope: Scope) -> Value:
+    def got(self, node: tree.Get, scope: Scope) -> Value:
         """Return a member or an item."""
         value, key = self.value(node.of, scope), self.value(node.key, scope)
         known = key[0].value if len(key) == 1 and isinstance(key[0], Known) else None
@@ -236,12 +208,12 @@ class Following(Calls):
         if isinstance(known, str):
             with self.perhaps(is_chosen=node.is_guarded) if node.is_guarded else nullcontext():
                 return self.read(value, known, node.line, scope, must=node.is_strict)
-        if isinstance(known, int) or (isinstance(node.key, Name) and node.key.name in _INDEX_NAMES):
+        if isinstance(known, int) or (isinstance(node.key, tree.Name) and node.key.name in _INDEX_NAMES):
             return item(value)
         self.escape(value, node.line, scope)
         return ANYTHING
 
-    def made(self, node: Made, scope: Scope) -> Value:
+    def made(self, node: tree.Made, scope: Scope) -> Value:
         """Return an object that is written out."""
         members = tuple((name, self.value(one, scope)) for name, one in node.members.items())
         for one in node.parts:
@@ -249,7 +221,7 @@ class Following(Calls):
         base = either(*(self.value(one, scope) for one in node.spread)) if node.spread else ()
         return (Object(members, base),)
 
-    def branch(self, node: Branch, scope: Scope) -> Value:
+    def branch(self, node: tree.Branch, scope: Scope) -> Value:
         """Return what one of several expressions gives."""
         first = self.value(node.always, scope)
         if node.is_value:
@@ -259,7 +231,7 @@ class Following(Calls):
             others = [self.value(one, scope) for one in node.maybe]
         return either(*([first] if node.is_value else []), *others)
 
-    def held(self, node: Holds, scope: Scope) -> Value:
+    def held(self, node: tree.Holds, scope: Scope) -> Value:
         """Note a test for a member."""
         value, key = self.value(node.of, scope), self.value(node.key, scope)
         if len(key) == 1 and isinstance(key[0], Known) and isinstance(key[0].value, str):
@@ -267,51 +239,53 @@ class Following(Calls):
         return ANYTHING
 
 
-def _fails(statements: Sequence[Statement]) -> bool:
+def _fails(statements: Sequence[tree.Statement]) -> bool:
     """Tell whether a handler of errors raises one itself in the end."""
     last = statements[-1] if statements else None
-    return isinstance(last, Leave) and last.is_failure
+    return isinstance(last, tree.Leave) and last.is_failure
 
 
 _STATEMENTS: Final[dict[type, Callable[[Following, Any, Scope], bool]]] = {
-    Bind: Following.assign,
-    Evaluate: Following.evaluate,
-    Define: Following.define,
-    Leave: Following.leave,
-    If: Following.test,
-    Loop: Following.loop,
-    Try: Following.attempt,
+    tree.Bind: Following.assign,
+    tree.Evaluate: Following.evaluate,
+    tree.Define: Following.define,
+    tree.Leave: Following.leave,
+    tree.If: Following.test,
+    tree.Loop: Following.loop,
+    tree.Try: Following.attempt,
 }
 _VALUES: Final[dict[type, Callable[[Following, Any, Scope], Value]]] = {
-    Literal: Following.literal,
-    Name: Following.name,
-    Attribute: Following.attribute,
-    Get: Following.got,
-    Call: Following.called,
-    Made: Following.made,
-    Branch: Following.branch,
-    Needs: Following.needs,
-    Compares: Following.compared,
-    Holds: Following.held,
-    TypeTest: Following.type_test,
-    Each: Following.each_item,
-    Function: Following.function,
-    Several: Following.several,
+    tree.Literal: Following.literal,
+    tree.Name: Following.name,
+    tree.Attribute: Following.attribute,
+    tree.Get: Following.got,
+    tree.Call: Following.called,
+    tree.Made: Following.made,
+    tree.Branch: Following.branch,
+    tree.Needs: Following.needs,
+    tree.Compares: Following.compared,
+    tree.Holds: Following.held,
+    tree.TypeTest: Following.type_test,
+    tree.Each: Following.each_item,
+    tree.Function: Following.function,
+    tree.Several: Following.several,
 }
 
 
-def scope_of(program: Program, place: str) -> Scope:
+def scope_of(program: tree.Program, place: str) -> Scope:
     """Return the scope of a file, with its functions and constants."""
     scope = Scope({}, program, place)
     for one in program.body:
         match one:
-            case Define():
+            case tree.Define():
                 scope.names[one.name] = (Code(one.function, scope),)
-            case Bind(target=Name(name), value=Function() as function):
+            case tree.Bind(target=tree.Name(name), value=tree.Function() as function):
                 scope.names[name] = (Code(function, scope),)
-            case Bind(target=Name(name), value=Literal(value)):
+            case tree.Bind(target=tree.Name(name), value=tree.Literal(value)):
                 scope.names[name] = (Known(value),)
-            case Bind(target=Name(name), value=Name() | Get() as value) if dotted(value) in _EXPORTS:
+            case tree.Bind(target=tree.Name(name), value=tree.Name() | tree.Get() as value) if (
+                dotted(value) in _EXPORTS
+            ):
                 scope.names[name] = (File(scope),)
             case _:
                 pass
