@@ -30,9 +30,7 @@ class QuietHandler(BaseHTTPRequestHandler):
 class LoopbackServer:
     """A server that serves while its block runs; its URL is known before.
 
-    Args:
-        handler: answers the requests, each in a thread of its own.
-        port: of 127.0.0.1; 0 takes a free one.
+    Each request has a thread of its own. Port 0 takes a free one.
     """
 
     def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0) -> None:

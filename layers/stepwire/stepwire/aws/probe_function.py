@@ -175,14 +175,7 @@ def _signed(url: str, body: bytes, headers: Headers) -> Headers:
 
 
 def post(at: str, url: str, body: bytes, headers: Headers, context: ssl.SSLContext | None = None) -> JsonObject:
-    """Post to a URL and return the JSON object of the answer.
-
-    Args:
-        at: what is asked, in words.
-        url: an https URL, or one of this machine.
-        body: of the request.
-        headers: of the request.
-        context: what TLS trusts; None: what Python does by default.
+    """Post to a URL and return the JSON object of the answer. The URL is https, or of this machine.
 
     Raises:
         ProbeFailed: no such answer came.

@@ -55,8 +55,7 @@ class LineCommands(Struct, frozen=True):
     def shown(self, name: str) -> JsonObject:
         """Return a line, with how many runs of each caller wait.
 
-        Args:
-            name: a key that `listed` returns, or the name of a limit with one line.
+        `name`: a key that `listed` returns, or the name of a limit with one line.
 
         Raises:
             NotFollowedUp: there is no such line.
@@ -70,10 +69,7 @@ class LineCommands(Struct, frozen=True):
     def change(self, command: LineCommand, name: str, *, is_new: bool = False) -> JsonObject:
         """Pause, resume or drain a line, and return it. Idempotent.
 
-        Args:
-            command: what to do.
-            name: a key that `listed` returns, or the name of a limit with one line.
-            is_new: whether the line may be one that nobody has used yet.
+        `name` is as in `shown`. `is_new`: the line may be one that nobody has used yet.
 
         Raises:
             NotFollowedUp: there is no such line. Nobody knows here which tools have a limit.

@@ -155,12 +155,9 @@ class Compiler(Struct, frozen=True):
     ) -> Compiled:
         """Return the tools that serve from now on.
 
-        First all that needs no work: what has not changed, and faults that are known. The others take turns.
+        `previous`: the tools that have served until now, by name. `earlier`: what the last run left.
 
-        Args:
-            registered: all that is registered.
-            previous: the tools that have served until now, by name.
-            earlier: what the last run left.
+        First all that needs no work: what has not changed, and faults that are known. The others take turns.
         """
         outcomes: dict[str, _Outcome] = {}
         queue = list[Registered]()

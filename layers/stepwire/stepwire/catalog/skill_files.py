@@ -115,12 +115,7 @@ def _main_of(parts: list[SkillFile]) -> SkillFile:
 
 
 def read_skill(tool: str, name: str, files: Mapping[str, str]) -> Skill:
-    """Return the skill of a folder.
-
-    Args:
-        tool: the tool with which it is served.
-        name: the folder's name.
-        files: the texts of its files, by their paths in the folder.
+    """Return the skill of a folder. The files are texts, by their paths in the folder.
 
     Raises:
         CatalogError: something is wrong; one line a fault, each with its file or field.

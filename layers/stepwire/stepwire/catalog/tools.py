@@ -406,10 +406,6 @@ def compiled_in(text: str) -> tuple[CompiledTool, ...]:
 def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
     """Read what `stepwire.catalog.manifests` compiled.
 
-    Args:
-        compiled: the text of catalog.json.
-        state_machines: the ARN of each state machine that manifests may name.
-
     Raises:
         CatalogError: another format, or a manifest that names an unknown state machine.
     """

@@ -118,10 +118,7 @@ class Calls(Struct, frozen=True):
     def begin(self, call: ToolCall, confirmation: Confirmation | None = None, task_id: TaskId | None = None) -> Begun:
         """Return the task of a call, created once however often the call is sent, also concurrently.
 
-        Args:
-            call: the tool call; its idempotency key identifies it.
-            confirmation: what the user must confirm before the work starts; None: it starts at once.
-            task_id: the task's id, if it is known already, so that the task may exist.
+        With a `task_id` that is known already, the task may exist.
 
         Raises:
             IdempotencyKeyReused: the key belongs to another call.
@@ -138,11 +135,6 @@ class Calls(Struct, frozen=True):
 
     def call(self, call: ToolCall, task_id: TaskId | None = None, confirmation: Confirmation | None = None) -> Task:
         """Create a task, start its workflow unless the user must confirm the call first, and return the task.
-
-        Args:
-            call: the tool call.
-            task_id: the task's id, if it is known already; None: a new one.
-            confirmation: what the user must confirm before the work starts; None: it starts at once.
 
         Raises:
             LimitReached: the caller is at a limit.

@@ -113,10 +113,7 @@ class Operations(Struct, frozen=True):
     def get(self, owner: Principal, task_id: object, read: Task | None = None) -> Task:
         """Return a task after its upkeep (`Upkeep.after_upkeep`). This is a poll, and audited as one.
 
-        Args:
-            owner: the caller.
-            task_id: as the caller sent it.
-            read: what this very request has read of the task already.
+        `read`: what this very request has read of the task already.
 
         Raises:
             UnknownTask: the caller has no such task.

@@ -292,9 +292,7 @@ class Workflows(Protocol):
     def redrive(self, execution: Execution, token: str) -> None:
         """Let a failed execution go on from its failed state. Idempotent per token, for a quarter of an hour.
 
-        Args:
-            execution: the execution.
-            token: 1 to 64 characters that stand for this redrive and no other.
+        `token`: 1 to 64 characters that stand for this redrive and no other.
 
         Raises:
             RedriveRefused: the execution runs, has succeeded, is not there, or may not be redriven.
@@ -352,10 +350,6 @@ class Workflows(Protocol):
     def complete_callback(self, token: str, output: str) -> bool:
         """Complete a state that waits for a callback; False if certainly no state has waited for this one.
 
-        Args:
-            token: the state's task token.
-            output: the state's output as JSON text.
-
         Raises:
             WorkflowsUnavailable: the state may not have received it. A retry is safe.
         """
@@ -376,11 +370,7 @@ class WakeUps(Protocol):
     def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
         """Wake a run of a task, or remind of its questions, after this delay or earlier. At least once, or never.
 
-        Args:
-            key: the task.
-            delay: how long from now on.
-            run: the index of the run.
-            reminder: when a question to others is to be announced again; None: a run is to begin.
+        `reminder`: when a question to others is to be announced again; None: a run is to begin.
 
         Raises:
             WakeUpsUnavailable: it may or may not be woken.

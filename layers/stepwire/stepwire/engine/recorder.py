@@ -48,9 +48,7 @@ class Recorder(Struct, frozen=True):
     def load(self, key: TaskKey, read: Task | None = None) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet.
 
-        Args:
-            key: of the task.
-            read: what this very request has read of it already; another task is read over.
+        `read`: what this very request has read already; another task is read over.
         """
         stored = read if read is not None and read.key == key else self.store.load(key)
         task = self._visible(key.owner, stored)
@@ -109,10 +107,7 @@ class Recorder(Struct, frozen=True):
     def advanced(self, task: Task, event: TaskEvent, source: EndSource | None = None) -> Advanced | None:
         """Advance a task, save it and return it with what follows; None if it no longer exists.
 
-        Args:
-            task: the task as loaded; it is loaded again only after a lost race.
-            event: the event to record.
-            source: how the end of an execution became known, if the event is one.
+        The task is loaded again only after a lost race. `source`: how the end of an execution became known.
         """
         current: Task | None = task
         for attempt in range(MOST_TRIES):

@@ -278,12 +278,7 @@ class ServerSentEvent(Struct, frozen=True):
 
 
 def body_of(events: Iterable[ServerSentEvent], retry_ms: int | None = None) -> str:
-    """Return the body of a response.
-
-    Args:
-        events: in their order.
-        retry_ms: how long the client must wait before it polls again, in milliseconds.
-    """
+    """Return the body of a response."""
     retry = "" if retry_ms is None else f"retry: {retry_ms}\n\n"
     return retry + "".join(map(_written, events))
 

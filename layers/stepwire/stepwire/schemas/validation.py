@@ -71,12 +71,10 @@ class Violation(Struct, frozen=True):
 def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
     """Return at most 20 violations; empty if the value conforms.
 
+    `schema` is JSON text, under which its compiled form is cached.
+
     For a large value, only one violation is returned. A value that is nested too deeply, or too large for its schema to
     be checked in time, does not conform.
-
-    Args:
-        schema: JSON text of the schema; it is also the key under which the compiled form is cached.
-        value: a JSON value.
     """
     compiled, size = _compiled(schema), size_of(value)
     fault = compiled.fault_of(value, size)
@@ -86,11 +84,9 @@ def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
 def violation_of_parts(schema: JsonObject, parts: Sequence[tuple[str, Json]]) -> Violation | None:
     """Return a violation by one of many values, each of which must conform to a part of the schema; None without one.
 
-    Their schemas are compiled together, because to compile one for each value takes a second for some hundred values.
+    The schema was checked (`check_schema`). Parts have the value by its pointer.
 
-    Args:
-        schema: was checked (`check_schema`).
-        parts: pointers to the parts, each with the value.
+    Their schemas are compiled together, because to compile one for each value takes a second for some hundred values.
 
     Raises:
         SchemaError: a pointer leads into what the validator does not compile.

@@ -435,11 +435,7 @@ def position_of(owner: Principal, cursor: str | None) -> Position | None:
 def start_of(position: Position | None, head: Head, at: datetime, longest: timedelta | None) -> Start:
     """Return where reading begins: at the caller's position, or now if that was missed or is None.
 
-    Args:
-        position: what the caller's cursor says.
-        head: the end of the record.
-        at: the present.
-        longest: the caller wants no events that are older; None: all.
+    `longest`: the caller wants no events that are older; None: all.
     """
     if position is None:
         return Start(Position(head.number, at), is_truncated=False)

@@ -31,13 +31,8 @@ def listen(
 ) -> None:
     """Let a caller hear of the questions that they may decide; write nothing while they do so for long enough.
 
-    Args:
-        subscribers: who hears of them.
-        owner: the caller.
-        approver: the same, with what the sign-in shows.
-        audiences: those that the catalog names.
-        needed: how long at least.
-        until: how long, where something is written.
+    `audiences`: those that the catalog names. `needed`: how long at least; `until`: how long, where something is
+    written.
     """
     named = {digest for audience in audiences for digest in audience.digests}
     digests = sorted(map(digest_of, approver.qualities), key=lambda one: (one not in named, one))[:MOST_DIGESTS]

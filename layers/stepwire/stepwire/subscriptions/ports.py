@@ -74,12 +74,9 @@ class SubscriptionStore(Protocol):
     def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
         """Mark subscriptions: there is news. Return those that need a message, because none is on its way.
 
-        For the same change, the same subscriptions need one, until they are claimed.
+        `changes`: by the id of the subscription, the change for which the message is to be sent.
 
-        Args:
-            owner: the caller.
-            changes: by the subscription's id, the change for which the message is to be sent.
-            at: the present.
+        For the same change, the same subscriptions need one, until they are claimed.
         """
         ...
 

@@ -258,10 +258,7 @@ def is_mendable(line: Line, at: datetime) -> bool:
 def position_of(line: Line, place: Place, before: int) -> int:
     """Return the position of a place in its line, from 1.
 
-    Args:
-        line: the line.
-        place: the place.
-        before: how many places are before it, counted up to `MOST_COUNTED`.
+    `before`: how many places are before it, counted up to `MOST_COUNTED`.
     """
     if before < MOST_COUNTED:
         return before + 1
@@ -291,15 +288,11 @@ def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
 def refusal_of(line: Line, share: Share, place: Place, count: int, at: datetime) -> LineFull | None:
     """Return why so many more runs of a caller may not wait; None: they may.
 
+    `share`: what the caller has in a line that others need too; nothing, if it is the caller's own. `place`: of the
+    first.
+
     Who waits already takes a place only if at least as many are left as it then has (dynamic thresholds, as switches
     share a buffer): one caller alone fills half of a line, two a third of it each.
-
-    Args:
-        line: the line.
-        share: what their caller has in it, of which others need something; nothing, if it is the caller's own line.
-        place: where the first of them would stand.
-        count: how many there are.
-        at: the time.
     """
     rules, each = line.rules, wait_of(line, 1, at)
     soon = max(_SHORTEST_RETRY, each or _UNKNOWN_RETRY)

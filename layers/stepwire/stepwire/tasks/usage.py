@@ -121,12 +121,7 @@ def admit_anywhere(
 ) -> int | Refusal:
     """Return a shard that has the task or admits it, or why none does.
 
-    Args:
-        usages: what is used of each shard; of one that is missing, nothing.
-        limits: the whole limits.
-        task_id: the task.
-        at: the time.
-        slots: how many slots it needs, all of one shard.
+    Of a shard that `usages` lacks, nothing is used. All slots are of one shard.
     """
     for shard, usage in usages.items():
         if task_id in usage.active:

@@ -20,11 +20,7 @@ BLOCKS: Final = "BlocksFunction"
 def obeyed(calls: Calls, function: str, command: Mapping[str, Any], *members: str) -> dict[str, Any]:
     """Return the answer to a command.
 
-    Args:
-        calls: the endpoint's AWS.
-        function: name of the function.
-        command: what it is to do.
-        members: of the answer; a version of the function that does not know the command answers without them.
+    A version of the function that does not know the command answers without the members.
 
     Raises:
         AccountError: the function may not be invoked, failed, or refuses; its message says what to do.

@@ -118,9 +118,7 @@ class StateMachines:
     def describe(self, arn: str, problems: list[str] | None = None) -> Machine:
         """Return a state machine, by its own ARN, a version's or an alias's.
 
-        Args:
-            arn: of the state machine.
-            problems: gets what its owner must know of an alias, one line each.
+        `problems` gets what its owner must know of an alias, one line each.
 
         Raises:
             NotThere: there is none.

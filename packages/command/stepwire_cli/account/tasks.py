@@ -106,9 +106,7 @@ class Tasks:
     def find(self, text: str, owner: str | None = None) -> Task:
         """Return a task by its id, or by the name or the ARN of its execution.
 
-        Args:
-            text: the id, the name or the ARN.
-            owner: the principal that called the tool; without it, the table is searched.
+        Without the owner, the principal that called the tool, the table is searched.
 
         Raises:
             CommandError: it is none of these.

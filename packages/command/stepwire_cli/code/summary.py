@@ -21,9 +21,7 @@ _LONGEST_SAID: Final = 300  # characters
 def reads_of(found: Iterable[Found], type_tested: Set[Path]) -> tuple[CodeRead, ...]:
     """Return the uses of an event, one for each member and more where it is compared with values.
 
-    Args:
-        found: the uses, in the order of the program.
-        type_tested: the parts whose type the program tests.
+    The uses are in the order of the program.
     """
     by_path: dict[Path, list[Found]] = {}
     for one in found:

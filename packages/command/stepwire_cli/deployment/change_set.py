@@ -65,14 +65,7 @@ class ChangeSet:
 def make(
     calls: Calls, stack: Stack, template_url: str, parameters: Mapping[str, str | None], sleep: Sleep
 ) -> ChangeSet:
-    """Let CloudFormation compute what would change.
-
-    Args:
-        calls: of the account.
-        stack: as it is, or the name of a new one.
-        template_url: of the template, in S3.
-        parameters: of the template; None keeps the value that the stack has.
-        sleep: waits between two looks.
+    """Let CloudFormation compute what would change. A parameter of None keeps the value that the stack has.
 
     Raises:
         AccountError: CloudFormation refuses the template or the parameters.

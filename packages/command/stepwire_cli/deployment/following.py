@@ -71,9 +71,7 @@ class Follower:
     def through(self, act: Callable[[], object], leave: Callable[[], object]) -> Ending:
         """Begin a change, and follow it to its end; what has happened before is passed over.
 
-        Args:
-            act: begins the change.
-            leave: called where the user interrupts once it has begun, before the interrupt goes on.
+        `leave` is called where the user interrupts once it has begun, before the interrupt goes on.
         """
         newest = next(self._newest(), None)
         if newest is not None:

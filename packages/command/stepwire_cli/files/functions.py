@@ -156,10 +156,7 @@ def _entry_points(metadata: JsonObject) -> list[Json]:
 def entry_at(root: Path, handler: str, entry_points: Sequence[str] = ()) -> Entry | None:
     """Return the code that a handler names, as Lambda finds it, or its source before a build.
 
-    Args:
-        root: folder of the code.
-        handler: such as `src/app.handler`.
-        entry_points: files that a build begins with.
+    `entry_points`: files that a build begins with.
     """
     module, _, function = handler.rpartition(".")
     places = [module, module.replace(".", "/")]

@@ -28,11 +28,7 @@ _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 def filled(template: Json, scope: Scope, takes: Member | None = None, *, must: bool = True) -> Value:
     """Return what a JSONata field gives: its expressions evaluated, the rest as it stands.
 
-    Args:
-        template: the field.
-        scope: what its expressions refer to.
-        takes: what the called service takes in its place, if that is known.
-        must: whether the state fails if an expression gives nothing.
+    `must`: the state fails if an expression gives nothing.
     """
     if isinstance(template, list):
         for one in cast(list[Json], template):

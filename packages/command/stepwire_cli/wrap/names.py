@@ -32,10 +32,8 @@ _MINE: Final = ("my", "the", "sample", "example", "demo")
 def tool_name(machine: str, taken: Iterable[str] = (), stack: str = "") -> str:
     """Return a name for the tool of a state machine, which no other one has.
 
-    Args:
-        machine: name of the state machine; what CloudFormation has put behind it is left out.
-        taken: names that are not free.
-        stack: name of its stack, for a machine whose own name says only that it is one; empty: not known.
+    What CloudFormation has put behind the machine's name is left out; the stack helps where it says only that it is
+    one.
     """
     title = _without_suffix(machine)
     title = stack if stack and is_generic(title) else title

@@ -30,10 +30,7 @@ _TESTS: Final = frozenset({"IsNull", "IsString", "IsNumeric", "IsBoolean", "IsTi
 def condition_of(rule: JsonObject, scope: Scope, *, must: bool) -> Condition:
     """Return the condition of a rule, and note what it reads.
 
-    Args:
-        rule: the rule.
-        scope: what its paths refer to.
-        must: whether the rule is evaluated whenever the state is entered.
+    `must`: the rule is evaluated whenever the state is entered.
     """
     for word, kind in (("And", All), ("Or", AnyOf)):
         if word in rule:

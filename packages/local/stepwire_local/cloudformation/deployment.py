@@ -77,11 +77,7 @@ class Deployment:
         return without_value(self.declared(), given)
 
     def create(self, defaults: Mapping[str, str], given: Mapping[str, str]) -> None:
-        """Create the resources.
-
-        Args:
-            defaults: Values of parameters, if the template declares them and nobody gives others.
-            given: Values of parameters.
+        """Create the resources. Defaults count if the template declares them and nobody gives others.
 
         Raises:
             TemplateError: the template or its parameters cannot be served.

@@ -46,10 +46,7 @@ class Template:
 def load(path: Path, parameters: Mapping[str, str], *, without_code: bool = False) -> Template:
     """Return a translated template; parts of the translation depend on parameter values.
 
-    Args:
-        path: The template.
-        parameters: Values of parameters.
-        without_code: Accept functions and layers whose code is missing: they are in no folder.
+    `without_code` accepts functions and layers whose code is missing: they are in no folder.
 
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.

@@ -98,10 +98,7 @@ def _summary(visits: Sequence[Visit]) -> dict[str, Any]:
 def course_of(events: Iterable[Event], *, start: str = "", ended: str = "") -> Course:
     """Return what happened, from the events of a history in their order.
 
-    Args:
-        events: those that there are so far.
-        start: the first state's name.
-        ended: when the execution ended, ISO 8601; what a stop interrupts may have no event.
+    What a stop interrupts may have no event, so `ended` counts for it.
     """
     course, owners = Course(), dict[int, Visit | None]()
     for event in events:

@@ -54,9 +54,7 @@ def tell_nobody(_exchange: Exchange) -> None:
 class Gateway:
     """The ASGI application in front of one API.
 
-    Args:
-        api: The API to serve.
-        tell: Called with each request and its response, after the response was sent.
+    `tell` gets each request and its response, after the response was sent.
     """
 
     def __init__(self, api: Api, tell: Tell = tell_nobody) -> None:

@@ -67,9 +67,7 @@ class _Read:
 class Mapping:
     """Delivers the records of one stream to one function, in its own thread.
 
-    Args:
-        settings: The template's settings.
-        latest: Start with records written from now on, instead of the oldest record.
+    `latest` starts with records written from now on, instead of the oldest record.
     """
 
     def __init__(self, settings: MappingSettings, *, latest: bool = False) -> None:

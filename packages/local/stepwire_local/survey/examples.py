@@ -23,12 +23,7 @@ Answers = Callable[[Task], Shape | None]
 
 @dataclass
 class Examples:
-    """What one state machine reads.
-
-    Args:
-        machine: Its ARN.
-        answers: Gives the shape of each task's answer, always the same for what has one stub.
-    """
+    """What one state machine reads. Answers are always the same for what has one stub."""
 
     machine: str
     answers: Answers

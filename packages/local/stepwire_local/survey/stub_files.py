@@ -22,9 +22,7 @@ from stepwire_local.survey.shapes import Shape
 def write_stubs(world: World, *, every: bool) -> list[Path]:
     """Write the stubs that a stack lacks, and return their files.
 
-    Args:
-        world: The stack.
-        every: Also of tasks that run here; of these, not of state machines that are here.
+    `every`: also of tasks that run here, but not of state machines that are here.
 
     Raises:
         StubError: a file cannot be written.

@@ -119,12 +119,7 @@ class Table(Struct, frozen=True, dict=True):
     ) -> Item | None:
         """Update an item; return None, or the item that does not meet the condition, which may be empty.
 
-        Args:
-            key: of the item.
-            expression: what to change.
-            condition: what the item must meet; may be empty.
-            values: of both.
-            names: attributes whose names DynamoDB reserves: both have them with a # before the name.
+        `names`: attributes whose names DynamoDB reserves: both texts have them with a # before the name.
         """
         more: dict[str, Any] = {"ExpressionAttributeNames": {f"#{name}": name for name in names}} if names else {}
         more |= {"TableName": self.name, "Key": key, "UpdateExpression": expression}

@@ -22,12 +22,7 @@ class Unreadable(Exception):
 
 
 def items_of(content: Any, config: Mapping[str, Any], get: Get) -> list[Any]:
-    """Return the items that an object or a list of objects has.
-
-    Args:
-        content: The bytes or the text of an object, or what is read already.
-        config: The ReaderConfig, evaluated.
-        get: What reads further objects, which a manifest names.
+    """Return the items that an object or a list of objects has. `get` reads further objects, which a manifest names.
 
     Raises:
         Unreadable: it has no items, or another form than `config` says.
