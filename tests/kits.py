@@ -14,7 +14,7 @@ from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine import waiting
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.blocks import Blocks, Listed
+from stepwire.engine.blocks import BlockedCallers, Blocks
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -281,12 +281,12 @@ class World:
             ApprovalRecording(self.inbox, self.audit.append).record(change)
         self.recording.record(list(told(self.subscribers, changes, self.clock.now())))
 
-    def _read_blocked(self, task: TaskKey | None) -> Listed:
+    def _read_blocked(self, task: TaskKey | None) -> BlockedCallers:
         self.block_reads += 1
         if self.blocked_fault is not None:
             raise self.blocked_fault
         known = self.store.tasks if self.reads_tasks_with_it else {}
-        return Listed(frozenset(self.blocked), None if task is None else known.get(task))
+        return BlockedCallers(frozenset(self.blocked), None if task is None else known.get(task))
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

@@ -11,7 +11,7 @@ import pytest
 from stepwire.aws.blocks_function import BlocksHandler
 from stepwire.aws.storage.blocks import LIST, DynamoDbBlocks, block_in, record_key
 from stepwire.aws.storage.table import Table
-from stepwire.engine.blocks import MOST_BLOCKED, Blocks, alone
+from stepwire.engine.blocks import MOST_BLOCKED, Blocks, without_task
 from stepwire.principal import Caller, Principal
 from stepwire_local.account.engine import shared_account
 from tests.kits import ALICE, BOB
@@ -81,7 +81,7 @@ def test_thousands_fit_into_one_item_and_cost_a_request_nothing(blocks: DynamoDb
         reads.append(None)
         return blocks.read()
 
-    known = Blocks(alone(read), lambda: AT, lambda _fault: None)
+    known = Blocks(without_task(read), lambda: AT, lambda _fault: None)
     known.check(Caller(ALICE))
     began = time.process_time()
     for _ in range(10_000):

@@ -27,7 +27,7 @@ from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.access import Access
 from stepwire.engine.assembly import assemble
-from stepwire.engine.blocks import Blocks, alone
+from stepwire.engine.blocks import Blocks, without_task
 from stepwire.errors import AccessDenied
 from stepwire.json_text import JsonObject, as_object
 from stepwire.tasks.approvals import Approver
@@ -76,11 +76,11 @@ class ApprovalsHandler:
             secret,
             lambda: secrets_of(secret),
             self._signing_in(secret) if settings.mode is LinkMode.SIGN_IN else None,
-            Blocks(alone(DynamoDbBlocks(table).read), ports.clock.now, self._report),
+            Blocks(without_task(DynamoDbBlocks(table).read), ports.clock.now, self._report),
         )
 
     def _signing_in(self, secret: Secret) -> SigningIn | None:
-        from stepwire.aws.issuer import HttpsIssuer  # noqa: PLC0415 - with links alone, nobody is asked
+        from stepwire.aws.issuer import HttpsIssuer  # noqa: PLC0415 - with links without_task, nobody is asked
 
         settings = self._settings
         if settings.client is None:

@@ -127,7 +127,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second, ports.clock),
             report=self._report,
             access=settings.access,
-            blocks=Blocks(self._clocked.listed, ports.clock.now, self._report),
+            blocks=Blocks(self._clocked.blocked_callers, ports.clock.now, self._report),
             identity=settings.identity,
             discovery=settings.discovery,
             events=cache(lambda: self._events(engine)) if settings.events else None,

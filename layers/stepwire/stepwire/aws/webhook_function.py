@@ -26,7 +26,7 @@ from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
-from stepwire.engine.blocks import Blocks, alone
+from stepwire.engine.blocks import Blocks, without_task
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import (
     IS_SLOW_AFTER,
@@ -151,7 +151,7 @@ class WebhooksHandler:
             sign,
             clock,
             os.urandom,
-            Blocks(alone(DynamoDbBlocks(table).read), clock.now, self._report),
+            Blocks(without_task(DynamoDbBlocks(table).read), clock.now, self._report),
             write_delivery,
         )
 

@@ -23,16 +23,16 @@ _OLDEST: Final = timedelta(seconds=60)
 """Age of a list with which a process goes on, if it cannot be read anew."""
 
 
-class Need(Struct, frozen=True):
+class AwsNeed(Struct, frozen=True):
     """What a request needs of AWS."""
 
-    is_any: bool
-    """Whether it may need anything."""
+    is_needed: bool
+    """Whether it may call AWS at all."""
     task: TaskKey | None = None
     """The task that it is about, as far as is known before its message is checked; None: it reads something else."""
 
 
-class Listed(Struct, frozen=True):
+class BlockedCallers(Struct, frozen=True):
     """The list as it was read."""
 
     blocked: frozenset[str]
@@ -41,9 +41,9 @@ class Listed(Struct, frozen=True):
     """The task that was to be read with it, in parts as the store keeps it; None: it was not, or there is none."""
 
 
-ReadListed: TypeAlias = Callable[[TaskKey | None], Listed]
+ReadBlocked: TypeAlias = Callable[[TaskKey | None], BlockedCallers]
 """Reads the list and, if it can, a task with it."""
-ANYTHING: Final = Need(is_any=True)
+_ANYTHING: Final = AwsNeed(is_needed=True)
 
 
 class Blocks:
@@ -51,29 +51,21 @@ class Blocks:
 
     def __init__(
         self,
-        read: ReadListed,
+        read: ReadBlocked,
         now: Callable[[], datetime],
         report: Callable[[Exception], None],
     ) -> None:
-        """Read nothing yet.
-
-        Args:
-            read: reads the list.
-            now: returns the time.
-            report: receives a fault of a read, while the list is not too old to go on with.
-        """
+        """Read nothing yet. A fault of a read is reported while the list is not too old to go on with."""
         self._read, self._now, self._report = read, now, report
         self._blocked = frozenset[str]()
         self._told = set[str]()
         self._read_at: datetime | None = None
         self._due_at: datetime | None = None
 
-    def check(self, caller: Caller, need_of: Callable[[], Need] = lambda: ANYTHING) -> Task | None:
+    def check(self, caller: Caller, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
         """Refuse a caller who is blocked, as a principal or as a person; return the task that was read on the way.
 
-        Args:
-            caller: who calls.
-            need_of: tells, where it is time, what the request needs; if that is nothing, what is known counts.
+        Where it is time to read the list, `need_of` tells what the request needs; if nothing, what is known counts.
 
         Raises:
             CallerBlocked: the caller is on the list.
@@ -90,12 +82,12 @@ class Blocks:
         self._reread()
         return not self._blocked.isdisjoint(hashes)
 
-    def _reread(self, need_of: Callable[[], Need] = lambda: ANYTHING) -> Task | None:
+    def _reread(self, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
         now = self._now()
         if self._due_at is not None and now < self._due_at:
             return None
         need = need_of()
-        if not need.is_any:
+        if not need.is_needed:
             return None
         try:
             listed = self._read(need.task)
@@ -109,11 +101,11 @@ class Blocks:
         return listed.task
 
 
-def alone(read: Callable[[], frozenset[str]]) -> ReadListed:
+def without_task(read: Callable[[], frozenset[str]]) -> ReadBlocked:
     """Return what reads the list, and never a task with it."""
-    return lambda _task: Listed(read())
+    return lambda _task: BlockedCallers(read())
 
 
 def nobody_blocked() -> Blocks:
     """Return an empty list, for a server without one: its time does not pass, so it is read once."""
-    return Blocks(alone(frozenset[str]), lambda: datetime.min.replace(tzinfo=UTC), lambda _fault: None)
+    return Blocks(without_task(frozenset[str]), lambda: datetime.min.replace(tzinfo=UTC), lambda _fault: None)

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.engine.blocks import Need
+from stepwire.engine.blocks import AwsNeed
 from stepwire.errors import (
     CallerBlocked,
     HttpMethodNotAllowed,
@@ -109,13 +109,13 @@ class McpServer(Struct, frozen=True):
             self.spans.end(Exchange(response, inbound, failure))
         return response
 
-    def _need_of(self, received: Received) -> Need:
+    def _need_of(self, received: Received) -> AwsNeed:
         """Tell what a request may need of AWS. Some are answered with what the release contains."""
         method = method_of(received)
         if method == "tasks/get" and (task_id := task_id_of(params_of(received).get("taskId"))) is not None:
-            return Need(is_any=True, task=TaskKey(received.http.caller.principal, task_id))
+            return AwsNeed(is_needed=True, task=TaskKey(received.http.caller.principal, task_id))
         is_static = method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change)
-        return Need(is_any=not is_static)
+        return AwsNeed(is_needed=not is_static)
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""

@@ -12,7 +12,7 @@ from stepwire.aws.storage.blocks import LIST, hashes_in
 from stepwire.aws.storage.items import item_key, task_of
 from stepwire.aws.storage.published_catalog import HEAD
 from stepwire.aws.storage.table import Item, Table
-from stepwire.engine.blocks import Listed
+from stepwire.engine.blocks import BlockedCallers
 from stepwire.tasks.ids import TaskKey
 
 _JUST_NOW: Final = timedelta(seconds=1)
@@ -28,14 +28,14 @@ class ClockedReads:
         self._head: Item | None = None
         self._read_at: datetime | None = None
 
-    def listed(self, task: TaskKey | None) -> Listed:
+    def blocked_callers(self, task: TaskKey | None) -> BlockedCallers:
         """Return the hashes of all blocked callers, and a task."""
         wanted = None if task is None else item_key(task)
         keys = self._keys if wanted is None else [*self._keys, wanted]
         found = {item["sk"]["S"]: item for item in self._table.get_all(keys)}
         self._head, self._read_at = found.get(HEAD["sk"]["S"]), self._now()
         item = None if wanted is None else found.get(wanted["sk"]["S"])
-        return Listed(hashes_in(found.get(LIST["sk"]["S"])), None if item is None else task_of(item))
+        return BlockedCallers(hashes_in(found.get(LIST["sk"]["S"])), None if item is None else task_of(item))
 
     def head(self) -> Item | None:
         """Return the catalog's head, by a call unless it was read just now."""
