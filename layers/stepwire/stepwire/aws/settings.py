@@ -88,16 +88,10 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
     Raises:
         SettingsError: a setting is missing or not valid.
     """
-    table_name = required(environment, "TABLE_NAME")
-    prefix = execution_prefix_of(required(environment, "EXECUTION_PREFIX"))
-    if prefix is None:
-        raise SettingsError(
-            "The environment variable EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits, and a hyphen."
-        )
     is_open = required(environment, "AUTHORIZER") == "none"
     return McpSettings(
-        table_name=table_name,
-        execution_prefix=prefix,
+        table_name=required(environment, "TABLE_NAME"),
+        execution_prefix=_execution_prefix(environment),
         state_machines=_names(environment, "STATE_MACHINES"),
         sign_in=SignIn(
             salt=required(environment, "PRINCIPAL_SALT"),
@@ -125,6 +119,15 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         x_ray=environment.get("TRACING") == "Active",
         spans=is_on(environment, "SPANS"),
     )
+
+
+def _execution_prefix(environment: Mapping[str, str]) -> str:
+    prefix = execution_prefix_of(required(environment, "EXECUTION_PREFIX"))
+    if prefix is None:
+        raise SettingsError(
+            "The environment variable EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits, and a hyphen."
+        )
+    return prefix
 
 
 def _access(environment: Mapping[str, str], *, is_open: bool) -> Access:
