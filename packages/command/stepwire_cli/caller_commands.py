@@ -1,12 +1,19 @@
 """The commands about one caller. `app` has the others."""
 
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepwire_cli.operator_commands import OfStack
+from stepwire_cli.settings import Settings
+
+if TYPE_CHECKING:
+    from stepwire_cli.account.callers import Who
 
 caller = typer.Typer(
     help="Find, stop, export and erase one caller. For an operator.", no_args_is_help=True, rich_markup_mode=None
@@ -27,132 +34,95 @@ Claim = Annotated[
 
 
 Agreed = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
+CancelsFirst = Annotated[bool, typer.Option("--cancel", help="Cancel what runs first.")]
+
+
+def about_a_caller(act: Callable[..., int]) -> Callable[..., None]:
+    """Return a command with the options that name a caller; `act` gets them as one, and its own by their names."""
+
+    @wraps(act, assigned=("__name__", "__doc__"))
+    def run(
+        context: typer.Context,
+        name: Name = None,
+        *,
+        jwt: Token = None,
+        sub: Subject = None,
+        issuer: Issuer = None,
+        claim: Claim = None,
+        stack: OfStack = "stepwire",
+        **own: Any,
+    ) -> None:
+        from stepwire_cli.callers import who_of
+
+        raise typer.Exit(act(context.obj, stack, who_of(name, jwt, sub, issuer, claim), **own))
+
+    *shared, _ = inspect.signature(run, follow_wrapped=False).parameters.values()
+    own = [one for one in inspect.signature(act).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    run.__signature__ = inspect.Signature([*shared, *own])  # pyright: ignore[reportAttributeAccessIssue] - typer reads it
+    return run
 
 
 @caller.command()
-def whois(
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-) -> None:
+@about_a_caller
+def whois(settings: Settings, stack: str, who: "Who") -> int:
     """Say by which hash the endpoint knows a caller: that of the log and of the table."""
     from stepwire_cli import callers
 
-    raise typer.Exit(callers.whois(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))
+    return callers.whois(settings, stack, who)
 
 
 @caller.command()
-def show(
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-) -> None:
+@about_a_caller
+def show(settings: Settings, stack: str, who: "Who") -> int:
     """Show what a caller has: what runs, questions, places in lines, subscriptions, and a block."""
     from stepwire_cli import callers
 
-    raise typer.Exit(callers.show(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))
+    return callers.show(settings, stack, who)
 
 
 @caller.command()
-def block(
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-) -> None:
+@about_a_caller
+def block(settings: Settings, stack: str, who: "Who") -> int:
     """Refuse everything that a caller asks, within a minute. What runs for them goes on: see cancel-all."""
     from stepwire_cli import callers
 
-    who = callers.who_of(name, jwt, sub, issuer, claim)
-    raise typer.Exit(callers.block(context.obj, stack, who, "block"))
+    return callers.block(settings, stack, who, "block")
 
 
 @caller.command()
-def unblock(
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-) -> None:
+@about_a_caller
+def unblock(settings: Settings, stack: str, who: "Who") -> int:
     """Let a blocked caller in again, within a minute."""
     from stepwire_cli import callers
 
-    who = callers.who_of(name, jwt, sub, issuer, claim)
-    raise typer.Exit(callers.block(context.obj, stack, who, "unblock"))
+    return callers.block(settings, stack, who, "unblock")
 
 
 @caller.command("cancel-all")
-def cancel_all(  # noqa: PLR0913 - one for each option
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-    yes: Agreed = False,
-) -> None:
+@about_a_caller
+def cancel_all(settings: Settings, stack: str, who: "Who", *, yes: Agreed = False) -> int:
     """Cancel all tasks of a caller that have not ended. After an interruption, the same command goes on."""
     from stepwire_cli import callers
 
-    who = callers.who_of(name, jwt, sub, issuer, claim)
-    raise typer.Exit(callers.cancel_all(context.obj, stack, who, is_agreed=yes))
+    return callers.cancel_all(settings, stack, who, is_agreed=yes)
 
 
 @caller.command()
-def export(
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-) -> None:
+@about_a_caller
+def export(settings: Settings, stack: str, who: "Who") -> int:
     """Print everything that is held of a caller as JSON lines, with what they sent and received."""
     from stepwire_cli import callers
 
-    raise typer.Exit(callers.export(context.obj, stack, callers.who_of(name, jwt, sub, issuer, claim)))
+    return callers.export(settings, stack, who)
 
 
 @caller.command()
-def erase(  # noqa: PLR0913 - one for each option
-    context: typer.Context,
-    name: Name = None,
-    *,
-    jwt: Token = None,
-    sub: Subject = None,
-    issuer: Issuer = None,
-    claim: Claim = None,
-    stack: OfStack = "stepwire",
-    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel what runs first.")] = False,
-    yes: Agreed = False,
-) -> None:
+@about_a_caller
+def erase(settings: Settings, stack: str, who: "Who", *, cancel: CancelsFirst = False, yes: Agreed = False) -> int:
     """Erase what is held of a caller, and name what remains. After an interruption, the same command goes on."""
     from stepwire_cli import callers
 
-    who = callers.who_of(name, jwt, sub, issuer, claim)
-    raise typer.Exit(callers.erase(context.obj, stack, who, cancels=cancel, is_agreed=yes))
+    return callers.erase(settings, stack, who, cancels=cancel, is_agreed=yes)
 
 
 class Work(StrEnum):
