@@ -18,6 +18,7 @@ from stepwire.aws.clients import dynamodb_client, step_functions_client
 from tests.faults.boundary import ProcessDied
 from tests.simulated.dynamodb import answer
 from tests.simulated.wire import subject_of
+from tests.virtual_time import closed_gate
 
 ANSWER: Final = "answer"
 """The last step of a handler: sending its answer."""
@@ -58,7 +59,7 @@ class Handler:
         """The calls that it has made, and the one that it is about to make."""
         self.outcome: Outcome | None = None
         self._work, self._ended = work, ended
-        self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        self._go, self._back = closed_gate(), closed_gate()
         self._is_to_die = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
