@@ -7,7 +7,9 @@ from collections import Counter
 from typing import Final
 
 SECONDS: Final = {
-    # The first ones with ALL=1. This one forks its process for each input, so it begins while the process is small.
+    # The first ones with ALL=1.
+    "tests/faults/test_faults.py": 250,
+    # It forks its process for each input, so it begins while the process is small.
     "tests/worst/test_worst.py": 240,
     "tests/model/test_model.py": 180,
     "tests/template/test_without_the_examples.py": 130,
@@ -42,7 +44,6 @@ SECONDS: Final = {
     "tests/e2e/test_legacy_client.py": 11,
     "tests/e2e/test_modern_client.py": 11,
     "packages/local/tests/account/test_patches_of_stubs.py": 10,
-    "tests/faults/test_faults.py": 10,
     "packages/local/tests/streams/test_streams.py": 10,
     "tests/clients/test_on_stacks.py": 10,
     "packages/command/tests/test_interrupts.py": 10,

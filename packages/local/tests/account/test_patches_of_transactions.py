@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
-from moto.dynamodb.models import Table
+from moto.dynamodb.models.table import Table
 
 from packages.local.tests.proving import proof
 from packages.local.tests.simulated import Account
@@ -81,8 +81,13 @@ def test_a_part_that_cannot_be_done_leaves_the_others_undone(account: Account, p
 @proof("transactions_copy_what_they_write")
 def test_a_transaction_copies_no_table(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     table = filled(account)
-    copied: list[str] = []
-    monkeypatch.setattr(Table, "__deepcopy__", lambda self, _: copied.append(self.name), raising=False)
+    copied: list[object] = []
+
+    def counted(self: Any, memo: Any) -> Any:
+        copied.append(self)
+        return self
+
+    monkeypatch.setattr(Table, "__deepcopy__", counted, raising=False)
 
     account.tables.transact_write_items(TransactItems=parts(table))
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from moto.dynamodb import models
 from moto.dynamodb.exceptions import MockValidationException, ResourceNotFoundException
-from moto.dynamodb.models import DynamoDBBackend, Table
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
 _Replace = Callable[[object, str, object], None]
