@@ -30,10 +30,7 @@ def new_table() -> str:
 
 
 def table_behind(name: str) -> Any:
-    """Return moto's object of a table; reading it takes a tenth of the time of a call.
-
-    Call this again for each read: a transaction that fails replaces the object.
-    """
+    """Return moto's object of a table; reading it takes a tenth of the time of a call."""
     return dynamodb_backends[ACCOUNT][REGION].tables[name]
 
 
