@@ -213,7 +213,8 @@ async def test_a_state_machine_of_the_template_can_be_a_stub_as_a_whole(tmp_path
 
 def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
     start = {"StateMachineArn": {"Ref": "Nested"}, "Input": {}}
-    question = {"key": "apporval", "elicitation": {"message": "May I?", "requestedSchema": {"type": "object"}}}
+    form = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    question = {"key": "apporval", "elicitation": {"message": "May I?", "requestedSchema": form}}
     template = beside(
         tmp_path,
         Machine=machine(Type="Task", Resource="arn:aws:states:::states:startExecution.sync:2", Parameters=start),
@@ -224,6 +225,7 @@ def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
         Other=tool("theirs", "${Machine}", endpoint="somebody"),
         Refunds=machine(Type="Task", Resource=ASKS, Parameters={"FunctionName": "f", "Payload": question}),
         RefundTool=tool("refund", "${Refunds}", approvers={"scope": "refunds", "questions": ["approval"]}),
+        ReturnTool=tool("return", "${Refunds}", approvers={"scope": "refunds"}),
         ForeignTool=tool("foreign", FOREIGN, role=FOREIGN_ROLE, approvers={"scope": "x", "questions": ["approval"]}),
     )
 
@@ -235,6 +237,8 @@ def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
         "Forgotten: has the tag of the endpoint, and no manifest names it: it is no tool",
         "refund: approvers.questions: no state asks approval (did you mean apporval?), "
         "and the caller answers apporval (state Work)",
+        "return: approvers: the form of state Work requires ok, which asks for the decision again: whoever accepts the "
+        "form approves, whatever ok says",
     )
 
 

@@ -138,6 +138,23 @@ def test_a_tool_whose_approvers_are_for_no_question_is_served_and_is_a_line_in_t
     assert (summary["tools"], summary["refused"]) == (2, 0)
 
 
+def test_a_tool_whose_approvers_get_a_form_with_the_decision_in_it_is_a_line_in_the_log(
+    table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decision = {"type": "string", "enum": ["approved", "rejected"]}
+    form = {"type": "object", "properties": {"decision": decision}, "required": ["decision"]}
+    payload = {"key": "approval", "elicitation": {"message": "May I?", "requestedSchema": form}}
+    asks = {**ASKS, "Parameters": {"FunctionName": "f", "Payload": payload}}
+    machine(table, "M", endpoint=table, definition=json.dumps({"StartAt": "Ask", "States": {"Ask": asks}}))
+    register(table, "twice", approvers={"scope": "refunds"})
+
+    compile_at(SCHEDULED)
+
+    doubtful, _ = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (doubtful["message"], doubtful["tool"]) == ("a registered tool is doubtful", "twice")
+    assert doubtful["reason"].startswith("approvers: the form of state Ask requires decision, which asks")
+
+
 def skill(table: str, path: str, text: str | None = None) -> str:
     name = path.split("/")[-2]
     where = f"/stepwire/{table}/tools/{path}"

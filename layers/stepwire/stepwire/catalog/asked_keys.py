@@ -1,17 +1,19 @@
-"""The keys of the questions that definitions ask, held against those for which a manifest has approvers. Pure.
+"""The questions that definitions ask, held against those for which a manifest has approvers. Pure.
 
-The rule: what only a run can tell is no doubt: a key that an expression computes, a question that another state
-machine asks for the task. A key that approvers do not name is its caller's, so a mistyped one lets the caller decide.
+The rule: what only a run can tell is no doubt: a key or a form that an expression computes, a question that another
+state machine asks for the task. A key that approvers do not name is its caller's, so a mistyped one lets the caller
+decide. To accept a form is to approve, so a field that asks for the decision again can only contradict it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from stepwire.catalog.definitions import given_to, states_in
 from stepwire.catalog.manifest_faults import nearest
-from stepwire.json_text import JsonObject, as_object
+from stepwire.json_text import JsonObject, as_object, objects_in
 from stepwire.tasks.inputs import KEY_PATTERN
 
 KINDS: Final = ("elicitation", "sampling", "roots")
@@ -19,6 +21,13 @@ KINDS: Final = ("elicitation", "sampling", "roots")
 _WAITS: Final = ".waitForTaskToken"
 _INVOKES: Final = ":lambda:invoke"
 _STARTS_ANOTHER: Final = (":states:startExecution", ":aws-sdk:sfn:startExecution")
+_DECISION: Final = re.compile(
+    r"decision|decide|verdict|outcome|approv|accept|agree|allow|confirm|consent|reject|deny|denied|declin|refus",
+    re.IGNORECASE,
+)
+"""What the name of a field has that asks for a decision."""
+_REFUSAL: Final = re.compile(r"reject(ed)?|den(y|ied)|declined?|refused?|disapproved?|disallow(ed)?|no", re.IGNORECASE)
+"""The words that refuse."""
 
 
 class AskedKeys(Struct, frozen=True):
@@ -30,28 +39,25 @@ class AskedKeys(Struct, frozen=True):
     """Whether no run can ask with another key."""
 
 
-class Doubts(Struct, frozen=True):
-    """Where the keys that a manifest names and those that its workflow asks do not meet."""
+class Doubt(Struct, frozen=True):
+    """One thing that is doubtful."""
 
-    unasked: tuple[str, ...] = ()
-    """What the manifest names, and no state asks."""
+    words: str
+    fix: str
+
+
+class Doubts(Struct, frozen=True):
+    """Where the questions for which a manifest has approvers, and those that its workflow asks, do not meet."""
+
+    found: tuple[Doubt, ...] = ()
+    """What is doubtful."""
     left_to_caller: Mapping[str, str] = {}
     """What states ask, and the manifest does not name: by the key, the name of the state."""
 
     @property
-    def words(self) -> str:
-        """What is doubtful: nothing, unless the manifest names what nobody asks."""
-        if not self.unasked:
-            return ""
-        known = list(self.left_to_caller)
-        named = (f"{key}{_meant(nearest(key, known))}" for key in self.unasked)
-        caller = f", and the caller answers {self.callers}" if self.left_to_caller else ""
-        return f"approvers.questions: no state asks {' or '.join(named)}{caller}"
-
-    @property
     def callers(self) -> str:
         """What the caller answers, in words."""
-        return " and ".join(f"{key} (state {state})" for key, state in self.left_to_caller.items())
+        return _callers(self.left_to_caller)
 
 
 def payload_of(state: JsonObject) -> JsonObject | None:
@@ -76,12 +82,59 @@ def asked_keys(definitions: Iterable[JsonObject]) -> AskedKeys:
 
 
 def doubts(questions: Sequence[str], definitions: Iterable[JsonObject]) -> Doubts:
-    """Hold the keys that a manifest names, if it names any, against the definitions of all its state machines."""
+    """Hold the keys that a manifest names, or all if it names none, against the definitions of its state machines."""
+    whole = list(definitions)
+    restated = tuple(_restated(questions, whole))
     if not questions:
-        return Doubts()
-    asked = asked_keys(definitions)
+        return Doubts(restated)
+    asked = asked_keys(whole)
+    left = {key: state for key, state in asked.states.items() if key not in questions}
     unasked = tuple(key for key in questions if key not in asked.states) if asked.is_all else ()
-    return Doubts(unasked, {key: state for key, state in asked.states.items() if key not in questions})
+    return Doubts((*((_nobody_asks(unasked, left),) if unasked else ()), *restated), left)
+
+
+def _nobody_asks(unasked: Sequence[str], left_to_caller: Mapping[str, str]) -> Doubt:
+    named = (f"{key}{_meant(nearest(key, list(left_to_caller)))}" for key in unasked)
+    caller = f", and the caller answers {_callers(left_to_caller)}" if left_to_caller else ""
+    return Doubt(
+        f"approvers.questions: no state asks {' or '.join(named)}{caller}",
+        "write the key as the state has it, or leave questions out: then approvers decide all of them",
+    )
+
+
+def _callers(states: Mapping[str, str]) -> str:
+    return " and ".join(f"{key} (state {state})" for key, state in states.items())
+
+
+def _restated(questions: Sequence[str], definitions: Iterable[JsonObject]) -> Iterator[Doubt]:
+    """Yield the questions for approvers whose form asks for their decision a second time."""
+    for found in (found for one in definitions for found in states_in(one)):
+        payload = payload_of(found.state)
+        if payload is None or (questions and payload.get("key") not in questions):
+            continue
+        form = as_object(as_object(payload.get("elicitation")).get("requestedSchema"))
+        for name in _decisions(form):
+            yield Doubt(
+                f"approvers: the form of state {found.name} requires {name}, which asks for the decision again: "
+                f"whoever accepts the form approves, whatever {name} says",
+                f"leave {name} out of the form, and make it in Output of the action, accept or decline, if it is read "
+                "later",
+            )
+
+
+def _decisions(form: JsonObject) -> Iterator[str]:
+    """Yield the required fields that are yes or no, and are the only required one or named like a decision."""
+    fields, required = as_object(form.get("properties")), form.get("required")
+    names = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
+    for name in names:
+        if (len(names) == 1 or _DECISION.search(name)) and _is_yes_or_no(as_object(fields.get(name))):
+            yield name
+
+
+def _is_yes_or_no(field: JsonObject) -> bool:
+    choices = field.get("enum") or [one.get("const") for one in objects_in(field.get("oneOf"))]
+    words = [one for one in choices if isinstance(one, str)] if isinstance(choices, list) else []
+    return field.get("type") == "boolean" or any(_REFUSAL.fullmatch(one) for one in words)
 
 
 def _may_ask(state: JsonObject) -> bool:

@@ -261,8 +261,7 @@ class Compiler(Struct, frozen=True):
             tool = examined.tool
             definitions.append(examined.definition)
         if tool.approvers is not None:
-            found = doubts(tool.approvers.questions, (as_object(parse(text)) for text in definitions))
-            if found.words:
+            for found in doubts(tool.approvers.questions, (as_object(parse(text)) for text in definitions)).found:
                 self.doubt(one, found.words)
         entry = CompiledTool(tool, one.source, digest)
         read_catalog(catalog_text([entry]), {})  # function mcp reads many at once, so it must be able to read each

@@ -79,14 +79,12 @@ def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, his
 
 
 def findings_of_questions(where: str, manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
-    """Yield where the questions for approvers are not those that the workflow asks."""
+    """Yield what is doubtful about the questions for approvers."""
     if manifest.approvers is None:
         return
     found = doubts(manifest.approvers.questions, definitions)
-    if found.words:
-        fix = "write the key as the state has it, or leave questions out: then approvers decide all of them"
-        yield Finding(where, found.words, fix)
-    elif found.left_to_caller:
+    yield from (Finding(where, one.words, one.fix) for one in found.found)
+    if found.left_to_caller and not found.found:
         what = f"approvers.questions leaves {found.callers} to the caller"
         yield Finding(where, what, "name it there too, unless the caller may decide it", Severity.ADVICE)
 

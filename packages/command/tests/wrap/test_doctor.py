@@ -301,6 +301,49 @@ def test_questions_for_approvers_that_nobody_asks_are_one_line(
     assert [words in one for one in found] == ([True] if words else [])
 
 
+AMOUNTS: JsonObject = {"type": "string", "enum": ["100", "500"]}
+VERDICT: JsonObject = {"type": "string", "enum": ["approved", "rejected"]}
+TITLED: JsonObject = {"type": "string", "oneOf": [{"const": "YES", "title": "Yes"}, {"const": "NO", "title": "No"}]}
+FLAG: JsonObject = {"type": "boolean"}
+TEXT: JsonObject = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "required", "questions", "again"),
+    [
+        ({"decision": VERDICT}, ["decision"], [], "decision"),
+        ({"status": VERDICT}, ["status"], ["approval"], "status"),
+        ({"answer": TITLED}, ["answer"], [], "answer"),
+        ({"isApproved": FLAG, "note": TEXT}, ["note", "isApproved"], [], "isApproved"),
+        ({"decision": VERDICT}, ["decision"], ["another"], ""),
+        ({"decision": VERDICT}, [], [], ""),
+        ({"amount": AMOUNTS}, ["amount"], [], ""),
+        ({"decision": AMOUNTS}, ["decision"], [], ""),
+        ({"express": FLAG, "note": TEXT}, ["express", "note"], [], ""),
+        ({"approved_by": TEXT}, ["approved_by"], [], ""),
+        ("{% $fields %}", "{% $required %}", [], ""),
+    ],
+)
+def test_a_form_for_approvers_that_asks_for_the_decision_again_is_one_line(
+    fields: Any, required: Any, questions: list[str], again: str
+) -> None:
+    form: JsonObject = {"type": "object", "properties": fields, "required": required}
+    definition = asking({"message": "May I?", "requestedSchema": form}, key="approval")
+    approvers: JsonObject = {"scope": "refunds", **({"questions": questions} if questions else {})}
+
+    found = [one for one in found_in(account_of(definition, approvers=approvers)) if "decision again" in one]
+
+    assert found == (
+        [
+            f"{WHERE}: approvers: the form of state Ask requires {again}, which asks for the decision again: whoever "
+            f"accepts the form approves, whatever {again} says; leave {again} out of the form, and make it in Output "
+            "of the action, accept or decline, if it is read later"
+        ]
+        if again
+        else []
+    )
+
+
 def test_a_question_that_one_arm_of_a_race_asks_is_asked() -> None:
     account = account_of(
         asking(FORM, key="approval"),

@@ -42,7 +42,7 @@ def faults(worlds: Sequence[World]) -> list[str]:
         if one.endpoint != endpoint
     ]
     ours = [one for one in tools if one.endpoint == endpoint]
-    return [*lines, *_without_end(worlds[0], ours), *_without_manifest(worlds, ours), *_without_question(ours)]
+    return [*lines, *_without_end(worlds[0], ours), *_without_manifest(worlds, ours), *_doubtful_questions(ours)]
 
 
 def _tools(world: World) -> list[_Tool]:
@@ -85,8 +85,8 @@ def _without_manifest(worlds: Sequence[World], tools: Iterable[_Tool]) -> list[s
     ]
 
 
-def _without_question(tools: Iterable[_Tool]) -> Iterator[str]:
-    """Name the questions for which a tool has approvers, and that none of its state machines asks."""
+def _doubtful_questions(tools: Iterable[_Tool]) -> Iterator[str]:
+    """Name what is doubtful about the questions for which tools have approvers."""
     for one in tools:
         try:
             approvers = read_manifest(one.text).approvers
@@ -96,8 +96,8 @@ def _without_question(tools: Iterable[_Tool]) -> Iterator[str]:
         texts = [stub_machines.definition() if each is None else each.definition for each in machines]
         if approvers is None or stub_machines.definition() in texts:  # what a stub stands for may ask anything
             continue
-        if words := doubts(approvers.questions, map(json.loads, texts)).words:
-            yield f"{one.name}: {words}"
+        for found in doubts(approvers.questions, map(json.loads, texts)).found:
+            yield f"{one.name}: {found.words}"
 
 
 def _definition(arn: str) -> Mapping[str, Any]:
