@@ -5,8 +5,11 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from stepwire_local import LocalStack
 from stepwire_local.__main__ import told
+from stepwire_local.cloudformation.template import load
 from tests.docs.pages import ROOT, Page, page
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.server.clients import ModernClient
@@ -19,7 +22,7 @@ _OUTPUT: Final = re.compile(r"A call of `(\w+)` ends with `(\{.*\})`")
 
 def write(folder: Path, *, stubs: bool) -> Path:
     """Write the example into a folder; return its template."""
-    (template,) = PAGE.blocks("yaml")
+    _, template = PAGE.blocks("yaml")
     path = folder / "template.yaml"
     path.write_text(template, encoding="utf-8")
     for name, text in _FILE.findall(PAGE.text) if stubs else ():
@@ -53,3 +56,16 @@ def test_without_its_stubs_the_start_says_what_the_page_shows(tmp_path: Path) ->
         lines = told(stack)
 
     assert [line for line in shown.splitlines() if line not in lines] == []
+
+
+def test_the_template_around_a_definition_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    lines, _ = PAGE.blocks("yaml")
+    (tmp_path / "template.yaml").write_text(lines, encoding="utf-8")
+    (tmp_path / "orders.asl.json").write_text('{"StartAt": "A", "States": {"A": {"Type": "Succeed"}}}')
+
+    loaded = load(tmp_path / "template.yaml", {"Endpoint": "stepwire"})
+
+    assert len(lines.splitlines()) == 6
+    tags = loaded.section("Resources")["Orders"]["Properties"]["Tags"]
+    assert {"Key": "stepwire:endpoint", "Value": {"Ref": "Endpoint"}} in tags

@@ -233,7 +233,9 @@ class LocalStack:
         """
         known = list(deployment.world.mappings)
         try:
-            return deployment.update()
+            changed = deployment.update()
+            self._look()
+            return changed
         finally:
             self._follow()
             for mapping in [one for one in deployment.world.mappings if one not in known]:
@@ -255,7 +257,6 @@ class LocalStack:
             self._stand_in()
             for one in self.deployments:
                 self.update(one)
-            self._look()
         return list(dict.fromkeys(changed))
 
     def write_stubs(self, *, every: bool = False) -> list[Path]:

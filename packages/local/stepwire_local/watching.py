@@ -1,7 +1,7 @@
 """Takes over changes of templates, manifests, definitions, functions and stubs while the stack serves.
 
-The rules: one line for each change, good or bad; what cannot be served changes nothing, and is tried again when its
-files change again.
+The rules: one line for each change, good or bad, and one for each thing that tools miss since then; what cannot be
+served changes nothing, and is tried again when its files change again.
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ class Watching:
         self._stack = stack
         self._tell = tell
         self._seen_stubs = stack.signature_of_stubs()
+        self._faults = stack.faults
         self._seen = {one.name: one.signature() for one in stack.deployments}
 
     def look(self) -> None:
@@ -49,3 +50,11 @@ class Watching:
             return
         if changed:
             self._tell(f"{what}: {done}: {', '.join(changed)}", False)  # noqa: FBT003  # the same
+        self._tell_of_faults()
+
+    def _tell_of_faults(self) -> None:
+        """Tell what tools miss since this change, and not what was told before."""
+        for line in self._stack.faults:
+            if line not in self._faults:
+                self._tell(line, True)  # noqa: FBT003  # the second argument of `tell`
+        self._faults = self._stack.faults

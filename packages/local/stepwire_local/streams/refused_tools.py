@@ -21,8 +21,9 @@ def told(record: Mapping[str, Any]) -> list[str]:
     images = record["dynamodb"]
     if images["Keys"].get("sk", {}).get("S") != _SORT_KEY:
         return []
-    before = _refused(images.get("OldImage", {}))
-    return [_line(one) for one in _refused(images.get("NewImage", {})) if one not in before]
+    before = {_line(one) for one in _refused(images.get("OldImage", {}))}
+    lines = dict.fromkeys(_line(one) for one in _refused(images.get("NewImage", {})))
+    return [line for line in lines if line not in before]
 
 
 def _refused(image: Mapping[str, Any]) -> list[Mapping[str, Any]]:

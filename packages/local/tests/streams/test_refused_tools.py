@@ -38,6 +38,8 @@ def record(old: list[Json] | None, new: list[Json] | None, key: str = "refusals"
         ([FIRST], [FIRST, SECOND], ["b"]),
         ([FIRST], [FIRST], []),
         ([FIRST], [{**FIRST, "reason": "another"}], ["a"]),
+        ([FIRST], [{**FIRST, "digest": "of the manifest"}], []),
+        (None, [FIRST, FIRST], ["a"]),
         ([FIRST], None, []),
     ],
 )
