@@ -7,13 +7,14 @@ nothing behind it changes; what cannot be carried over is named in a comment.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from stepwire.catalog.definitions import PlacedState, given_to
 from stepwire.json_text import Json, JsonObject, as_object, load_json, objects_in, write
 from stepwire_cli.wrap.expressions import expression_in
 from stepwire_cli.wrap.machines import analysed_of_a_variable
+from stepwire_cli.wrap.messages import Piece, formatted, joined_in, quoted
 from stepwire_cli.wrap.paths import reference_of
 from stepwire_cli.wrap.people import WaitingState, said_in
 from stepwire_cli.wrap.schemas import Part, parts_of
@@ -191,18 +192,46 @@ def _like(word: str, other: str) -> str:
 
 
 def _message(place: PlacedState, fields: list[Field]) -> str:
+    asks = "Do you agree?" if all(one.sent or one.schema["type"] == "boolean" for one in fields) else "Your answer?"
+    told = _told(place) or [Piece(_subject(place))]
+    last = replace(told[-1], words=told[-1].words.rstrip(".:? "))
+    pieces = [*told[:-1], last]
+    known = {one.value for one in pieces}
+    shown = [(name, value) for name, value in _shown(place) if value not in known][:_MOST_SHOWN]
+    for number, (name, value) in enumerate(shown):
+        pieces += [Piece(f"{', ' if number else '. '}{name}: "), Piece(value=value)]
+    pieces.append(Piece(f". {asks}"))
+    if not any(one.value for one in pieces):
+        return "".join(one.words for one in pieces)
+    return f"{{% {' & '.join(one.expression for one in _joined(pieces))} %}}"
+
+
+def _told(place: PlacedState) -> list[Piece]:
+    """Return the longest text that the old state made of values; none if it made none."""
+    made = list[list[Piece]]()
+    for name, text in _members(given_to(place.state)):
+        if place.language == "JSONata":
+            made.append(joined_in(expression_in(text) or ""))
+        elif name.endswith(".$"):
+            made.append(formatted(text, lambda path: _in_jsonata(path, _root(place))))
+    return max(made, key=lambda one: sum(len(piece.words) for piece in one), default=[])
+
+
+def _subject(place: PlacedState) -> str:
     said = [one for text in said_in(given_to(place.state)) if (one := _sentence(text))]
     words = " ".join(_CAMEL.split(_NO_WORDS.sub(" ", place.name))).strip().capitalize()
-    subject = max(said, key=len, default=words).rstrip(".:? ")
-    asks = "Do you agree?" if all(one.sent or one.schema["type"] == "boolean" for one in fields) else "Your answer?"
-    text, shown = f"{subject}. ", list(_shown(place))[:_MOST_SHOWN]
-    if not shown:
-        return f"{text}{asks}"
-    values = list[str]()
-    for name, expression in shown:
-        values += [_quoted(f"{text}{name}: "), f"$string({expression})"]
-        text = ", "
-    return f"{{% {' & '.join([*values, _quoted(f'. {asks}')])} %}}"
+    return max(said, key=len, default=words)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Join the words that follow each other."""
+    found = list[Piece]()
+    for one in pieces:
+        if not one.value and found and not found[-1].value:
+            found[-1] = Piece(f"{found[-1].words}{one.words}")
+        else:
+            found.append(one)
+    return found
 
 
 def _sentence(text: str) -> str:
@@ -214,13 +243,17 @@ def _sentence(text: str) -> str:
 
 def _shown(place: PlacedState) -> Iterator[tuple[str, str]]:
     """Yield the names and the expressions of the values that the old state sent."""
-    root = "$states.input"
-    if isinstance(path := place.state.get("InputPath"), str):
-        root = _in_jsonata(path, root) or root
+    root = _root(place)
     for name, one in _members(given_to(place.state)):
         text = expression_in(one) if place.language == "JSONata" else _in_jsonata(one, root)
         if text and text != root and re.fullmatch(r"\$states\.input(\.[\w`]+)+", text):
             yield name.removesuffix(".$"), text
+
+
+def _root(place: PlacedState) -> str:
+    """Return the expression of what the state's paths begin with."""
+    root, path = "$states.input", place.state.get("InputPath")
+    return (_in_jsonata(path, root) or root) if isinstance(path, str) else root
 
 
 def _members(value: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
@@ -262,7 +295,7 @@ def _no(field: Field) -> str | None:
     if field.schema["type"] == "boolean":
         return "false"
     word = next((one for one in field.schema.get("enum", ()) if _NEGATIVE.fullmatch(one)), None)
-    return None if word is None else _quoted(word)
+    return None if word is None else quoted(word)
 
 
 def _put(into: JsonObject, path: Path, text: Json) -> None:
@@ -275,7 +308,7 @@ def _written(value: Json) -> str:
     """Return an object of expressions as JSONata."""
     if not isinstance(value, dict):
         return str(value)
-    return "{" + ", ".join(f"{_quoted(name)}: {_written(one)}" for name, one in cast(JsonObject, value).items()) + "}"
+    return "{" + ", ".join(f"{quoted(name)}: {_written(one)}" for name, one in cast(JsonObject, value).items()) + "}"
 
 
 def _kept(place: PlacedState, answer: str) -> tuple[JsonObject, list[str]]:
@@ -307,7 +340,7 @@ def _selected(selector: Json, answer: str) -> str | None:
         text = _in_jsonata(one, answer) if name.endswith(".$") and isinstance(one, str) else write(one)
         if text is None or isinstance(one, dict | list):
             return None
-        members.append(f"{_quoted(name.removesuffix('.$'))}: {text}")
+        members.append(f"{quoted(name.removesuffix('.$'))}: {text}")
     return "{" + ", ".join(members) + "}"
 
 
@@ -328,7 +361,7 @@ def _placed(path: Json, value: str) -> str:
         return "$states.input"
     for size in range(len(reference.path), 0, -1):
         outer = "".join(f".{_step(one)}" for one in reference.path[: size - 1])
-        value = f"$merge([$states.input{outer}, {{{_quoted(reference.path[size - 1])}: {value}}}])"
+        value = f"$merge([$states.input{outer}, {{{quoted(reference.path[size - 1])}: {value}}}])"
     return value
 
 
@@ -342,7 +375,3 @@ def _in_jsonata(path: str, root: str) -> str | None:
 
 def _step(name: str) -> str:
     return name if _NAME.fullmatch(name) else f"`{name}`"
-
-
-def _quoted(text: str) -> str:
-    return "'" + write(text)[1:-1].replace('\\"', '"').replace("'", "\\'") + "'"

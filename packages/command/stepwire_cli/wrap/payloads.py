@@ -99,7 +99,7 @@ def _called(text: str, scope: Scope, depth: int = 0) -> Value:
         return UNKNOWN
     name, values = call[1], list[Value]()
     wanted = _ARGUMENTS.get(name, (ANY,))
-    for number, argument in enumerate(_split(text[call.end() : text.rfind(")")])):
+    for number, argument in enumerate(arguments_in(text[call.end() : text.rfind(")")])):
         types = wanted[min(number, len(wanted) - 1)]
         values.append(_argument(argument, scope, types, depth))
     if name == "States.JsonMerge" and len(values) > 1:
@@ -137,7 +137,7 @@ class _Splitting:
         return False
 
 
-def _split(text: str) -> Iterator[str]:
+def arguments_in(text: str) -> Iterator[str]:
     """Split the arguments of a call, none of which may be split itself."""
     splitting, begin = _Splitting(), 0
     for place, character in enumerate(text):

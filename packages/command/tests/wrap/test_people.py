@@ -193,6 +193,53 @@ def test_the_question_is_what_the_old_state_wrote_and_what_it_sent_comes_back_un
     }
 
 
+ORDER: Final = {"order": {"order_id": "A7", "supplier": "Acme"}, "total": 900}
+FORMAT: Final = "States.Format('Order {} to {} costs {} EUR{}', $.order.order_id, $.order.supplier, $.total{})"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"Message.$": FORMAT.format("{}", "{}", "{}", "", "")}, "Order A7 to Acme costs 900 EUR. Your answer?"),
+        ({"Subject": "A purchase order needs your approval", "Message.$": FORMAT.format("{}", "{}", "{}", ".", "")},
+         "Order A7 to Acme costs 900 EUR. Your answer?"),
+        ({"Message.$": FORMAT.format("{}", "{}", "{}", ". Open https://a.example/{}", f", {TOKEN}")},
+         "Order A7 to Acme costs 900 EUR. Your answer?"),
+        ({"Message.$": r"States.Format('It\'s {}: pay?', $.total)"}, "It's 900: pay. Your answer?"),
+        ({"Message.$": "States.Format('Open https://a.example/{} now', $.total)"}, "Ask approver. Your answer?"),
+        ({"Message.$": f"States.Format('The order {{}}', {TOKEN})"}, "The order. Your answer?"),
+        ({"Message.$": "States.Format($.template, $.total)"}, "Ask approver. Your answer?"),
+    ],
+)  # fmt: skip
+def test_the_question_has_the_values_that_the_old_text_had(parameters: JsonObject, message: str) -> None:
+    old = waiting("sns:publish", Parameters={"TopicArn": "t", **parameters})
+    state = proposed(machine(**{"Ask approver": old, "Go": verdict("approved", "rejected"), "Done": passed()}))
+
+    text = state["Arguments"]["Payload"]["elicitation"]["message"]
+    assert (value_of(text, input=ORDER) if text.startswith("{%") else text) == message
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("'Order ' & $states.input.order.order_id & ' costs ' & $string($states.input.total) & ' EUR.'",
+         "Order A7 costs 900 EUR. Your answer?"),
+        ("'Order ' & $states.input.order.order_id & '. Open https://a.example/' & $states.context.Task.Token",
+         "Order A7. Your answer?"),
+        ("$join(['Order', $states.input.total])", "Ask approver. Your answer?"),
+    ],
+)  # fmt: skip
+def test_the_question_has_the_values_that_a_text_in_jsonata_had(expression: str, message: str) -> None:
+    old = waiting("sns:publish", Arguments={"TopicArn": "t", "Message": f"{{% {expression} %}}"})
+    after = {"Type": "Choice", "Choices": [{"Condition": "{% $states.input.said = 'yes' %}", "Next": "Done"}]}
+    state = proposed(
+        in_jsonata(**{"Ask approver": {**old, "Next": "Go"}, "Go": {**after, "Default": "Done"}, "Done": passed()})
+    )
+
+    text = state["Arguments"]["Payload"]["elicitation"]["message"]
+    assert (value_of(text, input=ORDER) if text.startswith("{%") else text) == message
+
+
 def test_what_cannot_be_carried_over_is_named() -> None:
     old = waiting("sns:publish", Parameters={"TopicArn": "approvers"}, Assign={"x.$": "$.y"})
 
