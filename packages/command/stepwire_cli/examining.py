@@ -161,7 +161,7 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
     for one, _ in machines:
         yield from _of_a_machine(one)
     for path in looked.more:
-        yield from _questions(str(path), _value(path))
+        yield from _questions(str(path), _value(path), as_json=path.suffix == ".json")
 
 
 def _refusals(looked: _Looked) -> Iterator[Finding]:
@@ -235,14 +235,14 @@ def _of_a_machine(found: FoundMachine) -> Iterator[Finding]:
     if (fault := start_fault(found.definition)) is not None:
         yield Finding(str(found.path), fault)
     where = f"{found.path}: {found.logical_id}" if found.logical_id else str(found.path)
-    yield from _questions(where, found.definition)
+    yield from _questions(where, found.definition, as_json=found.is_json)
 
 
-def _questions(where: str, definition: JsonObject) -> Iterator[Finding]:
+def _questions(where: str, definition: JsonObject, *, as_json: bool) -> Iterator[Finding]:
     for one in bad_questions(definition):
         yield Finding(f"{where}: {one.where}", f"the question is refused: {one.fault}")
     for place, what, fix in unretried(definition):
         yield Finding(f"{where}: {place.where}", f"its question may be lost: the state {what}.", f"{fix}.")
-    for hint in questions_of(definition):
+    for hint in questions_of(definition, as_json=as_json):
         if hint.lines:
             yield Finding(where, f"{hint.what}.", f"{hint.fix}, with these lines.", hint.lines, is_advice=True)

@@ -42,6 +42,11 @@ class FoundMachine:
     folder: Path = Path()
     """The folder that was named, and that the project is in."""
 
+    @property
+    def is_json(self) -> bool:
+        """Whether its definition is written in JSON."""
+        return self.path.suffix == ".json"
+
     @cached_property
     def projects(self) -> tuple[Path, ...]:
         """The folders of its project: that of its template, or those around its definition, the nearest first."""

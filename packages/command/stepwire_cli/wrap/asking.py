@@ -78,12 +78,17 @@ class Field:
     """Expression of what the old state sent under this name, to get it back; empty: the user is asked."""
 
 
-def lines_for(waiting: WaitingState) -> list[str]:
-    """Return the state, as YAML, that asks its caller instead."""
+def lines_for(waiting: WaitingState, *, as_json: bool = False) -> list[str]:
+    """Return the state that asks its caller instead, as YAML or as JSON."""
     place = waiting.place
     state, left = _asking(place, _fields(place))
-    lines = list(yaml_lines({place.name: state}, {}))
+    lines = _json_lines(place.name, state) if as_json else list(yaml_lines({place.name: state}, {}))
     return [*lines, *(f"# {one}: carry it over by hand" for one in left)]
+
+
+def _json_lines(name: str, state: JsonObject) -> list[str]:
+    """Return a member of `States`; YAML's escapes of what a terminal hides are those of JSON too."""
+    return f"{json.dumps(name)}: {json.dumps(state, indent=2)}".splitlines()
 
 
 def _asking(place: PlacedState, fields: list[Field]) -> tuple[JsonObject, list[str]]:

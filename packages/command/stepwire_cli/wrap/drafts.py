@@ -56,6 +56,8 @@ class Machine:
     """What is known of the code of the functions that it calls."""
     words: Words = field(default_factory=Words)
     """What people have written of it outside its definition."""
+    is_json: bool = False
+    """Whether its owner has the definition as a file of JSON."""
     placeholder: str = ""
     """Why `arn` only stands for the state machine's name; empty: it is its ARN."""
 
@@ -137,7 +139,7 @@ def _drafted(name: str, machine: Machine, history: History) -> Draft:
     if errors.value is not None:
         manifest["show_errors"] = errors.value
     notes = _notes(machine, history, timings, inferred, about) | ({("show_errors",): errors.why} if errors.why else {})
-    hints = hints_of(machine.definition, analysis.reads)
+    hints = hints_of(machine.definition, analysis.reads, as_json=machine.is_json)
     lines = [
         *_head(machine, history, analysis, inferred),
         *(f"# {one}." for one in hints),

@@ -73,7 +73,7 @@ def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, his
         *_of_the_machine(manifest, machine),
         *_of_times(manifest, machine, history),
         *_of_arguments(manifest, _constants(manifest, name), machine, history.inputs),
-        *(_advice(one) for one in questions_of(machine.definition) if one.lines),
+        *(_advice(one) for one in questions_of(machine.definition, as_json=machine.is_json) if one.lines),
     ]
     return [replace(one, where=where) for one in found]
 

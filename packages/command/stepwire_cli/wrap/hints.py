@@ -29,29 +29,30 @@ class Hint:
     what: str
     fix: str
     lines: tuple[str, ...] = ()
-    """ASL, as YAML, that does it."""
+    """ASL that does it, in YAML or JSON as the definition is."""
 
     def __str__(self) -> str:
         """Return it as a line."""
         return f"{self.what}: {self.fix}"
 
 
-def hints_of(definition: JsonObject, reads: Iterable[Read]) -> list[Hint]:
-    """Return the hints to a state machine."""
+def hints_of(definition: JsonObject, reads: Iterable[Read], *, as_json: bool = False) -> list[Hint]:
+    """Return the hints to a state machine, whose lines are for a definition in YAML or in JSON."""
     lost = [Hint(f"state {place.name} {what}", fix) for place, what, fix in unretried(definition)]
-    return [*_of_its_start(reads), *questions_of(definition), *lost]
+    return [*_of_its_start(reads), *questions_of(definition, as_json=as_json), *lost]
 
 
-def questions_of(definition: JsonObject) -> list[Hint]:
+def questions_of(definition: JsonObject, *, as_json: bool = False) -> list[Hint]:
     """Return a hint to each state that waits for a person, and to those that may."""
-    return [_question(one) for one in waiting_for_people(definition)]
+    return [_question(one, as_json=as_json) for one in waiting_for_people(definition)]
 
 
-def _question(waiting: WaitingState) -> Hint:
+def _question(waiting: WaitingState, *, as_json: bool) -> Hint:
     name = waiting.place.name
     if not waiting.is_sure:
         return Hint(f"state {name} may wait for a person ({waiting.why})", "if so, ask the caller instead")
-    return Hint(f"state {name} waits for a person ({waiting.why})", "ask the caller instead", tuple(lines_for(waiting)))
+    lines = tuple(lines_for(waiting, as_json=as_json))
+    return Hint(f"state {name} waits for a person ({waiting.why})", "ask the caller instead", lines)
 
 
 def _of_its_start(reads: Iterable[Read]) -> Iterator[Hint]:

@@ -240,6 +240,15 @@ def test_the_question_has_the_values_that_a_text_in_jsonata_had(expression: str,
     assert (value_of(text, input=ORDER) if text.startswith("{%") else text) == message
 
 
+def test_the_lines_for_a_definition_in_json_are_json() -> None:
+    (found,) = waiting_for_people(sent("sns:publish", "Notify approver", verdict("approved"), TopicArn="t\u202e"))
+
+    in_yaml, in_json = "\n".join(lines_for(found)), "\n".join(lines_for(found, as_json=True))
+
+    assert json.loads(f"{{{in_json}}}") == yaml.safe_load(in_yaml)
+    assert in_json.isascii()
+
+
 def test_what_cannot_be_carried_over_is_named() -> None:
     old = waiting("sns:publish", Parameters={"TopicArn": "approvers"}, Assign={"x.$": "$.y"})
 
