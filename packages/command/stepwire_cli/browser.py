@@ -7,17 +7,27 @@ import os
 import sys
 import time
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from mcp.client.auth import OAuthClientProvider
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, BaseModel
 
 from stepwire_cli.settings import Settings, home
 from stepwire_client import SignInNeeded
 
+Json = Mapping[str, Any]
 _PUBLIC: Final = "none"  # this client has no secret
 _SECONDS: Final = 300  # for the person to sign in
 _HEAD: Final = "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
@@ -27,49 +37,68 @@ _STRANGE: Final = f"{_HEAD.format(status='404 Not Found')}No sign-in of stepwire
 
 
 class TokenFile:
-    """The tokens and the registration of one server, in a file that its owner alone can read."""
+    """The sign-in of one server, in a file that its owner alone can read: a client, its tokens, and who issued them.
+
+    The rule: tokens are renewed by their own client at the token endpoint that issued them, or not at all.
+    """
 
     def __init__(self, url: str, client_id: str | None, callback: "Callback") -> None:
         self._path = home() / "tokens" / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.json"
         self._url = url
         self._client_id = client_id
         self._callback = callback
+        self._context: OAuthContext | None = None
+
+    def attach(self, context: OAuthContext) -> None:
+        """Give a context what it needs to renew the tokens, and keep what it knows beside those that it gets.
+
+        The library keeps neither the issuer's metadata nor when tokens expire.
+        """
+        self._context = context
+        kept = self._read()
+        if issuer := kept.get("issuer"):
+            context.oauth_metadata = OAuthMetadata.model_validate(issuer)
+        if resource := kept.get("resource"):
+            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(resource)
+        context.token_expiry_time = kept.get("expires_at")
+
+    def is_issued_at(self, issuer: OAuthMetadata | None) -> bool:
+        """Tell whether an issuer's token endpoint issued the tokens; None: the one that the library falls back to."""
+        kept = self._read()
+        return "issuer" in kept and _place_of(kept["issuer"]) == _place_of(_json(issuer))
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the tokens. An access token that has expired is returned as such, so that it is refreshed."""
-        kept = self._read().get("tokens")
-        return None if kept is None else OAuthToken.model_validate(kept)
+        """Return the tokens, expired ones too, so that they are renewed; None if they are another client's."""
+        kept = self._read()
+        client: Any = kept.get("client")
+        is_of_another = self._client_id is not None and (client is None or client["client_id"] != self._client_id)
+        return None if is_of_another or "tokens" not in kept else OAuthToken.model_validate(kept["tokens"])
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep tokens, and when they expire."""
-        lives = tokens.expires_in
-        expires = None if lives is None else time.time() + lives
-        self._write({"tokens": tokens.model_dump(mode="json"), "expires_at": expires})
+        """Keep tokens, when they expire, whose they are, and who issued them."""
+        known: Json = {} if self._context is None else _known_to(self._context)
+        expires = None if tokens.expires_in is None else time.time() + tokens.expires_in
+        self._write({**known, "tokens": _json(tokens), "expires_at": expires})
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the registration, if it has the callback's address of now."""
-        redirects = [AnyUrl(self._callback.url)]
+        """Return the client that was given, else the one that the tokens belong to, or that was registered for them."""
         if self._client_id is not None:
             return OAuthClientInformationFull(
-                client_id=self._client_id, redirect_uris=redirects, token_endpoint_auth_method=_PUBLIC
+                client_id=self._client_id,
+                redirect_uris=[AnyUrl(self._callback.url)],
+                token_endpoint_auth_method=_PUBLIC,
             )
         kept = self._read().get("client")
         return None if kept is None else OAuthClientInformationFull.model_validate(kept)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a registration."""
-        self._write({"client": client_info.model_dump(mode="json"), "port": self._callback.port})
+        """Keep a registration. Tokens of an earlier client are not its own, so they are dropped."""
+        self._write({"client": _json(client_info)})
 
     @property
     def port(self) -> int:
-        """The port of the registered callback; 0 for none."""
+        """The port of the client's callback; 0 for none."""
         return self._read().get("port", 0)
-
-    @property
-    def has_expired(self) -> bool:
-        """Tell whether the access token is over."""
-        expires = self._read().get("expires_at")
-        return expires is not None and time.time() >= expires
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -77,14 +106,44 @@ class TokenFile:
         except (OSError, ValueError):
             return {}
 
-    def _write(self, changes: dict[str, Any]) -> None:
+    def _write(self, sign_in: Json) -> None:
         folder = self._path.parent
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)  # one that was there may be open to others
         new = self._path.with_suffix(f".{os.getpid()}")
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump({"url": self._url, **self._read(), **changes}, file)
+            json.dump({"url": self._url, "port": self._callback.port, **sign_in}, file)
         Path(new).replace(self._path)
+
+
+class SignIn(OAuthContext):
+    """What the library's provider knows of a sign-in.
+
+    Without an issuer's metadata it would send a refresh token to the server's own `/token`, and after the server has
+    named another issuer, to that one.
+    """
+
+    def can_refresh_token(self) -> bool:
+        """Tell whether the tokens can be renewed where they were issued."""
+        is_known = isinstance(self.storage, TokenFile) and self.storage.is_issued_at(self.oauth_metadata)
+        return is_known and super().can_refresh_token()
+
+
+def _known_to(context: OAuthContext) -> Json:
+    """Return what is kept beside tokens that a context has got. The client is bound to their issuer."""
+    client, issuer = context.client_info, context.oauth_metadata
+    if client is not None and client.issuer is None and issuer is not None:
+        client = client.model_copy(update={"issuer": str(issuer.issuer)})
+    resource = context.protected_resource_metadata
+    return {"client": _json(client), "issuer": _json(issuer), "resource": _json(resource)}
+
+
+def _json(model: BaseModel | None) -> Any:
+    return None if model is None else model.model_dump(mode="json")
+
+
+def _place_of(issuer: Any) -> Any:
+    return issuer and (issuer["issuer"], issuer["token_endpoint"])
 
 
 class Callback:
@@ -166,8 +225,8 @@ def in_the_browser(settings: Settings, *, is_interactive: bool) -> OAuthClientPr
         client_name="stepwire", redirect_uris=[AnyUrl(callback.url)], token_endpoint_auth_method=_PUBLIC
     )
     provider = OAuthClientProvider(url, metadata, storage, open_browser, callback.result)
-    if storage.has_expired:
-        provider.context.token_expiry_time = 1.0  # long ago: the library does not keep when tokens expire
+    provider.context = SignIn(**vars(provider.context))
+    storage.attach(provider.context)
     return provider
 
 
