@@ -13,6 +13,10 @@ from stepwire_cli.settings import Settings
 _MEMBERS: Final = ("task_id", "status", "is_new", "has_begun")
 """Of the answer. A repeated command is answered with the same task, which is then not new."""
 _OPEN: Final = frozenset({"working", "input_required"})
+_REFUSED: Final = {
+    Means.REDRIVE: "The workflow of task {old} was not redriven",
+    Means.RESTART: "The work of task {old} did not begin again",
+}
 _DONE: Final = {
     Means.REDRIVE: "The workflow of task {old} goes on as task {new}.",
     Means.RESTART: "The work of task {old} begins again as task {new}.",
@@ -33,15 +37,16 @@ def follow(settings: Settings, means: str, task_id: str, stack: str, principal: 
     key = Tasks(endpoint.calls, endpoint.table()).key_of(task_id, principal)
     command = {"means": Means(means).value, "owner": key.owner, "task_id": key.task_id}
     made = obeyed(endpoint.calls, endpoint.physical_id(TASKS), command, *_MEMBERS)
+    code = Exit.FAILED if _is_refused(made) else Exit.DONE
     if screen.as_json:
         screen.json({"follows": key.task_id, **{name: made[name] for name in _MEMBERS}})
-        return Exit.DONE
+        return code
     screen.result(_said(made, Means(means), key.task_id))
     if not made["has_begun"]:
         screen.say(
             "Step Functions did not take it now: the next check of the task begins it, within minutes.", "warning"
         )
-    return Exit.DONE
+    return code
 
 
 def _said(made: dict[str, Any], means: Means, old: str) -> str:
@@ -49,7 +54,14 @@ def _said(made: dict[str, Any], means: Means, old: str) -> str:
     words = _DONE[means].format(old=old, new=new)
     if made["is_new"] and status in _OPEN:
         return f"{words} Its caller finds it in the list of tasks."
-    if made["is_new"]:
-        return f"{words} It has ended at once, as {status}: `stepwire task {new}` says why."
+    if _is_refused(made):
+        outcome = "completed, with an error of the tool" if status == "completed" else status
+        what = _REFUSED[means].format(old=old)
+        return f"{what}: task {new}, made for it, has ended at once, as {outcome}. `stepwire task {new}` says why."
     again = "" if status in _OPEN else f"; to continue that one: stepwire {means.value} {new}"
     return f"{words} An earlier command did this, or the console; that task is {status}{again}."
+
+
+def _is_refused(made: dict[str, Any]) -> bool:
+    """Tell whether Step Functions refused: then the new task has ended at once, with the error of the old one."""
+    return made["is_new"] and made["status"] not in _OPEN

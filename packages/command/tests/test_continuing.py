@@ -48,16 +48,34 @@ def test_the_table_is_not_read_where_the_caller_is_known(in_account: Stepwire) -
             {**MADE, "is_new": False, "status": "failed"},
             f"that task is failed; to continue that one: stepwire redrive {NEXT}.",
         ),
-        ({**MADE, "status": "completed"}, f"It has ended at once, as completed: `stepwire task {NEXT}` says why."),
         ({**MADE, "has_begun": False}, "the next check of the task begins it"),
     ],
-    ids=["repeated", "repeated, ended", "refused by Step Functions", "not begun"],
+    ids=["repeated", "repeated, ended", "not begun"],
 )
 def test_it_says_how_the_new_task_stands(in_account: Stepwire, answer: Any, words: str) -> None:
     code, out, said = in_account(continued(Invoke=answer), "redrive", ID)
 
     assert code == Exit.DONE
     assert words in out + said
+
+
+@pytest.mark.parametrize(
+    ("means", "status", "words"),
+    [
+        ("redrive", "completed", "The workflow of task {old} was not redriven: task {new}, made for it, "
+         "has ended at once, as completed, with an error of the tool. `stepwire task {new}` says why.\n"),
+        ("restart", "failed", "The work of task {old} did not begin again: task {new}, made for it, "
+         "has ended at once, as failed. `stepwire task {new}` says why.\n"),
+    ],
+)  # fmt: skip
+def test_what_step_functions_refused_is_no_success(in_account: Stepwire, means: str, status: str, words: str) -> None:
+    answer = {**MADE, "status": status}
+
+    code, out, _ = in_account(continued(Invoke=answer), means, ID)
+    as_json, printed, _ = in_account(continued(Invoke=answer), means, ID, "--json")
+
+    assert (code, out) == (Exit.FAILED, words.format(old=ID, new=NEXT))
+    assert (as_json, json.loads(printed)) == (Exit.FAILED, {"follows": ID, **answer})
 
 
 @pytest.mark.parametrize(
