@@ -18,6 +18,7 @@ from stepwire_local.gateway.server import HOST, listen, serving
 from stepwire_local.stack import LocalStack
 
 OPERATED: Final = (*SERVED, "iam", "lambda", "logs", "s3", "sts")
+_ACTIONS: Final = ("DescribeStacks", "DescribeStackResource")
 _NAMESPACE: Final = "http://cloudformation.amazonaws.com/doc/2010-05-15/"
 
 
@@ -44,17 +45,14 @@ class Stacks:
         """Answer DescribeStacks of one stack, and DescribeStackResource."""
         asked = {name: values[0] for name, values in parse_qs(body.decode()).items()}
         action, name = asked.get("Action", ""), asked.get("StackName", "")
+        if action not in _ACTIONS:
+            return _error(f"{action} is not served here; {' and '.join(_ACTIONS)} are", "InvalidAction")
         stack = self._deployments.get(name)
         if stack is None:
             return _error(f"Stack with id {name} does not exist")
-        match action:
-            case "DescribeStacks":
-                return _answer(action, _list("Stacks", [_of_a_stack(stack)]))
-            case "DescribeStackResource":
-                return _of_a_resource(stack, asked.get("LogicalResourceId", ""))
-            case _:
-                words = f"{action} is not served here; DescribeStacks and DescribeStackResource are"
-                return _error(words, "InvalidAction")
+        if action == "DescribeStacks":
+            return _answer(action, _list("Stacks", [_of_a_stack(stack)]))
+        return _of_a_resource(stack, asked.get("LogicalResourceId", ""))
 
 
 def _of_a_stack(stack: Deployment) -> Sequence[ET.Element]:

@@ -54,6 +54,7 @@ def test_a_resource_is_found_by_its_logical_id(stack: LocalStack, cloudformation
             "Resource X does not exist",
         ),
         ("get_template", {"StackName": NAME}, "InvalidAction", "GetTemplate is not served here"),
+        ("get_template", {"StackName": "other"}, "InvalidAction", "DescribeStacks and DescribeStackResource are"),
     ],
 )
 def test_what_is_not_there_is_refused_as_on_aws(
