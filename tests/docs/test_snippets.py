@@ -54,6 +54,8 @@ RUN_BY: Final = {
     ("docs/running_locally.md", "json"): "tests/docs/test_running_locally.py",
     ("docs/running_locally.md", "python"): "tests/docs/test_running_locally.py",
     ("docs/running_locally.md", "text"): "tests/docs/test_running_locally.py",
+    ("docs/testing.md", "python"): "tests/docs/test_testing_page.py",
+    ("docs/testing.md", "yaml"): "tests/docs/test_testing_page.py",
     ("docs/skills.md", "yaml"): "tests/docs/test_skills_page.py",
     ("docs/talking_workflows.md", "yaml"): HERE,
     ("docs/talking_workflows.md", "text"): HERE,

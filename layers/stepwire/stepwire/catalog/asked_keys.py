@@ -7,13 +7,13 @@ decide. To accept a form is to approve, so a field that asks for the decision ag
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
 from stepwire.catalog.definitions import given_to, states_in
 from stepwire.catalog.manifest_faults import nearest
-from stepwire.json_text import JsonObject, as_object, objects_in
+from stepwire.json_text import Json, JsonObject, as_object, objects_in
 from stepwire.tasks.inputs import KEY_PATTERN
 
 KINDS: Final = ("elicitation", "sampling", "roots")
@@ -125,16 +125,20 @@ def _restated(questions: Sequence[str], definitions: Iterable[JsonObject]) -> It
 def _decisions(form: JsonObject) -> Iterator[str]:
     """Yield the required fields that are yes or no, and are the only required one or named like a decision."""
     fields, required = as_object(form.get("properties")), form.get("required")
-    names = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
+    names = _texts(required)
     for name in names:
         if (len(names) == 1 or _DECISION.search(name)) and _is_yes_or_no(as_object(fields.get(name))):
             yield name
 
 
 def _is_yes_or_no(field: JsonObject) -> bool:
-    choices = field.get("enum") or [one.get("const") for one in objects_in(field.get("oneOf"))]
-    words = [one for one in choices if isinstance(one, str)] if isinstance(choices, list) else []
+    titled: list[Json] = [one.get("const") for one in objects_in(field.get("oneOf"))]
+    words = [*_texts(field.get("enum")), *_texts(titled)]
     return field.get("type") == "boolean" or any(_REFUSAL.fullmatch(one) for one in words)
+
+
+def _texts(value: Json) -> list[str]:
+    return [one for one in cast(list[Json], value) if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _may_ask(state: JsonObject) -> bool:

@@ -219,7 +219,7 @@ def _told(place: PlacedState) -> list[Piece]:
             made.append(joined_in(expression_in(text) or ""))
         elif name.endswith(".$"):
             made.append(formatted(text, lambda path: _in_jsonata(path, _root(place))))
-    return max(made, key=lambda one: sum(len(piece.words) for piece in one), default=[])
+    return max(made, key=lambda one: sum(len(piece.words) for piece in one), default=list[Piece]())
 
 
 def _subject(place: PlacedState) -> str:

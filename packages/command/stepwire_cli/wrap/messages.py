@@ -78,9 +78,9 @@ def _whole(pieces: Sequence[Piece]) -> list[Piece]:
     """Return the sentences before what is not shown; nothing if no value is in them, or hardly a word."""
     shown = list(_before(pieces))
     if len(shown) < len(pieces):
-        while shown and not (end := _SENTENCES.match(shown[-1].words)):
+        while shown and not _SENTENCES.match(shown[-1].words):
             shown.pop()
-        shown[-1:] = [Piece(end[0])] if shown and end else []
+        shown[-1:] = [Piece(found[0]) for one in shown[-1:] if (found := _SENTENCES.match(one.words))]
     words = " ".join(one.words for one in shown).split()
     return shown if len(words) >= _FEWEST_WORDS and any(one.value for one in shown) else []
 
