@@ -97,8 +97,8 @@ def _carried_out(plan: Plan, registry: Registry, options: Wrap, screen: Screen) 
             screen.error(line)
         return False
     if options.is_dry:
-        for line in plan.lines():
-            screen.say(f"would do: {line}" if plan.changes else line)
+        for line in plan.dry_lines():
+            screen.say(line)
         return True
     if plan.replaces and not options.agree(f"{'; '.join(plan.lines())}: go on?"):
         screen.error(f"{plan.wanted.tool}: left as it is; --yes replaces it")

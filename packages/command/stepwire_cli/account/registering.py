@@ -133,6 +133,12 @@ class Plan:
         }[self.putting]
         return [*(one.line() for one in self.taggings), f"{self.wanted.tool}: {put} {self.parameter}"]
 
+    def dry_lines(self) -> list[str]:
+        """Return what would be done, one line each, and what is there already."""
+        changes = [*(one.change for one in self.taggings), self.putting]
+        marks = ["" if one is Change.SAME else "would do: " for one in changes]
+        return [f"{mark}{line}" for mark, line in zip(marks, self.lines(), strict=True)]
+
     @property
     def replaces(self) -> bool:
         """Whether something is lost that is there now, if only that no other tool may start a state machine."""

@@ -109,6 +109,15 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(account: Account, sc
     assert account.parameters == {}
 
 
+def test_a_dry_run_says_of_what_is_there_already_that_it_is(account: Account, screen: Shown, tmp_path: Path) -> None:
+    wrap(options(tmp_path, applies=True), account.calls, screen)
+    account.parameters.clear()
+
+    wrap(options(tmp_path, applies=True, is_dry=True), account.calls, screen)
+
+    assert screen.said[-2:] == ["Orders: has the tag", f"would do: orders: writes {WHERE}"]
+
+
 @pytest.mark.parametrize("agrees", [True, False])
 def test_what_is_registered_is_replaced_only_after_a_yes(
     account: Account, screen: Shown, tmp_path: Path, agrees: bool
