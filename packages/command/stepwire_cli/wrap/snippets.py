@@ -45,7 +45,7 @@ def parameter_name(endpoint: str, tool: str) -> str:
 
 def _sam(draft: Draft, endpoint: str) -> str:
     name = _camel(draft.name)
-    text = _with_arn(_escaped(draft.parameter(), "${", "${!"), draft, f"${{{name}}}")
+    text = _with_arn(_escaped(_referring(draft), "${", "${!"), draft, f"${{{name}}}")
     return f"""\
 {name}:
   Type: AWS::Serverless::StateMachine  # yours, as it is
@@ -78,7 +78,7 @@ new ssm.StringParameter(this, "{_camel(draft.name)}Tool", {{
 
 def _terraform(draft: Draft, endpoint: str) -> str:
     name = re.sub(r"\W", "_", draft.name)
-    escaped = _escaped(_escaped(draft.parameter(), "${", "$${"), "%{", "%%{")
+    escaped = _escaped(_escaped(_referring(draft), "${", "$${"), "%{", "%%{")
     text = _with_arn(escaped, draft, f"${{aws_sfn_state_machine.{name}.arn}}")
     return f"""\
 resource "aws_sfn_state_machine" "{name}" {{
@@ -138,6 +138,12 @@ def _camel(name: str) -> str:
 
 def _escaped(text: str, mark: str, escaped: str) -> str:
     return text.replace(mark, escaped)
+
+
+def _referring(draft: Draft) -> str:
+    """Return the manifest without the comment that asks for the state machine's ARN: a snippet refers to it."""
+    placeholder = draft.machine.placeholder
+    return draft.parameter().replace(f"  # {placeholder}", "") if placeholder else draft.parameter()
 
 
 def _with_arn(text: str, draft: Draft, reference: str) -> str:

@@ -76,6 +76,17 @@ def test_a_folder_gives_the_machines_of_its_templates_then_loose_definitions(tmp
     assert "order: {}  # read by Ship" in files["loose"]
 
 
+@pytest.mark.parametrize("tool", [Tool.SAM, Tool.TERRAFORM])
+def test_a_snippet_refers_to_the_machine_and_does_not_ask_for_its_name(
+    tmp_path: Path, project: Path, tool: Tool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen, _ = wrapped(tmp_path, project, snippet=tool)
+
+    said = "\n".join(map(str, screen.results)) + capsys.readouterr().out
+    assert "ship_orders" in said
+    assert "write its name" not in said
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
