@@ -282,6 +282,16 @@ def test_a_stub_that_answers_for_nothing_is_told_with_what_it_may_mean(tmp_path:
         assert f"  {answer}: nothing here asks for OrderPipelin; did you mean OrderPipeline?" in told(stack)
 
 
+def test_a_stub_that_another_precedes_is_told_without_its_own_name_as_what_it_may_mean(tmp_path: Path) -> None:
+    topic = {"TopicArn": "arn:aws:sns:us-east-1:123456789012:t", "Message": "m"}
+    asks = machine(Type="Task", Resource="arn:aws:states:::sns:publish", Parameters=topic)
+    answer = stub(tmp_path, "a.json", {})
+
+    with served(beside(tmp_path, Asks=asks), stubs=[("Asks/Work", answer), ("sns/publish", answer)]) as stack:
+        why = "what asks for sns:publish has another stub, or is of another template"
+        assert f"  {answer}: nothing uses it: {why}" in told(stack)
+
+
 @pytest.mark.parametrize("region", ["nowhere-1"])
 def test_an_arn_that_leads_nowhere_stops_the_start(tmp_path: Path, region: str) -> None:
     name = FOREIGN.replace("eu-west-1", region)

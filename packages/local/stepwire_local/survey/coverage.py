@@ -13,7 +13,7 @@ from stepwire_local.account.tasks import Task
 from stepwire_local.cloudformation.objects import FOLDER as BUCKETS
 from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.stubs.book import Stub
-from stepwire_local.stubs.names import nearest, suggested
+from stepwire_local.stubs.names import key, nearest, suggested
 from stepwire_local.stubs.owners import owned
 
 _SHOWN = 3  # states of a line
@@ -141,5 +141,7 @@ def _listed(places: Iterable[str]) -> str:
 
 def _unmatched(stub: Stub, known: Iterable[str]) -> str:
     similar = nearest(stub.name, known)
+    if similar is not None and key(similar) == key(stub.name):
+        return f"{stub.path}: nothing uses it: what asks for {similar} has another stub, or is of another template"
     hint = f"; did you mean {similar}?" if similar else ""
     return f"{stub.path}: nothing here asks for {stub.name}{hint}"
