@@ -17,7 +17,7 @@ from stepwire_local import LocalStack, TemplateError
 from stepwire_local.errors import FunctionLoadError
 from stepwire_local.stack import FunctionError
 from stepwire_local.survey.examples import Examples
-from stepwire_local.survey.shapes import Shape
+from stepwire_local.survey.shapes import MOMENT, Shape
 from tests.waiting import until
 
 FUNCTION = "def handler(event, context):\n    return event\n"
@@ -420,7 +420,7 @@ States:
     Type: Task
     Resource: arn:aws:states:::aws-sdk:glue:getJobRun
     Parameters: {JobName: a, RunId.$: $.job.JobRunId}
-    ResultSelector: {state.$: $.JobRun.JobRunState}
+    ResultSelector: {state.$: $.JobRun.JobRunState, seconds.$: $.JobRun.ExecutionTime}
     ResultPath: $.seen
     Next: Done?
   Done?:
@@ -469,10 +469,27 @@ def test_missing_stubs_are_written_with_answers_that_the_definition_can_read(tmp
             "stubs/glue/startJobRun.json",
         }
         assert json.loads((tmp_path / "stubs/aws-sdk/glue/getJobRun.json").read_text()) == {
-            "JobRun": {"JobRunState": "SUCCEEDED"}
+            "JobRun": {"JobRunState": "SUCCEEDED", "ExecutionTime": 1}
         }
         assert (stack.coverage.missing, stack.coverage.awaited) == ([], [])
         assert output(stack, "Machine") == {"texts": [{"text": "text: 1"}], "by": "text"}
+
+
+def test_the_answer_for_a_job_that_is_waited_for_has_the_types_of_what_describes_it(tmp_path: Path) -> None:
+    waits = """
+        StartAt: Run
+        States:
+          Run:
+            Type: Task
+            Resource: arn:aws:states:::glue:startJobRun.sync
+            ResultSelector: {seconds.$: $.ExecutionTime, began.$: $.StartedOn, size.$: $.MaxCapacity}
+            End: true
+        """
+    with beside(tmp_path, WITHOUT_STUBS, {"machine.asl.yaml": dedent(waits)}) as stack:
+        stack.write_stubs()
+
+    answer = json.loads((tmp_path / "stubs/glue/startJobRun.json").read_text())
+    assert answer == {"ExecutionTime": 1, "StartedOn": MOMENT, "MaxCapacity": 1}
 
 
 def test_a_stub_that_is_there_is_not_overwritten(tmp_path: Path) -> None:

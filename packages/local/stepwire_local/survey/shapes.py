@@ -8,6 +8,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from botocore.model import ListShape, StructureShape
+from botocore.model import Shape as Model
+
 _UNSET: Final = object()
 MOMENT: Final = "2026-01-31T12:00:00Z"
 # Examples by the last word of a member's name; a member of DynamoDB's form has its type as its name.
@@ -25,6 +28,11 @@ _BY_NAME: Final[Mapping[str, Any]] = {
     **{name: ["text"] for name in ("items", "records", "results", "list", "rows")},
     **dict.fromkeys(("date", "time", "timestamp"), MOMENT),
     **dict.fromkeys(("arn",), "arn:aws:s3:::example"),
+}
+_BY_TYPE: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("integer", "long", "float", "double"), 1),
+    "boolean": True,
+    "timestamp": MOMENT,
 }
 
 
@@ -68,6 +76,11 @@ class Shape:
         """Return the value that it should have; None if nothing asks for one."""
         return None if self._value is _UNSET else self._value
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of the members that are read, in lower case."""
+        return frozenset(name.casefold() for name in self._members)
+
     def member(self, name: str) -> "Shape":
         """Return a member."""
         if name not in self._members:
@@ -101,6 +114,19 @@ class Shape:
         """Ask for a value, unless another is asked for already."""
         if self._value is _UNSET:
             self._value = value
+
+    def prefer_types(self, model: Model) -> None:
+        """Ask for values of the types that a service's answer has, where something reads them."""
+        if isinstance(model, StructureShape):
+            types = {name.casefold(): one for name, one in model.members.items()}  # Step Functions' case is its own
+            for name, member in self._members.items():
+                if (found := types.get(name.casefold())) is not None:
+                    member.prefer_types(found)
+        elif isinstance(model, ListShape):
+            for one in self._items:
+                one.prefer_types(model.member)
+        elif model.type_name in _BY_TYPE:
+            self.prefer(_BY_TYPE[model.type_name])
 
     def example(self, name: str = "") -> Any:
         """Return a value of this shape."""
