@@ -13,7 +13,7 @@ from stepwire.aws.storage.items import SHARDS, divided
 from stepwire.codec import encode
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import Change
-from stepwire.tasks.approvals import Approval, Approvers, Audience, HasClaim, Vote, VoteWay
+from stepwire.tasks.approvals import Approval, Approvers, Audience, Decision, HasClaim, Vote, VoteWay
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import (
     Action,
@@ -70,6 +70,13 @@ def asking_others(at: datetime) -> Task:
         "approval", 1, _QUESTION, Callback(TOKEN), at + timedelta(days=1), approval=Approval(policy, at, (vote,))
     )
     return replace(working(at), status=Working(None, (request,)), inputs=Inputs(1, ("approval",)))
+
+
+def decided_by_others(at: datetime) -> Task:
+    """Return a task that has its result after one of finance approved."""
+    vote = Vote("9a04e3b1c7d2f650", SECRET, is_approval=True, at=at + timedelta(minutes=1), way=VoteWay.SIGN_IN)
+    decision = Decision(1, "approval", "finance", is_approval=True, votes=(vote,))
+    return replace(completed(at), inputs=Inputs(1, ("approval",), decisions=(decision,)))
 
 
 def unconfirmed(at: datetime) -> Task:

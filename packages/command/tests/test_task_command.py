@@ -23,6 +23,7 @@ from packages.command.tests.operated import (
     asking,
     asking_others,
     completed,
+    decided_by_others,
     moment,
     unconfirmed,
     working,
@@ -95,6 +96,7 @@ def test_a_running_task_says_where_it_is_and_what_it_does(stepwire: Stepwire) ->
         (working, False),
         (asking, False),
         (asking_others, False),
+        (decided_by_others, False),
         (unconfirmed, True),
         (answered, False),
         (completed, True),
@@ -111,6 +113,20 @@ def test_what_the_caller_sent_and_received_is_shown_only_with_data(
     assert SECRET not in plain
     assert SECRET in whole
     assert TOKEN not in plain + whole
+
+
+@pytest.mark.parametrize(("made", "way"), [(asking_others, "tool"), (decided_by_others, "sign-in")])
+def test_who_decided_in_the_caller_s_place_is_said_as_the_audit_names_them(
+    stepwire: Stepwire, in_account: Stepwire, made: Made, way: str
+) -> None:
+    words = f"approver 9a04e3b1c7d2f650 approved question 1, key approval ({way})"
+
+    _, shown, _ = stepwire(account(made(moment())))
+    _, traced, _ = in_account(account(made(moment())), "trace", ID)
+
+    assert any(line.endswith(words) for line in section(shown, "What happened"))
+    assert words in traced
+    assert SECRET not in traced
 
 
 def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from stepwire.tasks.inputs import InputRequest, Mode, mode_of
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task
-from stepwire_cli.account.histories import OpenState
+from stepwire_cli.account.histories import Line, OpenState
 from stepwire_cli.account.tasks import Fate, Items, Run
 
 _REGION: Final = 3  # part of an ARN
@@ -113,6 +113,17 @@ def _of_the_beginning(task: Task, at: datetime) -> Iterator[str]:
     later = [run.attempt.begins_at for run in task.runs if run.is_open and run.attempt.time_left(at)]
     for begins_at in sorted(one for one in later if one is not None):
         yield f"an attempt that begins at {begins_at:%Y-%m-%d %H:%M:%S}Z"
+
+
+def decided_by_others(task: Task) -> Iterator[Line]:
+    """Yield what others than the caller decided, each by the audit's name; the cause is what they are called."""
+    decided = [(one.number, one.key, one.votes) for one in task.inputs.decisions]
+    open_ones = [(one.number, one.key, one.approval.votes) for one in task.questions if one.approval is not None]
+    for number, key, votes in (*decided, *open_ones):
+        for vote in votes:
+            verb = "approved" if vote.is_approval else "refused"
+            words = f"approver {vote.by} {verb} question {number}, key {key} ({vote.way.value})"
+            yield Line(vote.at, words, vote.name)
 
 
 def _has_yet_to_begin(task: Task, at: datetime) -> bool:

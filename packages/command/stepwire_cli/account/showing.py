@@ -13,7 +13,7 @@ from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
-from stepwire_cli.account.operating import Step, Where, console_url, next_steps, status_of, waits_for
+from stepwire_cli.account.operating import Step, Where, console_url, decided_by_others, next_steps, status_of, waits_for
 from stepwire_cli.account.tasks import Fate, Run
 from stepwire_cli.screen import moment
 
@@ -66,7 +66,7 @@ class Shown:
             own.append(Line(task.last_updated_at, f"the task changed last: {self.status}"))
         if self.at >= task.expires_at:
             own.append(Line(task.expires_at, "the task expired"))
-        return sorted((*own, *events), key=lambda line: line.at)
+        return sorted((*own, *decided_by_others(task), *events), key=lambda line: line.at)
 
     def data(self) -> dict[str, Json]:
         """Return what the caller sent and received."""
