@@ -18,6 +18,12 @@ from stepwire_cli.visible_text import plain
 
 Json = Mapping[str, Any]
 _REFERENCES: Final = ("$ref", "$dynamicRef")
+_VALUES: Final[Mapping[str, Sequence[str]]] = {
+    "boolean": ("yes", "no"),
+    "number": ("NUMBER",),
+    "integer": ("NUMBER",),
+}
+_FEW: Final = 8  # choices that are shown
 _NOTHING: Final = Registry[Any]()
 
 
@@ -59,6 +65,23 @@ def choices_of(field: Json) -> list[Choice]:
     values = _list(source.get("enum"))
     names = _list(source.get("enumNames")) or values
     return [Choice(str(value), str(name)) for value, name in zip(values, names, strict=False)]
+
+
+def as_typed(form: ElicitRequestFormParams) -> str:
+    """Return the values of an answer as they are typed: `amount=NUMBER [size=s|m|l]`; empty if it cannot be typed."""
+    try:
+        fields = fields_of(form)
+    except CommandError:
+        return ""
+    required = required_in(form)
+    words = {name: f"{name}={_values_of(field)}" for name, field in fields.items()}
+    return plain(" ".join(one if name in required else f"[{one}]" for name, one in words.items()))
+
+
+def _values_of(field: Json) -> str:
+    values = [one.value for one in choices_of(field)] or _VALUES.get(field.get("type", ""), ("TEXT",))
+    few = "|".join(values[:_FEW])
+    return few if len(values) <= _FEW else f"{few}|..."
 
 
 def checked(text: str, name: str, field: Json, choices: Sequence[Choice] = ()) -> Any:

@@ -36,6 +36,8 @@ class Watched:
     """Whether nobody answered a question."""
     is_asked: bool = False
     """Whether the task waits for an answer."""
+    values: str = ""
+    """The values of the answer, as they are typed; empty if they are not known."""
     is_slow: bool = False
     """Whether the server wants polls that are too rare, and it was said."""
 
@@ -74,7 +76,8 @@ class Watched:
     def tell(self) -> None:
         """Say where the task can be found again."""
         if self.task_id is not None and self.is_asked:
-            self.screen.say(f"The task {self.task_id} waits for an answer. Answer it at a terminal, or with values:")
+            how = f"at a terminal, or with values ({self.values})" if self.values else "at a terminal, or with values"
+            self.screen.say(f"The task {self.task_id} waits for an answer. Answer it {how}:")
             self.screen.say(f"  {self.settings.command('tasks', 'answer', self.task_id)}")
         elif self.is_unanswered:
             why = "was left open" if self.screen.is_interactive else "needs a terminal, at which a person answers"

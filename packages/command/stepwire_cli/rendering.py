@@ -3,8 +3,17 @@
 import json
 from typing import Any
 
-from mcp_types import CallToolResult, ElicitRequest, ElicitRequestURLParams, InputRequest, TextContent, Tool
+from mcp_types import (
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    InputRequest,
+    TextContent,
+    Tool,
+)
 
+from stepwire_cli.forms import as_typed
 from stepwire_cli.screen import Screen, moment, spoken
 from stepwire_cli.visible_text import indented, json_text, plain
 from stepwire_client import Completed, Failed, InputRequired, ListedTask, Task
@@ -58,7 +67,11 @@ def show_task(screen: Screen, task: Task) -> None:
     if isinstance(task, Failed):
         rows.append(("error", f"{task.error.message} ({task.error.code})"))
     if isinstance(task, InputRequired):
-        rows += [("asks", _asked(question)) for question in task.questions.values()]
+        for question in task.questions.values():
+            rows.append(("asks", _asked(question)))
+            params = question.params if isinstance(question, ElicitRequest) else None
+            if isinstance(params, ElicitRequestFormParams) and (values := as_typed(params)):
+                rows.append(("answer", values))
     for name, value in rows:
         screen.result(f"{name:<9}{indented(value, 9)}")
 

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestPara
 from stepwire_cli import rendering
 from stepwire_cli.arguments import from_file, from_pairs, missing
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.forms import checked, choices_of, fields_of, required_in
+from stepwire_cli.forms import as_typed, checked, choices_of, fields_of, required_in
 from stepwire_cli.keyboard import LeftOpen, signals_wake_the_loop
 from stepwire_cli.leaving import Watched
 from stepwire_cli.questions import Person
@@ -229,6 +229,7 @@ def drive(
 
     async def ask(params: ElicitRequestParams) -> ElicitResult:
         watched.is_asking = watched.task_id is None
+        watched.values = as_typed(params) if isinstance(params, ElicitRequestFormParams) else ""
         answered = await person.elicit(params)
         watched.is_asking = False
         if given is not None:

@@ -170,9 +170,11 @@ def test_a_question_without_a_terminal_leaves_the_task_waiting(stepwire: Stepwir
 
     task_id = ran.err.split()[1]
     assert ran.code == Exit.WAITING
-    assert ran.err.splitlines()[-1] == f"  stepwire tasks answer {task_id}"
+    *_, how, command = ran.err.splitlines()
+    assert how.endswith(" Answer it at a terminal, or with values (amount=NUMBER [note=TEXT]):")
+    assert command == f"  stepwire tasks answer {task_id}"
     shown = stepwire("tasks", "show", task_id)
-    assert "asks     May it go on?" in shown.out
+    assert "asks     May it go on?\nanswer   amount=NUMBER [note=TEXT]\n" in shown.out
     answered = stepwire("tasks", "answer", task_id, "amount=7")
     assert (answered.code, answered.err) == (Exit.DONE, "The answer was taken; it is completed.\n")
     followed = stepwire("tasks", "watch", task_id, "--json")
