@@ -113,5 +113,5 @@ def test_unchecked_scopes_fail_when_a_function_is_warmed(tmp_path: Path) -> None
 
 
 def test_a_wrong_setting_fails_when_a_function_is_warmed(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="The environment variable TABLE_NAME is missing"):
+    with pytest.raises(AssertionError, match="The environment variable AUTHORIZER is missing"):
         after("import app; app.handler.warm()", "mcp")
