@@ -80,7 +80,7 @@ class ApprovalsHandler:
         )
 
     def _signing_in(self, secret: Secret) -> SigningIn | None:
-        from stepwire.aws.issuer import HttpsIssuer  # noqa: PLC0415 - with links without_task, nobody is asked
+        from stepwire.aws.issuer import HttpsIssuer  # noqa: PLC0415 - with links alone, nobody is asked
 
         settings = self._settings
         if settings.client is None:
