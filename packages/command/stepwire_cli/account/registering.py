@@ -145,11 +145,6 @@ class Plan:
         return not self.by_hand and not self._changes.isdisjoint({Change.REPLACES, Change.EXTENDS})
 
     @property
-    def changes(self) -> bool:
-        """Whether there is something to do."""
-        return not self.by_hand and self._changes != {Change.SAME}
-
-    @property
     def _changes(self) -> set[Change]:
         return {self.putting, *(one.change for one in self.taggings)}
 

@@ -119,8 +119,8 @@ def test_doing_it_again_writes_nothing(account: Account) -> None:
     plan = plan_of(account)
     done = applied([plan], Registry(account.calls, "live"), no)
 
-    assert (done, plan.changes) == ([plan], False)
-    assert plan.lines() == ["Orders: has the tag", f"orders: is as it should be: {NAME}"]
+    assert done == [plan]
+    assert plan.dry_lines() == ["Orders: has the tag", f"orders: is as it should be: {NAME}"]
     assert account.count["put_parameter"] == account.count["tag_resource"] == 0
 
 

@@ -1,8 +1,8 @@
-"""CloudWatch alarms and dashboards: accepted and without effect, because nothing here records metrics."""
+"""Alarms, dashboards and metric filters: accepted and without effect, because nothing records metrics here."""
 
 from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World, keep
 
-_NOT_COUNTED = "alarms and dashboards: nothing is counted, so none rings or shows anything"
+_NOT_COUNTED = "alarms, dashboards and metric filters: nothing is counted, so none rings or shows anything"
 
 
 def _alarm(resource: Resource, world: World) -> Created:
@@ -12,6 +12,10 @@ def _alarm(resource: Resource, world: World) -> Created:
 
 def _dashboard(resource: Resource, world: World) -> Created:
     return Created(resource.properties.get("DashboardName", world.name(resource)))
+
+
+def _metric_filter(resource: Resource, world: World) -> Created:
+    return Created(resource.properties.get("FilterName", world.name(resource)))
 
 
 KINDS = {
@@ -46,6 +50,13 @@ KINDS = {
         _dashboard,
         served=("DashboardName",),
         harmless=("DashboardBody",),
+        note=_NOT_COUNTED,
+        update=keep,
+    ),
+    "AWS::Logs::MetricFilter": Kind(
+        _metric_filter,
+        served=("FilterName",),
+        harmless=("ApplyOnTransformedLogs", "FilterPattern", "LogGroupName", "MetricTransformations"),
         note=_NOT_COUNTED,
         update=keep,
     ),
