@@ -5,12 +5,17 @@ Times are ISO 8601 texts, sets are sorted, and alternatives of a union name thei
 
 import threading
 from collections.abc import Collection
+from datetime import timedelta
 from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
+
+NO_TIME: Final = timedelta()
+"""The default of a duration. msgspec leaves out a default only if it is the same object, and which zeros are that
+depends on the version of Python, so a zero that is not this one must be replaced by it."""
 
 
 def encode(value: Any) -> str:
@@ -22,7 +27,7 @@ def encode_without(kept_elsewhere: Collection[str], value: msgspec.Struct) -> st
     """Return a value as JSON text, without the fields that are kept elsewhere; `decode` wants them."""
     defaults = _defaults_of(type(value))
     fields = msgspec.to_builtins(value, order="deterministic")
-    # msgspec leaves out a default only if it is the same object.
+    # Whatever equals its default, not only the same object.
     left = {
         name: field
         for name, field in fields.items()

@@ -44,6 +44,7 @@ from stepwire.catalog.tools import (
     TaskSupport,
     Tool,
 )
+from stepwire.codec import NO_TIME
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults
@@ -363,7 +364,7 @@ class Manifest(Fields):
             output_schema=None if self.output_schema is None else write(self.output_schema),
             task_support=self.task_support,
             ttl=self.ttl,
-            keep_result=self.keep_result,
+            keep_result=self.keep_result or NO_TIME,
             poll_interval=self.poll_interval,
             longest_poll_interval=max(self.poll_interval, self.longest_poll_interval),
             annotations=self.annotations and self.annotations.model_dump(exclude_none=True),

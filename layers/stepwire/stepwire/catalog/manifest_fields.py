@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from stepwire.catalog import tools
 from stepwire.catalog.manifest_faults import invisible_faults, nearest
+from stepwire.codec import NO_TIME
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.approvals import MOST_APPROVALS, MOST_VALUES, Approvers, Audience, Escalation
 from stepwire.tasks.audiences import (
@@ -320,7 +321,7 @@ class RaceFields(Fields):
                 arm.name,
                 arm.role or "" if arm.state_machine else tools_own.role,
                 write(arm.constants) if arm.constants else "",
-                arm.delay,
+                arm.delay or NO_TIME,
             )
             for arm in self.arms
         )

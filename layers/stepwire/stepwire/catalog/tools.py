@@ -18,7 +18,7 @@ from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from stepwire.codec import decode
+from stepwire.codec import NO_TIME, decode
 from stepwire.errors import CatalogError, UnknownTool, WorkflowNotStarted
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
@@ -226,7 +226,7 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """The bucket in S3 where its workflow leaves what is too large for an output."""
     result_prefix: str | None = None
     """What the keys of such objects begin with, with variables; None: the name of the task's execution."""
-    keep_result: timedelta = timedelta()
+    keep_result: timedelta = NO_TIME
     """How long a task is kept after its end at least, whatever is left of its ttl."""
     causes: Causes = Causes.REDACTED
     """How much of the cause of a failure its callers get to read."""

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.codec import NO_TIME
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.tasks.ids import LETTERS
 from stepwire.times import MILLISECOND
@@ -36,7 +37,6 @@ _SKEW: Final = timedelta(seconds=1)
 """By how much the clocks of two function instances may differ: a run may have started so much too early."""
 _LONGEST_SAVE: Final = timedelta(seconds=60)
 """More than passes from the decision about a task to its save: until then, others may start runs that become due."""
-_NOTHING: Final = timedelta()
 
 
 class Retry(Struct, frozen=True, omit_defaults=True):
@@ -92,7 +92,7 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
 
     def time_left(self, at: datetime) -> timedelta:
         """Return the time until it begins."""
-        return _NOTHING if self.begins_at is None else max(_NOTHING, self.begins_at - at)
+        return NO_TIME if self.begins_at is None else max(NO_TIME, self.begins_at - at)
 
 
 class RunState(Enum):
@@ -131,7 +131,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     constants: str = ""
     """JSON text of an object: members of its input that are always so; empty: none."""
-    delay: timedelta = _NOTHING
+    delay: timedelta = NO_TIME
     """How long after the task begins it starts: the head start of the others."""
     attempt: Attempt = Attempt()
     state: RunState = RunState.OPEN

@@ -22,6 +22,7 @@ from stepwire_cli.code.values import (
     item,
     member,
     paths_of,
+    put_together,
     with_member,
 )
 
@@ -219,7 +220,7 @@ class Following(Calls):
         for one in node.parts:
             self.escape(self.value(one, scope), 0, scope)
         base = either(*(self.value(one, scope) for one in node.spread)) if node.spread else ()
-        return (Object(members, base),)
+        return put_together(members, base)
 
     def branch(self, node: tree.Branch, scope: Scope) -> Value:
         """Return what one of several expressions gives."""

@@ -125,7 +125,7 @@ def handler_in(file: Path, function: str, files: Files, text: str | None = None,
     try:
         return None if code is None else _handler(code, files, is_wrapped=wrappers)
     except RecursionError:
-        return None  # it puts objects into objects without end
+        return None  # its expressions are nested too deeply
 
 
 def _handler(code: Code, files: Files, *, is_wrapped: bool) -> Handler:

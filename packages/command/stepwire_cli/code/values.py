@@ -1,6 +1,7 @@
 """What a value of a running function may be: a part of its event, something put together, or anything."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from stepwire_cli.code.tree import Function, Program, Shape
@@ -9,6 +10,7 @@ from stepwire_cli.wrap.values import EACH
 JSON_TEXT: Final = "{}"
 """The step of a path that stands for what a JSON text says."""
 _MOST: Final = 5
+_DEEPEST: Final = 12  # objects inside objects
 _MOST_MEMBERS: Final = 200  # that are put into an object one by one; more would take quadratic time
 
 
@@ -26,6 +28,12 @@ class Object:
     members: "tuple[tuple[str, Value], ...]"
     base: "Value" = ()
     """Where its other members come from."""
+
+    @cached_property
+    def levels(self) -> int:
+        """How many objects are inside one another."""
+        inner = (one for value in (*dict(self.members).values(), self.base) for one in value)
+        return 1 + max((one.levels for one in inner if isinstance(one, Object)), default=0)
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,12 @@ def either(*values: Value) -> Value:
     return (*[one for one in found if isinstance(one, At)][:_MOST], *ANYTHING)
 
 
+def put_together(members: tuple[tuple[str, Value], ...], base: Value) -> Value:
+    """Return an object, or anything if too many objects are inside one another."""
+    made = Object(members, base)
+    return (made,) if made.levels <= _DEEPEST else ANYTHING
+
+
 def paths_of(value: Value) -> list[tuple[str, ...]]:
     """Return the parts of the event that a value may be."""
     return [one.path for one in value if isinstance(one, At)]
@@ -124,7 +138,7 @@ def merged(first: Value, second: Value) -> Value:
         return second
     one = second[0] if len(second) == 1 else None
     if isinstance(one, Object):
-        return (Object(one.members, either(first, one.base) if one.base else first),)
+        return put_together(one.members, either(first, one.base) if one.base else first)
     return either(first, second)
 
 
@@ -136,12 +150,9 @@ def with_member(value: Value, name: str | None, new: Value) -> Value:
 def _with(one: Alternative, name: str | None, new: Value) -> Value:
     if not isinstance(one, Object):
         return (one,)
-    is_too_many = len(one.members) >= _MOST_MEMBERS
-    return (
-        ANYTHING
-        if name is None or is_too_many
-        else (Object(tuple({**dict(one.members), name: new}.items()), one.base),)
-    )
+    if name is None or len(one.members) >= _MOST_MEMBERS:
+        return ANYTHING
+    return put_together(tuple({**dict(one.members), name: new}.items()), one.base)
 
 
 def _member(one: Alternative, name: str) -> Value:
