@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import Additions, Tool
+from stepwire.codec import NO_TIME
 from stepwire.json_text import write
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
@@ -22,7 +23,7 @@ def arms(count: int = 2, delays: tuple[float, ...] = ()) -> tuple[Run, ...]:
     """Return runs of machines of their own, some of which start some seconds later."""
     seconds = (*delays, *(0.0 for _ in range(count - len(delays))))
     return tuple(
-        Run(state_machine_arn(name.title()), name, delay=timedelta(seconds=later))
+        Run(state_machine_arn(name.title()), name, delay=timedelta(seconds=later) or NO_TIME)
         for name, later in zip(NAMES[:count], seconds, strict=False)
     )
 
