@@ -59,6 +59,23 @@ def test_a_person_signs_in_and_approves(by_sign_in: Desk) -> None:
     assert browser.cookies == {}
 
 
+def test_a_sign_in_begins_behind_a_rest_api_too_which_writes_an_empty_value(by_sign_in: Desk) -> None:
+    to_issuer = Browser().get(f"{by_sign_in.ask().url}?sign-in=")
+
+    assert to_issuer.status_code == httpx.codes.SEE_OTHER
+
+
+def test_of_two_sign_ins_in_one_browser_the_last_one_is_not_lost_with_the_first(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+    first = by_sign_in.came_back(begun(by_sign_in, question.url, browser), "frida")
+    second = by_sign_in.came_back(begun(by_sign_in, question.url, browser), "frida")
+
+    refused, signed_in = browser.get(first), browser.get(second)
+
+    assert "did not begin this sign-in" in text_of(refused.text)
+    assert "You are signed in as frida" in text_of(signed_in.text)
+
+
 def test_what_the_issuer_is_asked(by_sign_in: Desk) -> None:
     question, browser = by_sign_in.ask(), Browser()
 

@@ -47,7 +47,7 @@ MOST_CONTROLS: Final = 2_000
 LONGEST_FORM: Final = timedelta(minutes=10)
 """From a sign-in to the vote."""
 SIGN_IN: Final = "sign-in"
-"""The query with which a link begins a sign-in."""
+"""The name in the query with which a link begins a sign-in; behind a REST API, it comes with an empty value."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORGET: Final = f"{COOKIE}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax"
 _ACTIONS: Final = {APPROVE: Action.ACCEPT, REFUSE: Action.DECLINE}
@@ -147,7 +147,7 @@ class ApprovalPage(Struct, frozen=True):
         link, now = self._link(request.link), self._now
         if not self._needs_sign_in(link):
             return self._seen(self._with_link(request.link, link), Sent({}), request)
-        if request.query != SIGN_IN:
+        if SIGN_IN not in _pairs(request.query):
             return PageResponse(_OK, sign_in_page(f"{PATH}{request.link}?{SIGN_IN}", self.brand))
         begins = self._signing_in.begin(request.link, self._scopes(link), now)
         return PageResponse(_SEE_OTHER, cookies=(begins.cookie,), location=begins.url)
@@ -161,9 +161,9 @@ class ApprovalPage(Struct, frozen=True):
             again = f"{PATH}{text}"
             approver = self._signing_in.finish(answer, verifier, self._now)
         except SignInRefused as error:
-            return PageResponse(
-                _FORBIDDEN, note_page("You are not signed in", str(error), self.brand, again), (_FORGET,)
-            )
+            page = note_page("You are not signed in", str(error), self.brand, again)
+            # The cookie may be of another sign-in, in another tab, which goes on.
+            return PageResponse(_FORBIDDEN, page, (_FORGET,) if again else ())
         self._check_not_blocked(approver)
         link = self._link(text)
         if link.until <= self._now:  # they see what was decided, and no more
