@@ -1,5 +1,6 @@
 """A form of a question: what a browser sends is the content that the question asks for, or has a fault at its field."""
 
+from html import escape
 from typing import Any, Final
 
 import pytest
@@ -87,6 +88,23 @@ def test_a_default_that_nobody_changes_is_the_answer(schema: dict[str, Any]) -> 
     form = {"type": "object", "properties": {"it": schema}}
 
     assert filled(write(form), begun(form)).content == {"it": schema["default"]}
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "string", "maxLength": 20}])
+def test_what_was_typed_comes_back_as_it_was_and_what_a_workflow_fills_in_hides_nothing(schema: dict[str, Any]) -> None:
+    text = "a\u200cb \U0001f469\u200d\U0001f680 <b>"
+    form = {"type": "object", "properties": {"it": {**schema, "default": "a\u202eb"}}}
+
+    sent_again, begins = ("".join(drawn(form, one, {})) for one in ({"field-0": [text]}, begun(form)))
+
+    assert escape(text) in sent_again
+    assert "a\\u202eb" in begins
+
+
+def test_a_default_that_no_calendar_has_in_utc_is_left_out() -> None:
+    schema = {"type": "string", "format": "date-time", "default": "0001-01-01T00:00:00+14:00"}
+
+    assert begun({"type": "object", "properties": {"it": schema}}) == {"field-0": []}
 
 
 def test_only_the_fields_of_the_question_are_read() -> None:

@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from stepwire.approval_page.markup import Markup, Node, h
+from stepwire.approval_page.markup import LINE_ENDS, Markup, Node, h, verbatim
 from stepwire.json_text import Json, JsonObject, JsonTextError, load_json, parse, write
 from stepwire.schemas.validation import violations_of
+from stepwire.visible_text import visible
 
 Given: TypeAlias = Mapping[str, Sequence[str]]
 """What a form sends: the values of each control."""
@@ -173,9 +174,9 @@ def _draw_text(field: Field, values: Sequence[str], attributes: Attributes) -> N
     more |= {"maxlength": None if longest is None else str(longest)}
     if "format" not in schema and (longest is None or longest > _LONG):
         # The first line break after the tag is no part of the text.
-        return h("textarea", f"\n{value}", rows="3", **more)
+        return h("textarea", verbatim(f"\n{value}"), rows="3", **more)
     kind = _INPUTS.get(schema.get("format", ""), "text")
-    return h("input", type=kind, value=value, autocomplete="off", **more)
+    return h("input", type=kind, value=verbatim(value), autocomplete="off", **more)
 
 
 def _read_text(_field: Field, values: Sequence[str]) -> Json:
@@ -189,7 +190,7 @@ def _draw_moment(field: Field, values: Sequence[str], attributes: Attributes) ->
 
 
 def _begin_moment(_field: Field, default: Any) -> Sequence[str]:
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):  # no time; or, in UTC, one of no year that can be written
         return [datetime.fromisoformat(default).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")]
     return []
 
@@ -292,7 +293,8 @@ def _begin_choice(field: Field, default: Any) -> Sequence[str]:
 
 
 def _begin_text(_field: Field, default: Any) -> Sequence[str]:
-    return [default if isinstance(default, str) else write(default)]
+    # A workflow's text hides nothing: what is sent is what the approver sees.
+    return [visible(default, LINE_ENDS) if isinstance(default, str) else write(default)]
 
 
 def _begin_boolean(_field: Field, default: Any) -> Sequence[str]:

@@ -1,4 +1,7 @@
-"""HTML, made so that a text cannot become markup: whatever is not `Markup` is escaped where it is put in."""
+"""HTML, made so that a text cannot become markup: whatever is not `Markup` is escaped where it is put in.
+
+Invisible characters are shown as escapes, but for those in what the page's own reader has typed (`verbatim`).
+"""
 
 from collections.abc import Iterable
 from html import escape
@@ -6,6 +9,8 @@ from typing import Final, TypeAlias
 
 from stepwire.visible_text import visible
 
+LINE_ENDS: Final = "\n\t\r"
+"""The invisible characters that a text keeps."""
 _VOID: Final = frozenset({"input", "meta"})
 
 
@@ -29,11 +34,18 @@ def h(tag: str, /, *children: Node, **attributes: str | bool | None) -> Markup:
     return Markup(f"<{tag}{written}>" if tag in _VOID else f"<{tag}{written}>{_inner(children)}</{tag}>")
 
 
+def verbatim(text: str) -> Markup:
+    """Return a text with its invisible characters as they are: only for what its reader has typed, to be sent again."""
+    return Markup(escape(text))
+
+
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
     shown = name.rstrip("_").replace("_", "-")
-    return f" {shown}" if value is True else f' {shown}="{_escaped(str(value))}"'
+    return (
+        f" {shown}" if value is True else f' {shown}="{value if isinstance(value, Markup) else _escaped(str(value))}"'
+    )
 
 
 def _inner(node: Node) -> str:
@@ -49,4 +61,4 @@ def _inner(node: Node) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(visible(text, keep="\n\t\r"))
+    return escape(visible(text, LINE_ENDS))
