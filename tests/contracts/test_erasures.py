@@ -106,6 +106,22 @@ def test_a_task_that_has_not_ended_keeps_everything(place: Place) -> None:
     assert (place.keys(), objects_in(place.bucket)) == (before, objects)
 
 
+def test_a_task_that_is_created_during_an_erasure_is_not_erased_while_it_runs(place: Place) -> None:
+    place.fill(ALICE)
+    created = replace(a_task(number=3), created_at=datetime.now(UTC))
+    calls = iter([None, None, lambda: place.store.create(created)])
+
+    def may_go_on() -> bool:
+        if create := next(calls, None):
+            create()
+        return True
+
+    erased = Holdings(place.table, ALICE).erase(ErasedObjects(place.bucket, s3_client()), may_go_on)
+
+    assert not erased.is_done
+    assert place.command(erase=ALICE)["refused"].startswith(f"Task {created.task_id} has not ended.")
+
+
 def test_a_task_that_expired_while_it_ran_is_left_to_what_stops_its_execution(place: Place) -> None:
     task = place.store.create(a_task())
 

@@ -77,7 +77,7 @@ class Holdings(Struct, frozen=True):
         return list(map(task_of, heads)), heads[-1]["sk"]["S"] if len(heads) == _PAGE else None
 
     def erase(self, objects: "ErasedObjects", may_go_on: Callable[[], bool]) -> Erased:
-        """Erase what is there, as long as it may go on.
+        """Erase what is there, as long as it may go on and the caller begins nothing new.
 
         Raises:
             NotEnded: a task has not ended; nothing was erased.
@@ -91,6 +91,9 @@ class Holdings(Struct, frozen=True):
             found = list(self.items(most=_PAGE))
             if not found:
                 return Erased(count, erased, is_done=True)
+            heads = [item for item in found if _is_head(item)]
+            if not all(task.has_ended for task in map(task_of, heads)):
+                break  # created meanwhile; the next call says so
             count += self._delete([key for item in found for key in self._keys_of(item)])
         return Erased(count, erased, is_done=False)
 
@@ -99,7 +102,7 @@ class Holdings(Struct, frozen=True):
         sort_key = item["sk"]["S"]
         if sort_key == APPROVER:
             yield from (found_key(digest, self.owner) for digest in sorted(subscriber_in(self.owner, item).digests))
-        if sort_key.startswith(TASK_PREFIX) and (line := task_of(item).line) is not None:
+        if _is_head(item) and (line := task_of(item).line) is not None:
             yield share_key(line.line, self.owner)
         yield self._key(sort_key)
 
@@ -132,6 +135,10 @@ class ErasedObjects(Struct, frozen=True):
                 self.client.delete_object(Bucket=self.bucket, Key=key)
             count += len(keys)
         return count
+
+
+def _is_head(item: Item) -> bool:
+    return item["sk"]["S"].startswith(TASK_PREFIX)
 
 
 def kind_of(item: Item) -> str:
