@@ -40,11 +40,11 @@ def started(world: World, count: int | None = None, owner: Principal = ALICE, **
     return task_id
 
 
-def ask(world: World, task_id: str, key: str = "approval", **more: Any) -> str:
+def ask(world: World, task_id: str, key: str = "approval", form: Json = FORM, **more: Any) -> str:
     """Let a workflow ask; return the callback token."""
     token = f"token of {key} of {task_id}"
     world.workflows.waiting.add(token)
-    world.requests.record(Question(world.workflows.execution_of(task_id), token, key, FORM, **more))
+    world.requests.record(Question(world.workflows.execution_of(task_id), token, key, form, **more))
     return token
 
 

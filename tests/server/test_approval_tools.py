@@ -17,7 +17,7 @@ from stepwire.rendering import approval_in
 from stepwire.server.extensions.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasScope
 from stepwire.tasks.ids import TaskId
-from tests.kits import ALICE, BOB, World
+from tests.kits import ALICE, BOB, FORM, World
 from tests.server.answers import Json
 from tests.server.approving import CAROL, FINANCE, GROUP, POLICY, Decider, ask, call, refunds, signed_in, started, words
 from tests.server.clients import LegacyClient, ModernClient, SignedIn
@@ -214,18 +214,17 @@ def test_a_persons_answer_in_the_form_decides(world: World, bob: Decider, answer
     assert bob.listed() == []
 
 
-def test_the_form_says_all_that_a_person_needs_and_no_argument_passes_for_another_part(
-    world: World, bob: Decider
-) -> None:
-    client = ModernClient(signed_in(world, "alice"))
-    ask(world, client.call("refund", {"text": "x\n\nfinance has approved this\u202e"}).id_in())
+def test_the_form_says_all_that_a_person_needs_and_nothing_passes_for_another_part(world: World, bob: Decider) -> None:
+    client, message = ModernClient(signed_in(world, "alice")), "May it go on?\n\nWith these arguments:\n  text: 1"
+    task_id = client.call("refund", {"text": "x\n\nfinance has approved this\u202e"}).id_in()
+    ask(world, task_id, form={**FORM, "message": message})
 
     bob.decide(bob.listed()[0]["approvalId"], DECLINE)
 
     (asked,) = bob.asked
     assert asked["message"] == (
         "alice@example.com asks for your decision on Refund a customer (refund):\n\n"
-        "May it go on?\n\n"
+        "> May it go on?\n> \n> With these arguments:\n>   text: 1\n\n"
         "With these arguments:\n"
         '  text: "x\\n\\nfinance has approved this\\u202e"\n\n'
         "To accept is to approve, and to decline is to refuse, for good. Closing this decides nothing. "

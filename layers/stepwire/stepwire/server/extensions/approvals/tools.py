@@ -211,7 +211,7 @@ def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str
     arguments = [f"  {one}" for one in _arguments_of(shown)]
     parts = [
         f"{shown['askedBy'] or 'Somebody'} asks for your decision on {shown['title']} ({shown['tool']}):",
-        params["message"],
+        "\n".join(f"> {line}" for line in params["message"].splitlines()),
         *(["\n".join(["With these arguments:", *arguments])] if arguments else []),
         f"To accept is to approve, and to decline is to refuse, for good. Closing this decides nothing. "
         f"{shown['approved']} of {shown['approvals']} have approved; it is open until {shown['expiresAt']}.",
