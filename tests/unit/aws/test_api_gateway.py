@@ -2,10 +2,11 @@
 
 import pytest
 
-from stepwire.aws.gateway import request_of, response_of
+from stepwire.aws.gateway import SignIn, request_of, response_of
 from stepwire.errors import UnknownPath
 from stepwire.principal import Caller, Claims
 from stepwire.protocol.http import HttpResponse
+from stepwire.protocol.tokens import wrap
 from tests.kits import ALICE
 from tests.recorded import recorded
 
@@ -52,6 +53,28 @@ def test_a_request_in_base64_is_the_same_request() -> None:
     encoded, plain = recorded("http_post_base64"), recorded("http_post_legacy")
 
     assert request_of(encoded, CALLER) == request_of(plain, CALLER)
+
+
+@pytest.mark.parametrize(
+    ("header", "groups"),
+    [
+        ("Bearer {own}", {"staff"}),
+        ("{own}", {"staff"}),
+        ("Bearer {own},Bearer {forged}", set[str]()),
+        ("{own},Bearer {forged}", set[str]()),
+        ("{own},{forged}", set[str]()),
+    ],
+)
+def test_a_second_token_beside_the_verified_one_gives_nobody_its_groups(header: str, groups: set[str]) -> None:
+    own, forged = (f"e30.{wrap({'groups': [one]})}.c2ln" for one in ("staff", "finance"))
+    event = recorded("http_post_jwt")
+    event["requestContext"]["authorizer"]["jwt"]["claims"] |= {"groups": "[staff]"}
+    event["headers"]["authorization"] = header.format(own=own, forged=forged)
+
+    claims = SignIn("a stack").caller_of(event).claims
+
+    assert isinstance(claims, Claims)
+    assert set(claims.values_of("groups")) == groups
 
 
 def test_a_response_has_the_format_of_api_gateway() -> None:
