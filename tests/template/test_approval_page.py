@@ -78,6 +78,18 @@ def test_the_pools_client_is_public_with_one_callback_and_no_token_of_it_opens_t
     assert variables["AUDIENCES"] == "Api.ApiEndpoint/mcp,ApprovalsClient"
 
 
+@pytest.mark.parametrize(("authorizer", "offered"), [("jwt", "more"), ("cognito", "")])
+def test_the_page_asks_a_pool_for_no_scope_that_the_pools_client_is_not_allowed(authorizer: str, offered: str) -> None:
+    made = stack(authorizer, **given(authorizer), OfferedScopes="more")
+
+    variables = made.properties("ApprovalsFunction")["Environment"]["Variables"]
+
+    assert variables["OFFERED_SCOPES"] == offered
+    if made.has("ApprovalsClient"):
+        allowed = made.properties("ApprovalsClient")["AllowedOAuthScopes"]
+        assert allowed == [f"{variables['RESOURCE']}/{variables['REQUIRED_SCOPE']}"]
+
+
 def test_the_callback_is_on_the_endpoints_own_domain() -> None:
     made = stack("cognito", ApprovalLinks="sign-in", EndpointUrl="https://mcp.example.com/mcp")
 
