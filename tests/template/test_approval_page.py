@@ -99,13 +99,20 @@ def test_the_callback_is_on_the_endpoints_own_domain() -> None:
 def test_the_page_may_do_what_one_vote_needs() -> None:
     properties = stack("none", ApprovalLinks="link").properties("ApprovalsFunction")
 
-    allowed = {one["Sid"]: one["Action"] for one in properties["Policies"][0]["Statement"]}
+    statements = properties["Policies"][0]["Statement"]
+    allowed = {one["Sid"]: one["Action"] for one in statements}
+    tasks, of_items = "?" * 32, {one["Sid"]: one["Condition"] for one in statements if "Condition" in one}
 
     assert allowed == {
-        "QuestionsAndVotes": ["dynamodb:GetItem", "dynamodb:PutItem"],
+        "ReadQuestions": "dynamodb:GetItem",
+        "RecordVotes": "dynamodb:PutItem",
         "AnswerWaitingStates": ["states:SendTaskSuccess", "states:SendTaskFailure"],
         "OpenLinks": "secretsmanager:GetSecretValue",
         "WakeTasksForTheirNextAttempt": "sqs:SendMessage",
+    }
+    assert of_items == {
+        "ReadQuestions": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [tasks, "blocks"]}},
+        "RecordVotes": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [tasks]}},
     }
 
 
