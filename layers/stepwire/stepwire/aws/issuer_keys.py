@@ -2,7 +2,8 @@
 
 Keys are read again after two hours, as API Gateway reads them, and for a key that is not known, but not more often than
 once a minute: a token is anybody's, and must not be able to send requests to the issuer. Where the issuer does not
-answer, the keys that it last told are used for at most a day.
+answer, the keys that it last told are used for at most a day; without any, it is asked again after ten seconds, because
+everybody is refused meanwhile.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from stepwire.json_text import JsonObject
 
 _KEPT_FOR: Final = timedelta(hours=2)
 _PAUSE: Final = timedelta(minutes=1)
+_PAUSE_WITHOUT_KEYS: Final = timedelta(seconds=10)
 _LONGEST: Final = timedelta(days=1)
 
 
@@ -44,7 +46,8 @@ class IssuerKeys(Struct):
     def key_of(self, kid: str, at: datetime) -> Key | None:
         """Return the key of this id; None if the issuer has none, or does not say."""
         is_stale = self._read_at is None or at - self._read_at > _KEPT_FOR
-        if (is_stale or kid not in self._keys) and (self._asked_at is None or at - self._asked_at > _PAUSE):
+        pause = _PAUSE if self._keys else _PAUSE_WITHOUT_KEYS
+        if (is_stale or kid not in self._keys) and (self._asked_at is None or at - self._asked_at > pause):
             self._asked_at = at
             self._read(at)
         if self._read_at is None or at - self._read_at > _LONGEST:
