@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stepwire.approval_page.links import Link, link_of, sealed
+from stepwire.approval_page.links import Link, LinkMode, Links, link_of, sealed
 from stepwire.engine.approval_ports import QuestionKey
 from stepwire.json_text import Json
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import Purpose, seal, unseal
+from stepwire.subscriptions.approvals import approval_changes
 from stepwire.tasks.ids import TaskId, TaskKey
+from tests.kits import ALICE
+from tests.server.approving import POLICY, refunds, started
 
 OLD, NEW = b"an old secret", b"a new secret"
 KEY: Final = QuestionKey(TaskKey(Principal("a" * 32), TaskId("0" * 36)), 1)
@@ -51,6 +54,29 @@ def test_each_question_and_each_recipient_is_another_person() -> None:
 
     assert len({one.person for one in links}) == len(links)
     assert replace(LINK, until=LINK.until + timedelta(days=1)).person == LINK.person
+
+
+@pytest.mark.parametrize(
+    ("includes_caller", "named"),
+    [
+        (False, ["bob@example.com", "carol@example.com"]),
+        (True, ["bob@example.com", "Alice@example.com", "carol@example.com"]),
+    ],
+)
+def test_the_caller_has_a_link_of_their_own_question_only_where_they_may_decide_it(
+    includes_caller: bool, named: list[str]
+) -> None:
+    recipients = ("bob@example.com", "Alice@example.com", "carol@example.com")
+    world = refunds(replace(POLICY, recipients=recipients, includes_caller=includes_caller))
+    task = world.store.tasks[TaskKey(ALICE, TaskId(started(world)))]
+
+    (asked,) = approval_changes(None, task, world.clock.now())
+    made = Links(LinkMode.LINK, "https://mcp.example", lambda: NEW).of(asked)
+
+    assert [one["to"] for one in made] == named
+    last = link_of(made[-1]["url"].rpartition("/")[2], lambda: [NEW])
+    assert last is not None
+    assert last.recipient == 2  # the place in the list, however many links there are
 
 
 @pytest.mark.parametrize("value", [None, [], {}, "x", ["a" * 32, "0" * 36, 1, -1, 1], [1, 2, 3, 4, 5, 6]])

@@ -87,7 +87,10 @@ class Links(Struct, frozen=True):
         if self.mode is LinkMode.SIGN_IN:
             return [self._shown(change, None, None)]
         if policy.recipients:
-            return [self._shown(change, place, name) for place, name in enumerate(policy.recipients)]
+            # A link knows nobody, so the caller gets none, as far as the manifest names them as their token does.
+            person = None if policy.includes_caller else change.task.origin.person
+            caller, named = person and person.name.casefold(), enumerate(policy.recipients)
+            return [self._shown(change, place, name) for place, name in named if name.casefold() != caller]
         # One bearer of one link could not be two people (decision 60).
         return [self._shown(change, None, None)] if policy.approvals == 1 else []
 
