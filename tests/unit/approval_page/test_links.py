@@ -14,7 +14,7 @@ from stepwire.engine.approval_ports import QuestionKey
 from stepwire.json_text import Json
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import Purpose, seal, unseal
-from stepwire.subscriptions.approvals import approval_changes
+from stepwire.subscriptions.approvals import Happened, approval_changes
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE
 from tests.server.approving import POLICY, refunds, started
@@ -29,8 +29,16 @@ def test_a_link_says_what_it_was_made_with() -> None:
         assert link_of(sealed(link, NEW), lambda: [NEW]) == link
 
 
-def test_a_reminder_has_the_same_link() -> None:
-    assert sealed(LINK, NEW) == sealed(replace(LINK), NEW)
+def test_a_reminder_has_the_same_link_although_a_retried_state_waits_longer() -> None:
+    world = refunds()
+    task = world.store.tasks[TaskKey(ALICE, TaskId(started(world, timeout_seconds=600)))]
+
+    (asked,) = approval_changes(None, task, world.clock.now())
+    longer = replace(asked.request, expires_at=asked.expires_at + timedelta(minutes=5))
+    reminded = replace(asked, request=longer, happened=Happened.REMINDED)
+
+    links = Links(LinkMode.LINK, "https://mcp.example", lambda: NEW)
+    assert links.of(reminded) == links.of(asked) != []
 
 
 def test_after_a_rotation_an_old_link_is_good_and_the_person_the_same() -> None:

@@ -23,7 +23,7 @@ from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire.tasks.ids import TaskId, TaskKey
 
 LONGEST_LIFE: Final = timedelta(days=30)
-"""From when the question was asked."""
+"""From when the question was asked; whether it is open, its task says."""
 PATH: Final = "/approvals/"
 _FOR_ALL: Final = -1
 
@@ -95,7 +95,8 @@ class Links(Struct, frozen=True):
         return [self._shown(change, None, None)] if policy.approvals == 1 else []
 
     def _shown(self, change: ApprovalChange, place: int | None, name: str | None) -> JsonObject:
-        until = min(change.expires_at, change.approval.asked_at + LONGEST_LIFE)
+        # Not until the question expires: a retried state waits longer, and is not announced anew.
+        until = change.approval.asked_at + LONGEST_LIFE
         link = Link(change.key, place, until, self.mode is LinkMode.SIGN_IN)
         return {"to": name, "url": f"{self.origin}{PATH}{sealed(link, self.secret())}"}
 
