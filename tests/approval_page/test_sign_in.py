@@ -261,6 +261,24 @@ def test_a_token_for_something_else(
     assert "Pay 700?" not in page.text
 
 
+def test_an_issuer_that_does_not_answer_is_named_in_the_log(
+    by_sign_in: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    question, browser, issuer = by_sign_in.ask(), Browser(), by_sign_in.issuer
+    answer = by_sign_in.came_back(begun(by_sign_in, question.url, browser), "frida")
+
+    def sign_nothing(*_: object) -> None: ...
+
+    monkeypatch.setattr(issuer.grants, "_sign", sign_nothing)  # type: ignore[union-attr]
+
+    page = browser.get(answer)
+
+    assert page.status_code == httpx.codes.SERVICE_UNAVAILABLE
+    assert "Nothing was decided: open your link again in a minute." in text_of(page.text)
+    (line,) = [one for one in caplog.records if one.message == "nobody can sign in to decide"]
+    assert vars(line)["reason"] == "it answers without an access token"
+
+
 def test_a_link_that_has_expired_shows_no_question_after_a_sign_in(by_sign_in: Desk) -> None:
     question = by_sign_in.ask()
     link = link_of(question.url.rpartition("/")[2], lambda: [by_sign_in.secret()])

@@ -34,6 +34,7 @@ _SKEW: Final = timedelta(minutes=1)
 """How far ahead the issuer's clock may be: its token is a second old."""
 _CLIENT_CLAIMS: Final = ("client_id", "azp", "cid", "appid")
 _ERROR: Final = re.compile(r"[a-z_]{1,40}")
+_TELL: Final = "tell whoever runs this endpoint"
 
 
 class SignInRefused(StepwireError):
@@ -41,7 +42,7 @@ class SignInRefused(StepwireError):
 
 
 class IssuerUnavailable(StepwireError):
-    """The issuer does not answer, or not with what it should."""
+    """The issuer does not answer, or not with what it should; the message is for the log."""
 
 
 class Endpoints(Struct, frozen=True):
@@ -152,7 +153,10 @@ class SigningIn(Struct, frozen=True):
         except ValidationError:
             found = None
         if found is None or not hmac.compare_digest(_challenge(verifier).encode(), found.challenge.encode()):
-            raise SignInRefused("This browser did not begin this sign-in. Open the link that you were sent again.")
+            raise SignInRefused(
+                "This browser did not begin this sign-in, or has begun another one since. Open the link that you were "
+                "sent again."
+            )
         if found.until <= at.timestamp():
             raise SignInRefused("The sign-in took too long.")
         return found.link
@@ -168,7 +172,8 @@ class SigningIn(Struct, frozen=True):
             raise SignInRefused("The answer is of another issuer.")
         if not answer.get("code"):
             error = answer.get("error", "")
-            raise SignInRefused(f"The issuer says: {error if _ERROR.fullmatch(error) else 'no code'}.")
+            said = error if _ERROR.fullmatch(error) else "no code"
+            raise SignInRefused(f"The issuer says: {said}. If it says so again, {_TELL}.")
         form = {
             "grant_type": "authorization_code",
             "code": answer["code"],
@@ -192,7 +197,7 @@ def claims_of(token: str) -> JsonObject:
     try:
         return as_object(parse(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))))
     except (binascii.Error, ValueError):
-        raise SignInRefused("The issuer's access tokens are no JWTs, which this endpoint needs.") from None
+        raise SignInRefused(f"The issuer's access tokens are no JWTs, which this endpoint needs: {_TELL}.") from None
 
 
 def check_claims(claims: JsonObject, client: Client, at: datetime) -> None:
@@ -211,7 +216,10 @@ def check_claims(claims: JsonObject, client: Client, at: datetime) -> None:
     }
     wrong = [name for name, holds in checks.items() if not holds]
     if wrong:
-        raise SignInRefused(f"The issuer has sent a token for something else: its {', '.join(wrong)} is not right.")
+        parts = " and ".join(wrong)
+        raise SignInRefused(
+            f"The issuer has sent a token for something else: its {parts} is not right. Please {_TELL}."
+        )
 
 
 def _is_now(claims: JsonObject, at: datetime) -> bool:

@@ -14,7 +14,7 @@ from stepwire.approval_page.links import LinkMode, origin_of
 from stepwire.approval_page.looks import HEADERS
 from stepwire.approval_page.page import ApprovalPage, PageRequest
 from stepwire.approval_page.pages import note_page
-from stepwire.approval_page.signing_in import SigningIn, SignInRefused
+from stepwire.approval_page.signing_in import IssuerUnavailable, SigningIn, SignInRefused
 from stepwire.aws.approval_settings import ApprovalSettings, read_approval_settings
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
@@ -95,7 +95,10 @@ class ApprovalsHandler:
         )
 
     def _report(self, fault: Exception) -> None:
-        log_fault(fault, "an approver could not be answered", "check postponed", self._logger)
+        if isinstance(fault, IssuerUnavailable):
+            self._logger.error("nobody can sign in to decide", reason=str(fault))
+        else:
+            log_fault(fault, "an approver could not be answered", "check postponed", self._logger)
 
     @cached_property
     def _logger(self) -> "Logger":
