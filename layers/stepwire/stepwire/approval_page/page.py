@@ -1,8 +1,8 @@
 """Answers the requests of the page: who asks with which link, what they see, and the vote of a form.
 
 The ladder of a POST, first failure wins: 1. it comes from our own page; 2. its size and form; 3. the link; 4. with
-sign-in, the form's token, which says who has signed in for this link some minutes ago, and that nobody has blocked
-them; 5. the button; 6. the fields.
+sign-in, the form's token, which says who signed in for this link in the last minutes, and that they are not blocked;
+5. the button; 6. the fields.
 Who may vote is checked by `engine.approvals`, against the question as it is now.
 """
 
@@ -69,7 +69,7 @@ class PageRequest(Struct, frozen=True):
 
 
 class PageResponse(Struct, frozen=True):
-    """What it is answered with."""
+    """The response to a request."""
 
     status: int
     html: str = ""
@@ -153,7 +153,7 @@ class ApprovalPage(Struct, frozen=True):
         return PageResponse(_SEE_OTHER, cookies=(begins.cookie,), location=begins.url)
 
     def _signed_in(self, request: PageRequest) -> PageResponse:
-        """Answer a browser that comes back from the issuer: in its place, nobody else's answer counts."""
+        """Answer a browser that comes back from the issuer with the answer to the sign-in that it began."""
         answer = {name: values[-1] for name, values in _pairs(request.query).items()}
         verifier, again = request.cookies.get(COOKIE, ""), ""
         try:
@@ -255,12 +255,12 @@ class ApprovalPage(Struct, frozen=True):
         return link.needs_sign_in or self.mode is LinkMode.SIGN_IN
 
     def _with_link(self, text: str, link: Link) -> Visitor:
-        """Return who has a link. Of one that has expired, they see what was decided, and no more."""
+        """Return whoever has a link. With one that has expired, they see what was decided, and no more."""
         is_live = link.until > self._now
         return Visitor(Approver(link.person, "somebody with the link", has_link=is_live), VoteWay.LINK, text, link)
 
     def _with_token(self, token: str, visitor: Visitor) -> Visitor:
-        """Return who has signed in for this link, as the token of their form says: then, they could decide it."""
+        """Return who signed in for this link, as their form's token says. They could decide the question then."""
         try:
             found = value_of(opened(token, Purpose.APPROVAL_FORM, self.secrets), _FormToken)
         except ValidationError:
@@ -274,7 +274,7 @@ class ApprovalPage(Struct, frozen=True):
         return replace(visitor, approver=approver, way=VoteWay.SIGN_IN, token=token)
 
     def _check_not_blocked(self, approver: Approver) -> None:
-        """Refuse a person whom an operator has blocked. Who has a link without a sign-in is not known."""
+        """Refuse a person whom an operator has blocked. Without a sign-in, nobody knows who has a link."""
         if self.blocks.has(approver.person, approver.principal or approver.person):
             page = note_page("Not yours to decide", str(CallerBlocked()), self.brand)
             raise _Refused(PageResponse(_FORBIDDEN, page, (_FORGET,)))

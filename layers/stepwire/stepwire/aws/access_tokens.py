@@ -2,7 +2,7 @@
 
 The rule: no claim is used before the signature is verified. API Gateway takes RSA alone (RS256, RS384, RS512), which
 needs no library: the encoding that a true signature has (RFC 8017, 8.2.2) is built and compared as a whole, so nothing
-of a signature is ever parsed. Whoever brings no such token learns nothing but that.
+of a signature is ever parsed. The caller of any other token learns only that it was refused.
 """
 
 import base64
@@ -141,7 +141,7 @@ def _object_in(part: str) -> JsonObject:
 
 
 def _bytes_in(part: str) -> bytes:
-    """Return what base64url says; nothing where no bytes have such a text."""
+    """Return the bytes of a text in base64url; none if it is not valid."""
     try:
         return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except ValueError:

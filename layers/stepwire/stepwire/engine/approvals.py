@@ -3,8 +3,8 @@
 The rule: an approver sees the question, who asks, and the arguments that the manifest says; nothing else of the task. A
 question that is not there and one that somebody may not decide look the same. Whoever decides, by a tool, a card, a
 page or the console, comes through `vote`: the approver is checked against the question as it is now, and the first
-decision wins any race, because the vote is saved under the task's version. Voting is idempotent for a person: who has
-voted reads what they voted, as long as the task keeps it.
+decision wins any race, because the vote is saved under the task's version. Voting is idempotent for a person: whoever
+has voted reads what they voted, as long as the task keeps it.
 """
 
 from collections.abc import Callable, Iterable
@@ -94,7 +94,7 @@ class Approvals(Struct, frozen=True):
     def standing(self, key: QuestionKey, approver: Approver) -> Standing | None:
         """Return how a question stands for an approver, who may decide it or has done so.
 
-        A decision is returned whoever asks: without the name of somebody else, it may be shown to who had the link.
+        A decision is returned to anybody: whoever has the link may see it, but for the names of others.
         None: there is no such question, it has closed undecided, or they may not decide it.
         """
         task = self.recorder.load(key.task)
@@ -169,7 +169,7 @@ class Approvals(Struct, frozen=True):
         return found if isinstance(found, OpenQuestion) else None
 
     def _standing(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | HasVoted | None:
-        """Return how an undecided question stands. Who has decided it so far as they can may read that for good."""
+        """Return how an undecided question stands for an approver; whoever has voted may read that for good."""
         request = None if task is None else next((one for one in task.questions if one.number == number), None)
         if task is None or request is None or request.approval is None:
             return None

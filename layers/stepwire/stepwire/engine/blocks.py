@@ -65,7 +65,7 @@ class Blocks:
     def check(self, caller: Caller, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
         """Refuse a caller who is blocked, as a principal or as a person; return the task that was read on the way.
 
-        Where it is time to read the list, `need_of` tells what the request needs; if nothing, what is known counts.
+        If the list is due to be read, `need_of` says what the request needs of AWS; if nothing, the list is not read.
 
         Raises:
             CallerBlocked: the caller is on the list.
@@ -78,7 +78,7 @@ class Blocks:
         raise CallerBlocked(is_first=is_first)
 
     def has(self, *hashes: str) -> bool:
-        """Tell whether one of these is on the list, which is read where it is time."""
+        """Tell whether one of these is on the list, which is read first if it is due."""
         self._reread()
         return not self._blocked.isdisjoint(hashes)
 
