@@ -220,7 +220,10 @@ class UncheckedTasks(Protocol):
         ...
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
-        """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
+        """Return several tasks of any owners, without those that do not exist. Eventually consistent.
+
+        A key may be there several times.
+        """
         ...
 
     def bookmark(self) -> str | None:

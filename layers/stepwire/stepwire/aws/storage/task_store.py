@@ -94,7 +94,8 @@ class DynamoDbTaskStore(Struct, frozen=True):
         return {task.task_id: task for task in map(task_of, items)}
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
-        items = self.table.get_all([item_key(key) for key in keys], is_consistent=False)
+        # Each key once: BatchGetItem refuses a list that has one twice, as of two arms of a race that hold turns.
+        items = self.table.get_all([item_key(key) for key in dict.fromkeys(keys)], is_consistent=False)
         return {task.key: task for task in map(task_of, items)}
 
     def load(self, key: TaskKey) -> Task | None:
