@@ -97,6 +97,8 @@ class InMemoryLines:
         """The name of each call, in order; one entry is one call to DynamoDB."""
         self.before_change: Callable[[], object] = nothing
         """Called once, before the next change is written, to simulate a concurrent writer."""
+        self.before_see: Callable[[], object] = nothing
+        """Called once, before the next `see` reads, to simulate a concurrent writer."""
         self.is_available = True
         """Whether lines can be read."""
         self.broken = ""
@@ -104,6 +106,8 @@ class InMemoryLines:
 
     def see(self, key: str, ticket: Ticket) -> Seen:
         self.calls.append("see")
+        meanwhile, self.before_see = self.before_see, nothing
+        meanwhile()
         if not self.is_available:
             raise StoreBusy
         share = self.shares.get((key, ticket.owner), Share())

@@ -11,7 +11,8 @@ from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency, Tool
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.follow_ups import Means
-from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow
+from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, StoreBusy
+from stepwire.json_text import write
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limits import Rules, Starts
@@ -20,6 +21,7 @@ from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
 from stepwire.tasks.usage import Limits
+from tests.fakes import LARGE
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World
 from tests.races import WON, racing
 
@@ -372,6 +374,17 @@ def test_a_raised_limit_lets_the_first_in_line_begin_with_the_next_call(world: W
     assert message(world, last) == "Next in line."
 
 
+def test_a_raised_limit_holds_although_the_line_is_too_full_for_the_call_that_knows_it(world: World) -> None:
+    narrow, wide = limited(Rules(most=1, waiting=1)), limited(Rules(most=2, waiting=1))
+    tasks = [call(world, narrow) for _ in range(2)]
+
+    with pytest.raises(LimitReached, match="line of this tool is full"):
+        call(world, wide)
+    world.wake()
+
+    assert running(world) == [one.task_id for one in tasks]
+
+
 def test_an_operators_redrive_waits_for_its_turn(world: World) -> None:
     first, second = call(world), call(world)
     world.fail(first.task_id)
@@ -382,6 +395,18 @@ def test_an_operators_redrive_waits_for_its_turn(world: World) -> None:
     assert not made.has_begun
     end(world, second)
     assert len(world.workflows.redrives) == 1
+
+
+def test_whoever_waits_for_the_rate_is_woken_although_the_one_who_was_to_be_woken_for_all_is_cancelled(
+    world: World,
+) -> None:
+    tool = limited(Rules(starts=Starts(1, timedelta(minutes=1))))
+    first, second, third = call(world, tool), call(world, tool), call(world, tool)
+
+    world.operations.cancel(ALICE, second.task_id)
+    world.wake()
+
+    assert running(world) == [first.task_id, third.task_id]
 
 
 def line_of(world: World, task: Task) -> Line:
@@ -490,6 +515,118 @@ def test_changes_at_the_same_moment_are_decided_anew(world: World) -> None:
 
     assert running(world) == [third.task_id]
     assert (line_of(world, third).held, line_of(world, third).waiting) == (1, 0)
+
+
+def test_a_read_that_meets_a_change_is_repeated(world: World) -> None:
+    """DynamoDB refuses to read items together while a transaction writes them."""
+    first, second = call(world), call(world)
+
+    world.store.lines.before_see = refuse
+    end(world, first)
+
+    assert running(world) == [second.task_id]
+
+
+def refuse() -> None:
+    raise StoreBusy
+
+
+def test_a_turn_that_is_given_back_late_is_not_that_of_the_next_attempt(world: World) -> None:
+    at_once = limited(tool=replace(OPTIONAL, retry=Retry(3, ("States.ALL",), delay=timedelta())))
+    first, second = call(world, at_once), call(world)
+    world.clock.time += MEND_PAUSE
+
+    world.store.lines.before_see = lambda: world.operations.get(ALICE, second.task_id)  # a look at the line
+    world.fail(first.task_id, "Busy")
+
+    assert running(world) == [second.task_id]
+    assert message(world, first) == "Next in line."
+    end(world, second)
+    assert running(world) == [first.task_id]
+
+
+def test_a_turn_of_an_attempt_that_is_over_goes_to_the_next_in_line(world: World) -> None:
+    retried = limited(tool=replace(OPTIONAL, retry=Retry(3, ("States.ALL",), delay=timedelta(minutes=1))))
+    first, second = call(world, retried), call(world)
+    world.store.lines.is_available = False
+    world.fail(first.task_id, "Busy")
+    world.store.lines.is_available = True
+
+    world.wake()
+
+    assert running(world) == [second.task_id]
+    assert line_of(world, first).held == 1
+    end(world, second)
+    assert running(world) == [first.task_id]
+
+
+def test_an_execution_that_cannot_be_described_keeps_no_other_turn(world: World) -> None:
+    two = limited(Rules(most=2))
+    gone, ended, waits = call(world, two), call(world, two), call(world, two)
+    world.store.tasks.pop(gone.key)
+    world.store.lines.is_available = False
+    end(world, ended)
+    world.store.lines.is_available = True
+    world.workflows.throttled = {"describe"}
+    world.clock.time += MEND_PAUSE
+
+    world.engine.runs.mend_line(line_of_key(waits))
+
+    assert waits.task_id in running(world)
+    assert gone.task_id in running(world)
+
+
+def line_of_key(task: Task) -> str:
+    assert task.line is not None
+    return task.line.line
+
+
+def test_a_run_whose_turn_has_come_and_that_could_not_begin_is_woken(world: World) -> None:
+    large = replace(OPTIONAL, output_schema=write({"description": "x" * LARGE}))
+    first, second = call(world), call(world, limited(tool=large))
+    world.store.serves_parts = False
+    end(world, first)
+    world.store.serves_parts = True
+    before = running(world)
+
+    world.wake()
+
+    assert before == []
+    assert running(world) == [second.task_id]
+
+
+def test_an_execution_that_is_redriven_in_the_console_counts_although_its_first_event_met_a_fault(
+    world: World,
+) -> None:
+    first, second, third = call(world), call(world), call(world)
+    world.fail(first.task_id)
+    execution = world.workflows.execution_of(first.task_id)
+    world.workflows.redrive(execution, "in the console")
+    world.store.lines.is_available = False
+    with pytest.raises(StoreBusy):
+        world.events.record(ExecutionStatusChange(execution, Running(1)))
+    world.store.lines.is_available = True
+
+    world.events.record(ExecutionStatusChange(execution, Running(1)))
+    end(world, second)
+
+    assert third.task_id not in running(world)
+
+
+def test_a_redrive_that_waits_in_line_counts_when_its_execution_is_redriven_in_the_console(world: World) -> None:
+    first, second, third = call(world), call(world), call(world)
+    world.fail(first.task_id)
+    world.engine.follow_ups.command(Means.REDRIVE, first.key)
+    execution = world.workflows.execution_of(first.task_id)
+
+    world.workflows.redrive(execution, "in the console")
+    world.events.record(ExecutionStatusChange(execution, Running(1)))
+    end(world, second)
+    between = running(world)
+    end(world, first)
+
+    assert third.task_id not in between
+    assert running(world) == [third.task_id]
 
 
 def test_an_execution_that_is_redriven_in_the_console_counts_although_the_limit_is_reached(world: World) -> None:

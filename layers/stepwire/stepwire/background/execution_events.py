@@ -66,6 +66,8 @@ class ExecutionEvents(Struct, frozen=True):
             case Succeeded(None) | ExecutionFailed("", ""):
                 # Events of a state machine with a key of its own have neither outputs nor errors.
                 state = self._described(task.execution_of(run))
+            case Running(redrives) if redrives >= task.runs[run].attempt.redrives:
+                self.engine.runs.hold(task, run)  # redriven elsewhere, perhaps
             case _:
                 pass
         if not isinstance(state, Running | Missing):

@@ -98,11 +98,7 @@ class FollowUps(Struct, frozen=True):
         if made is None:
             with suppress(NotFollowedUp):
                 made = self._made(task, Means.REDRIVE, redrives, EndSource.EVENT)
-        if made is None:
-            return None
-        if not made.task.has_ended:
-            self.runs.hold(made.task, 0)  # it runs already, whoever else does
-        return made.task
+        return None if made is None else made.task
 
     def _ended(self, key: TaskKey) -> Task:
         task = self.recorder.load(key)

@@ -158,7 +158,7 @@ class Runs(Struct, frozen=True):
             StopRefused, Exception: a run could not be stopped; the others are.
         """
         task, starts = after.task, list[int]()
-        self.give_back(task, after.given_back)
+        self.give_back(task, after.given_back, is_retried=not task.has_ended)
         if task.has_ended:
             return self.stop_pending(task)
         for effect in after.effects:
@@ -179,25 +179,31 @@ class Runs(Struct, frozen=True):
         if not task.runs[run].is_open:
             self.stop_pending(task)
 
-    def give_back(self, task: Task, runs: Collection[int], *, later: bool = False) -> None:
+    def give_back(self, task: Task, runs: Collection[int], *, later: bool = False, is_retried: bool = False) -> None:
         """Give back the turns and the places of runs that need them no more, and begin who gets the turns. Idempotent.
 
-        `later`: whoever gets a turn is woken, and begins in another process.
-
         A fault is reported: what is left is found by the next look at the line.
+
+        Args:
+            task: the task.
+            runs: the indices of the runs.
+            later: whether whoever gets a turn is woken, and begins in another process.
+            is_retried: whether those that are open give back what attempts before their next ones had.
         """
         if task.line is None:
             return
         from stepwire.engine.turns import tickets_of  # noqa: PLC0415 - few tools have a limit
 
         for ticket in tickets_of(task.key, sorted(runs)):
+            run = task.runs[ticket.run]
+            begins_at = run.attempt.begins_at if is_retried and run.is_open else None
             try:
-                self.call(self.turns.give_back(task.line.line, ticket), later=later)
+                self.call(self.turns.give_back(task.line.line, ticket, begins_at), later=later)
             except Exception as fault:  # noqa: BLE001 - the end of the task is recorded
                 self.report(fault)
 
     def hold(self, task: Task, run: int) -> None:
-        """Count a run that runs already among those with a turn."""
+        """Count a run that runs already among those with a turn. Idempotent."""
         if task.line is not None:
             self.turns.hold(task, run)
 
@@ -284,29 +290,31 @@ class Runs(Struct, frozen=True):
         """Begin a run that is due or, if it is time for a reminder, announce again the questions to others.
 
         Does nothing for a task or a run that has ended, for a run that began with its task, or for a reminder in whose
-        place another one is scheduled.
+        place another one is scheduled. But of a line one run is woken for all who wait, so its free turns are handed
+        out whatever has become of that run.
 
         Raises:
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
         """
         task = self.recorder.load(key)
-        if task is None or task.has_ended:
+        if task is None:
             return
-        if reminder is not None:
-            if self.reminded(task).next_reminder() == reminder:
-                self.wake_ups.schedule(key, reminder - self.recorder.clock.now(), reminder=reminder)
-            return
-        if run >= len(task.runs) or not task.runs[run].is_open:
+        if reminder is None:
+            self._wake_run(task, run)
+            if task.line is not None:
+                self.call(self.turns.fill(task.line.line))
+        elif not task.has_ended and self.reminded(task).next_reminder() == reminder:
+            self.wake_ups.schedule(key, reminder - self.recorder.clock.now(), reminder=reminder)
+
+    def _wake_run(self, task: Task, run: int) -> None:
+        if task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
             return
         one = task.runs[run]
         left = one.attempt.time_left(self.recorder.clock.now())
+        begins_with_task = task.line is None and one.attempt.is_first and one.attempt.begins_at is None
         if left:
-            self.wake_ups.schedule(key, left, run)
-        elif (
-            one.pending in {Pending.START, Pending.TURN}
-            or not one.attempt.is_first
-            or one.attempt.begins_at is not None
-        ):
+            self.wake_ups.schedule(task.key, left, run)
+        elif one.pending is Pending.START or not begins_with_task:
             self.start(task, [run])
 
     def reminded(self, task: Task) -> Task:

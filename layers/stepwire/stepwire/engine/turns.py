@@ -11,6 +11,7 @@ in `MEND_PAUSE` for all of a line, and so does the sweep.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from secrets import SystemRandom
 from typing import Final, TypeVar
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 from stepwire.engine.line_ports import Lines
 from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
-from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable
+from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.lines import (
@@ -104,19 +105,29 @@ class Turns(Struct, frozen=True):
         line, ticket = task.line, Ticket(task.owner, task.task_id, run)
         if line is None:
             return Standing()
+        begins_at, others = task.runs[run].attempt.begins_at, list[Called]()
 
         def attempt(now: datetime) -> Standing | None:
             seen = self.lines.see(line.line, ticket)
+            if seen.turn is not None and seen.turn.is_before(begins_at):
+                # Whoever recorded the end of that attempt died before this, or is about to do it.
+                others.extend(self.give_back(line.line, ticket, begins_at))
+                return None
             if seen.turn is not None:
                 return Standing()
             if seen.line is not None and seen.place is not None:
                 return self._stand(line.line, seen.line, seen.place, now)
-            change = _asked(task, line, seen, _asking(task, line, ticket), together, now)
+            try:
+                change = _asked(task, line, seen, _asking(task, line, ticket), together, now)
+            except NoRoomInLine:
+                self._take_over(line, seen.line, now)
+                raise
             if not self._changes(line.line, seen.line, change, now, ticket):
                 return None
             return self._stand(line.line, change.line, change.joins[0], now) if change.joins else Standing()
 
-        return self._until_written(attempt)
+        standing = self._until_written(attempt)
+        return replace(standing, called=(*others, *standing.called))
 
     def hold(self, task: Task, run: int) -> None:
         """Count a run that runs already, whatever the limit is: an operator has redriven its execution."""
@@ -129,13 +140,18 @@ class Turns(Struct, frozen=True):
             if seen.turn is not None:
                 return True
             line = seen.line or Line(terms.pool, terms.rules)
-            change = taken(line, _asking(task, terms, ticket), now)
+            change = called(line, seen.place, now) if seen.place else taken(line, _asking(task, terms, ticket), now)
             return self._changes(terms.line, seen.line, change, now, ticket) or None
 
         self._until_written(attempt)
 
-    def give_back(self, key: str, ticket: Ticket) -> tuple[Called, ...]:
+    def give_back(self, key: str, ticket: Ticket, begins_at: datetime | None = None) -> tuple[Called, ...]:
         """Take back the turn or the place of a run, and hand the turn to the next in line. Idempotent.
+
+        Args:
+            key: the key of the line.
+            ticket: the run.
+            begins_at: when its next attempt begins, which keeps the turn or the place that it has got meanwhile.
 
         Returns:
             The runs that are to begin.
@@ -143,6 +159,8 @@ class Turns(Struct, frozen=True):
 
         def attempt(now: datetime) -> tuple[Called, ...] | None:
             seen = self.lines.see(key, ticket)
+            if begins_at is not None and not (seen.turn and seen.turn.is_before(begins_at)):
+                return ()
             if seen.line is None or (seen.turn is None and seen.place is None):
                 return ()
             change, handed = self._without(key, seen.line, seen, now)
@@ -195,6 +213,15 @@ class Turns(Struct, frozen=True):
             self.wake_ups.schedule(ticket.key, min(delay, _LONGEST_DELAY), ticket.run)
         except WakeUpsUnavailable as fault:
             self.report(fault)
+
+    def _take_over(self, terms: LineTerms, line: Line | None, now: datetime) -> None:
+        """Let a line have the rules of a call that it refuses, and wake the first in line if they let more begin."""
+        if line is None or line.rules == terms.rules:
+            return
+        after = replace(line, rules=terms.rules)
+        first = next(iter(self.lines.first(terms.line)), None)
+        if self._changes(terms.line, line, Change(after), now) and first is not None and after.may_begin(now):
+            self.wake(first.ticket, timedelta())
 
     def _stand(self, key: str, line: Line, place: Place, now: datetime) -> Standing:
         """Return what a run that waits has in line, after handing out the turns that are free."""
@@ -253,21 +280,34 @@ class Turns(Struct, frozen=True):
             if task is not None and _holds(task, ticket.run, now):
                 continue
             if task is None:
-                # Whoever cleans up after it stops its execution, and gives the turn back.
-                over += [] if isinstance(self.workflows.describe(turn.execution), Running) else [ticket]
-            elif not task.has_ended and ticket.run in task.waiting_runs(now):
+                over += [ticket] if self._is_over(turn) else []
+            elif not task.has_ended and _waits_for(task, turn, now):
                 unbegun.append(ticket)
             else:
                 over.append(ticket)
         return over[:_MOST_FREED], unbegun[:_MOST_CALLED]
 
+    def _is_over(self, turn: Held) -> bool:
+        """Tell whether the execution of a task that is gone is over: whoever cleans up after the task stops it."""
+        try:
+            return not isinstance(self.workflows.describe(turn.execution), Running)
+        except WorkflowsUnavailable as fault:  # an execution that cannot be described keeps no other turn from mending
+            self.report(fault)
+            return False
+
     def _until_written(self, attempt: Callable[[datetime], _Result | None]) -> _Result:
+        """Return what an attempt returns that has lost no race: None says so, and StoreBusy, which a read can meet too.
+
+        Raises:
+            StoreBusy: all attempts have lost.
+        """
         for number in range(_MOST_TRIES):
             if number > 1:  # no pause after the first lost race: two writers rarely meet again
                 self._pause()
-            result = attempt(self.recorder.clock.now())
-            if result is not None:
-                return result
+            with suppress(StoreBusy):
+                result = attempt(self.recorder.clock.now())
+                if result is not None:
+                    return result
         raise StoreBusy
 
     def _pause(self) -> None:
@@ -321,6 +361,12 @@ def _holds(task: Task, run: int, now: datetime) -> bool:
         return False
     one = task.runs[run]
     return one.pending is Pending.STOP or (not task.has_ended and one.is_due(now))
+
+
+def _waits_for(task: Task, turn: Held, now: datetime) -> bool:
+    """Tell whether a run is to begin with a turn that it holds."""
+    run = turn.ticket.run
+    return run in task.waiting_runs(now) and not turn.is_before(task.runs[run].attempt.begins_at)
 
 
 def tickets_of(key: TaskKey, runs: Sequence[int]) -> tuple[Ticket, ...]:

@@ -68,6 +68,10 @@ class Held(Struct, frozen=True):
     """What begins with the turn: it says whether the turn is over where the task is gone."""
     since: datetime
 
+    def is_before(self, begins_at: datetime | None) -> bool:
+        """Tell whether it is of an attempt before the one that begins then, which asks for a turn no earlier."""
+        return begins_at is not None and self.since < begins_at
+
 
 class Place(Struct, frozen=True):
     """A place in a line."""
