@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from stepwire.audit import AuditAction
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.rounds import MOST_ROUNDS_WITHOUT_QUESTIONS
+from stepwire.tasks.inputs import MOST_QUESTIONS
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import (
@@ -147,6 +149,21 @@ def test_wrong_answers_under_future_keys_cost_no_writes(plain: ModernClient, wor
 
     assert list(second.result["inputRequests"]) == ["approval#3"]
     assert world.store.calls.count("save") == 2
+
+
+# M38: at the limit, the question stays open under its key
+def test_a_wrong_answer_to_a_question_that_is_asked_no_more_is_read_a_bounded_number_of_times(
+    plain: ModernClient, world: World
+) -> None:
+    latest = asked(plain, world)
+    for _ in range(MOST_QUESTIONS - 1):
+        latest = again(plain, latest, dict.fromkeys(latest.result["inputRequests"], {}))
+    world.audit.clear()
+
+    last = again(plain, latest, dict.fromkeys(latest.result["inputRequests"], {}))
+
+    assert last.result["inputRequests"] == latest.result["inputRequests"]
+    assert [one.action for one in world.audit].count(AuditAction.REFUSED) == 2
 
 
 # M46: a client may know the questions in advance

@@ -178,8 +178,8 @@ class Rounds(Struct, frozen=True, dict=True):
             if not given:
                 return seen
             seen.append(self.services.dialogue.respond(task.owner, task.task_id, given))
-            if seen[-1].inputs.asked > seen[-2].inputs.asked:
-                return seen  # each further wrong answer in advance would cost a write
+            if seen[-1].inputs.asked > seen[-2].inputs.asked or seen[-1] == seen[-2]:
+                return seen  # each further wrong answer in advance would cost a write, or for ever the same reads
 
     def _needs_client(self, task: Task) -> bool:
         return stops_waiting(self.services, self.call)(task) or bool(self._requests(task))
