@@ -157,10 +157,10 @@ def test_a_wrong_answer_to_a_question_that_is_asked_no_more_is_read_a_bounded_nu
 ) -> None:
     latest = asked(plain, world)
     for _ in range(MOST_QUESTIONS - 1):
-        latest = again(plain, latest, dict.fromkeys(latest.result["inputRequests"], {}))
+        latest = again(plain, latest, {key: {} for key in latest.result["inputRequests"]})
     world.audit.clear()
 
-    last = again(plain, latest, dict.fromkeys(latest.result["inputRequests"], {}))
+    last = again(plain, latest, {key: {} for key in latest.result["inputRequests"]})
 
     assert last.result["inputRequests"] == latest.result["inputRequests"]
     assert [one.action for one in world.audit].count(AuditAction.REFUSED) == 2

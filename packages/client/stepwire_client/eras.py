@@ -146,7 +146,7 @@ class LegacyTasks:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._tools: dict[str, Tool] | None = None
+        self._tools: dict[str, Tool] = {}
 
     @property
     def _session(self) -> ClientSession:
@@ -230,7 +230,7 @@ class LegacyTasks:
         tasks = self._client.server_capabilities.tasks
         if tasks is None or tasks.requests is None or tasks.requests.tools is None:
             return False
-        if self._tools is None:
+        if name not in self._tools:  # also of a tool that the server has got since
             self._tools = {tool.name: tool for tool in await all_tools(self._client)}
         tool = self._tools.get(name)
         execution = None if tool is None else tool.execution

@@ -47,16 +47,33 @@ class Waits:
             await self.pace.insist(lambda: self.requests.update(state.task_id, responses))  # noqa: B023 - awaited at once
             answered.add(key)
 
-    def listen(self, requests: LegacyTasks, task_id: str, scope: anyio.CancelScope) -> None:
+    def listen(self, requests: LegacyTasks, task_id: str) -> "_Listening":
         """Begin to wait for the result, beside the polls: meanwhile the server asks through the callbacks."""
         if not self.callbacks or self.beside is None:
             raise Unanswered(task_id, ())
-        self.beside.start_soon(_waited, requests, task_id, scope)
+        listening = _Listening()
+        self.beside.start_soon(listening.wait, requests, task_id)
+        return listening
+
+
+class _Listening:
+    """A wait for the result, beside the polls."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.is_over = False
+        """Whether it has ended, perhaps because its connection was lost: then nothing is asked any more."""
+
+    async def wait(self, requests: LegacyTasks, task_id: str) -> None:
+        """Wait. The next poll meets what is wrong, or shows how the task ended."""
+        with self.scope, suppress(TaskClientError):
+            await requests.wait(task_id)
+        self.is_over = True
 
 
 async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
     """Yield a state and those after it, and have the questions answered."""
-    answered, scope, listens, task_id = set[str](), anyio.CancelScope(), False, state.task_id
+    answered, listening, task_id = set[str](), None, state.task_id
     try:
         while True:
             yield state
@@ -65,13 +82,13 @@ async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
             if isinstance(state, InputRequired):
                 if not isinstance(waits.requests, LegacyTasks):
                     await waits.answer(state, answered)
-                elif not listens:
-                    listens = True
-                    waits.listen(waits.requests, task_id, scope)
+                elif listening is None or listening.is_over:
+                    listening = waits.listen(waits.requests, task_id)
             await waits.pace.rest(state)
             state = await waits.pace.insist(lambda: waits.requests.get(task_id))
     finally:
-        scope.cancel()
+        if listening is not None:
+            listening.scope.cancel()
 
 
 def result_of(state: Task) -> CallToolResult:
@@ -87,8 +104,3 @@ def result_of(state: Task) -> CallToolResult:
             raise CallFailed(task_id, error)
         case _:
             raise TaskCancelled(state.task_id)
-
-
-async def _waited(requests: LegacyTasks, task_id: str, scope: anyio.CancelScope) -> None:
-    with scope, suppress(TaskClientError):  # the next poll meets what is wrong, or shows how the task ended
-        await requests.wait(task_id)

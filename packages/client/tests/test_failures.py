@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from packages.client.tests.conftest import Story
+from packages.client.tests.test_client import User, running
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.server.mcp_server import McpServer
 from stepwire_client import (
     Busy,
     CallFailed,
@@ -19,9 +22,10 @@ from stepwire_client import (
     TaskClientError,
     Unanswered,
     UnknownTask,
+    Working,
     connect,
 )
-from tests.kits import ARGUMENTS, OUTPUT, World
+from tests.kits import ARGUMENTS, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.refusals.endpoint import serving
 
 pytestmark = pytest.mark.anyio
@@ -130,6 +134,39 @@ async def test_polls_continue_after_failures_and_respect_retry_after(
 
     assert called.structured_content == OUTPUT
     assert story.pauses == [2, 7, 2], "the pauses must be the hint, Retry-After, and twice the first pause"
+
+
+async def test_a_tool_that_the_server_gets_later_is_called_as_a_task(
+    url: str, weather: FailingServer, story: Story
+) -> None:
+    world = weather.world
+
+    async with connect(url, pace=story.pace, mode="legacy") as client:
+        await client.create_task("optional", ARGUMENTS)
+        services = replace(world.services, catalog=catalog_of(*TOOLS, replace(OPTIONAL, name="later")))
+        world.server = McpServer(services, frozenset(), world.faults.append)
+        later = await client.create_task("later", ARGUMENTS)
+
+    assert isinstance(later, Working)
+
+
+async def test_a_wait_for_questions_that_breaks_begins_anew(
+    url: str, weather: FailingServer, world: World, story: Story
+) -> None:
+    def end() -> None:
+        if world.workflows.resumptions and world.workflows.running():
+            world.succeed(running(world), OUTPUT)
+
+    weather.word, weather.answers = b"tasks/result", [always(DOWN)]
+    story.happenings = {1: lambda: world.ask(running(world))}
+    story.always = end
+    user = User()
+
+    async with connect(url, pace=story.pace, mode="legacy", callbacks=user.callbacks) as client:
+        called = await client.call_tool("optional", ARGUMENTS)
+
+    assert called.structured_content == OUTPUT
+    assert user.asked == [FORM["message"]]
 
 
 async def test_a_poll_that_never_succeeds_ends_the_wait_and_not_the_task(
