@@ -200,6 +200,19 @@ def test_an_error_is_a_type_and_no_text_of_the_caller(
     assert SECRET not in text
 
 
+@pytest.mark.parametrize("send", [LegacyClient.ask, LegacyClient.notify])
+def test_a_method_that_is_none_is_in_no_span_in_the_older_era_either(
+    world: World, printed: Printed, send: Callable[[LegacyClient, str], object]
+) -> None:
+    client = LegacyClient.opened(traced(world))
+
+    send(client, f"no/{SECRET}")
+
+    text = printed()
+    assert spans_in(text)[-1]["name"] == "_OTHER"
+    assert SECRET not in text
+
+
 def test_a_session_is_a_digest_and_a_notification_has_no_id(world: World, printed: Printed) -> None:
     client = LegacyClient.opened(traced(world))
     client.notify("notifications/initialized")

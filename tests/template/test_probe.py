@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import ssl
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -43,9 +44,12 @@ class Site:
     """What the endpoint answers, one after another; the last one always."""
     heard: list[tuple[str, dict[str, str], str]] = field(default_factory=list[tuple[str, dict[str, str], str]])
 
+    secrets: Answer = (404, {}, {})
+    """What Secrets Manager answers, at the root of the same port."""
+
     def answer(self, path: str) -> Answer:
-        if path == "/token":
-            return self.token
+        if path in {"/token", "/"}:
+            return self.token if path == "/token" else self.secrets
         return self.mcp.pop(0) if len(self.mcp) > 1 else self.mcp[0]
 
 
@@ -179,10 +183,54 @@ def test_an_issuer_that_gives_no_token_is_named(status: int, reason: str) -> Non
     assert str(failed.value) == reason
 
 
+def test_a_token_that_no_header_can_have_is_not_shown() -> None:
+    site = Site(token=(200, {"access_token": f"{TOKEN}\n"}, {}))
+
+    with serving(site) as origin, pytest.raises(ProbeFailed) as failed:
+        token_of(secret_for(origin), "https://mcp.example.com/mcp")
+
+    assert str(failed.value) == "the sign-in: the answer has an access_token that no header can have"
+
+
+def test_a_secret_that_cannot_be_read_is_said_after_several_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = Site(secrets=(400, {"__type": "AccessDeniedException"}, {}))
+    with serving(account) as origin:
+        here = {"AWS_ENDPOINT_URL": origin, "AWS_DEFAULT_REGION": "eu-central-1", "PROBE_SECRET_ARN": "arn"}
+        for name, value in {**here, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}.items():
+            monkeypatch.setenv(name, value)
+
+        reason = reason_of(Site(), monkeypatch)
+
+    assert reason == "the secret: it cannot be read: AccessDeniedException"
+    assert len(account.heard) == 3
+
+
 @pytest.mark.parametrize("secret", [b"no JSON", b'{"client_id": 7}', b"[]"])
 def test_a_secret_that_is_none_says_what_it_must_be(secret: bytes) -> None:
     with pytest.raises(ProbeFailed, match="the secret: it must be a JSON object with texts, and lacks token_url, "):
         token_of(secret, "https://mcp.example.com/mcp")
+
+
+def test_an_answer_that_is_not_http_is_said_without_what_it_holds() -> None:
+    with sending(f"{PASSWORD}\r\n\r\n".encode()) as url, pytest.raises(ProbeFailed) as failed:
+        post("the endpoint", url, b"", {})
+
+    assert str(failed.value) == "the endpoint: it does not answer: BadStatusLine"
+
+
+@contextmanager
+def sending(answer: bytes) -> Generator[str]:
+    """Serve one connection, with these bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+
+        Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
 
 
 def test_no_token_and_no_secret_goes_over_a_plain_connection() -> None:

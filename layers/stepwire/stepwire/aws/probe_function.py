@@ -11,14 +11,16 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPSHandler, OpenerDirector, Request, build_opener
 
+from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.clients import secrets_manager_client
+from stepwire.aws.clients import code_of, secrets_manager_client
 from stepwire.aws.issuer_documents import NoRedirects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import required
@@ -116,10 +118,26 @@ def _probe_of(environment: Mapping[str, str]) -> Probe:
 def _sign_of(environment: Mapping[str, str], resource: str) -> Sign:
     """Return how requests are authenticated: with a token, a signature of AWS, or not at all."""
     if arn := environment.get("PROBE_SECRET_ARN"):
-        # Read for each try: a secret that was rotated is seen at once.
-        token = token_of(Secret(arn, secrets_manager_client)(), resource)
+        token = token_of(_read(Secret(arn, secrets_manager_client)), resource)
         return lambda _url, _body, headers: {**headers, "authorization": f"Bearer {token}"}
     return _signed if environment.get("AUTHORIZER") == "iam" else lambda _url, _body, headers: headers
+
+
+def _read(secret: Callable[[], bytes]) -> bytes:
+    """Return the secret, read for each try: one that was rotated is seen at once.
+
+    Raises:
+        ProbeFailed: it cannot be read, or is no text.
+    """
+    try:
+        return secret()
+    except (BotoCoreError, ClientError, KeyError) as fault:
+        why = "it is no text" if isinstance(fault, KeyError) else f"it cannot be read: {_kind_of(fault)}"
+        raise ProbeFailed(_SETTINGS, why) from None
+
+
+def _kind_of(fault: Exception) -> str:
+    return code_of(fault) if isinstance(fault, ClientError) else type(fault).__name__
 
 
 def token_of(secret: bytes, resource: str, context: ssl.SSLContext | None = None) -> str:
@@ -151,6 +169,8 @@ def token_of(secret: bytes, resource: str, context: ssl.SSLContext | None = None
     token = answer.get("access_token")
     if not isinstance(token, str):
         raise ProbeFailed(_SIGN_IN, "the answer has no access_token")
+    if not (token.isascii() and token.isprintable()):  # Python's error would show it
+        raise ProbeFailed(_SIGN_IN, "the answer has an access_token that no header can have")
     return token
 
 
@@ -190,7 +210,7 @@ def post(at: str, url: str, body: bytes, headers: Headers, context: ssl.SSLConte
     except HTTPError as refused:
         challenge = refused.headers.get("www-authenticate", "")
         raise ProbeFailed(at, f"HTTP {refused.code}{f': {challenge}' if challenge else ''}") from None
-    except (URLError, OSError) as fault:
+    except (URLError, OSError, HTTPException) as fault:
         raise ProbeFailed(at, _words(fault)) from None
     try:
         found = parse(text)

@@ -22,11 +22,15 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol.http import HttpResponse
 from stepwire.protocol.inbound import Inbound
 from stepwire.protocol.messages import Notification, Request, Response
+from stepwire.server.eras import METHODS
 from stepwire.server.mcp_server import Exchange
 from stepwire.tracing import Trace, trace_of
 
 _X_RAY: Final = "_X_AMZN_TRACE_ID"  # Lambda sets it for each invocation
-_UNKNOWN: Final = "_OTHER"  # OpenTelemetry's word for a method that is none
+_UNKNOWN: Final = "_OTHER"  # OpenTelemetry's word for a method that is none, which would be any text of a caller
+_NOTIFICATIONS: Final = frozenset(
+    f"notifications/{name}" for name in ("cancelled", "initialized", "progress", "roots/list_changed", "tasks/status")
+)
 _TOOL_ERROR: Final = "tool_error"
 _FAULT: Final = "-32603"
 _IS_ERROR: Final = '"isError":true'
@@ -132,11 +136,12 @@ def _request(inbound: Inbound, error: Exception | None, attributes: dict[str, Va
         attributes["mcp.session.id"] = hashlib.sha256(inbound.session.id.encode()).hexdigest()[:16]
     match inbound.message:
         case Request(id=message_id, method=method, params=params):
-            attributes |= {"mcp.method.name": method, "jsonrpc.request.id": str(message_id)}
+            known = method if method in METHODS[inbound.version] else _UNKNOWN
+            attributes |= {"mcp.method.name": known, "jsonrpc.request.id": str(message_id)}
             # A name that was refused is a caller's text.
             return "" if isinstance(error, InvalidParams) else _target(method, params, attributes)
         case Notification(method=method):
-            attributes["mcp.method.name"] = method
+            attributes["mcp.method.name"] = method if method in _NOTIFICATIONS else _UNKNOWN
         case Response():
             attributes["mcp.method.name"] = "response"
         case _:
