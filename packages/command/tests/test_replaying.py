@@ -8,7 +8,7 @@ from typing import Any
 from stepwire_cli.replay.dead_letters import Fate, Replay, Stack
 from tests.recorded import recorded
 
-EVENT = {"source": "aws.ssm", "detail-type": "Parameter Store Change", "detail": {}}
+EVENT: dict[str, Any] = {"source": "aws.ssm", "detail-type": "Parameter Store Change", "detail": {}}
 PARTS = Stack("queue", "execution_events", "expirations", "catalog")
 
 
@@ -18,7 +18,7 @@ class SlowAccount:
 
     messages: dict[str, float]
     """By their ids: when each is visible again."""
-    event: Any = field(default_factory=lambda: EVENT)
+    event: dict[str, Any] = field(default_factory=lambda: EVENT)
     now: float = 0.0
     invoked: list[str] = field(default_factory=list[str])
 

@@ -216,6 +216,18 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
             "input_schema: {type: object, properties: {a: {type: number, x-mcp-header: A}}}",
             "input_schema: at /properties/a: x-mcp-header needs a type of ",
         ),
+        (
+            "input_schema: {type: object, properties: {country: {type: string, enum: [NO, SE]}}}",
+            "input_schema: at /properties/country/enum: false is no string: put it in quotes",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {items: {type: [string, 'null'], const: 1.10}}}}",
+            "input_schema: at /properties/a/items/const: 1.1 is no string or null: put it in quotes",
+        ),
+        (
+            "output_schema: {type: integer, enum: [1, 2.0, null, '3']}",
+            "output_schema: at /enum: \"3\" is no integer: leave it out, or correct the type",
+        ),
         ("output_schema: {type: Bool}", "output_schema: at /type: 'Bool' is no type of JSON Schema; write 'bo"),
         (f"output_schema: {{description: {'x' * LARGEST_SCHEMA}}}", "output_schema: larger than 32768 bytes"),
         ("task_support: sometimes", "task_support: must be one of optional, required, forbidden"),
@@ -349,6 +361,12 @@ def test_each_mistake_is_answered_with_what_is_right(lines: str, fault: str) -> 
     ("text", "fault"),
     [
         ("name: greet\nname: greet", "line 2: the key 'name' is given twice"),
+        (
+            "input_schema:\n  properties: {no: {type: string}}",
+            "line 2: the key 'no' is no text in YAML: put it in quotes",
+        ),
+        ("context: {~: a}", "line 1: the key '~' is no text in YAML: put it in quotes"),
+        ("context: {010: a}", "line 1: the key '010' is no text in YAML: put it in quotes"),
         ("input_schema:\n  type: object\n  type: array", "line 3: the key 'type' is given twice"),
         ("name: [greet", "line "),
         ("name: greet\n\tdescription: tab", "line 2: "),

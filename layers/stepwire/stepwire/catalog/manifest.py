@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, Self, cast, get_args
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from stepwire.catalog.manifest_faults import invisible_words, wrong_types
+from stepwire.catalog.manifest_faults import impossible_choices, invisible_words, wrong_types
 from stepwire.catalog.manifest_fields import (
     MOST_ICONS,
     SHAPES_WITHIN,
@@ -97,7 +97,7 @@ def _schema(schema: JsonObject) -> JsonObject:
         check_schema(schema)
     except SchemaError as error:
         raise ValueError(next(wrong_types(schema), str(error))) from None
-    for fault in invisible_words(schema):
+    for fault in chain(invisible_words(schema), impossible_choices(schema)):
         raise ValueError(fault)
     return schema
 

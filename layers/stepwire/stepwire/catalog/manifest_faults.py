@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from stepwire.json_text import Json, as_list, as_object
+from stepwire.json_text import Json, as_list, as_object, write
 from stepwire.schemas.work import parts_of
 from stepwire.visible_text import first_invisible
 
@@ -50,6 +50,7 @@ _FIXED: Final = {
 }
 # Persian, Hindi and others join letters with them, and emoji are made of several.
 _JOINER: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
+_SHOWN: Final = 40  # characters of a choice
 _WRITTEN: Final = {"100000 microseconds": "0.1 seconds"}
 
 
@@ -67,6 +68,34 @@ def wrong_types(schema: Json, pointer: str = "") -> Iterator[str]:
 def _type_for(word: str) -> str:
     meant = _OTHER_TYPES.get(word.lower()) or nearest(word.lower(), _TYPES)
     return f"write {meant!r}" if meant else f"the types are {', '.join(_TYPES)}"
+
+
+def impossible_choices(schema: Json, pointer: str = "") -> Iterator[str]:
+    """Yield a fault for each choice that the `type` beside it refuses, such as `no` among texts: YAML reads false."""
+    members = as_object(schema)
+    types = as_list(members.get("type")) or list(filter(None, [members.get("type")]))
+    for keyword in ("enum", "const") if types else ():
+        choices = as_list(members.get("enum")) if keyword == "enum" else [members.get("const")]
+        for one in choices:
+            if one is not None and _types_of(one).isdisjoint(types):
+                what_to_do = "put it in quotes" if "string" in types else "leave it out, or correct the type"
+                yield f"at {pointer}/{keyword}: {write(one)[:_SHOWN]} is no {' or '.join(types)}: {what_to_do}"
+    for path, part in parts_of(members):
+        yield from impossible_choices(part, f"{pointer}/{path}")
+
+
+def _types_of(value: Json) -> frozenset[str]:
+    match value:
+        case bool():
+            return frozenset({"boolean"})
+        case int() | float():
+            return frozenset({"number", "integer"} if float(value).is_integer() else {"number"})
+        case str():
+            return frozenset({"string"})
+        case list():
+            return frozenset({"array"})
+        case _:
+            return frozenset({"object"})
 
 
 def unknown_field(name: str, fields: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from stepwire.json_text import Json, JsonTextError, parse, write
 
 _TAG: Final = re.compile(r"constructor for the tag '(?P<tag>![^']*)'")
 _NOT_AS_TAGGED: Final = "a value is not what its tag (!!...) says"
+_NO_TEXT: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "int", "null"))
 
 
 class _Loader(yaml.SafeLoader):
@@ -33,9 +34,13 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Build a mapping whose keys are all different."""
+        """Build a mapping whose keys are all different, and in JSON what they are here: no `on`, which is true."""
         known: list[Any] = []
         for key, _ in node.value:
+            if key.tag in _NO_TEXT and str(cast(Any, self).construct_object(key)) != key.value:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {key.value!r} is no text in YAML: put it in quotes", problem_mark=key.start_mark
+                )
             if key.value in known:
                 raise yaml.constructor.ConstructorError(
                     problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
