@@ -32,7 +32,7 @@ from stepwire.aws.step_functions import nowhere, region_of
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.published import Compiled, Registered, SkillFile
-from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget
+from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget, is_listed
 from stepwire.catalog.skill_files import checked_skills
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import CatalogError, SaveConflict, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
@@ -171,7 +171,7 @@ class TaggedStateMachines(Struct, dict=True):
         """Return the tags of a state machine, from where they are known."""
         if role:  # of another account or Region, whose tags are not listed here
             return self._read_or_known(arn, role, READ_AGAIN_ELSEWHERE_AFTER, serves=serves)
-        if any(_matches(pattern, arn) for pattern in self.allowed):
+        if is_listed(arn, self.allowed):
             return {CONSENT: self.endpoint}
         if arn in self.changed:
             self.known.keep(arn, self.changed[arn])
@@ -259,10 +259,6 @@ def _fault(error: ClientError, arn: str) -> CatalogError | WorkflowsUnavailable:
     if code in _FAULTS:
         return CatalogError(f"state_machine: {arn} {_FAULTS[code]}")
     return WorkflowsUnavailable()
-
-
-def _matches(pattern: str, arn: str) -> bool:
-    return arn.startswith(pattern[:-1]) if pattern.endswith("*") else arn == pattern
 
 
 class CatalogHandler:

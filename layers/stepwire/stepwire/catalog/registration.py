@@ -368,9 +368,14 @@ def fitted(tool: Tool, manifest: Manifest, examined: Examined) -> Tool:
     return replace(tool, is_express=True, task_support=TaskSupport.FORBIDDEN)
 
 
+def is_listed(arn: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a list of ARNs, each of which may end in *, has an ARN."""
+    return any(arn.startswith(one[:-1]) if one.endswith("*") else arn == one for one in patterns)
+
+
 def role_problem(role: str, arn: str, allowed: Sequence[str]) -> str | None:
     """Return why a role cannot run a state machine; None if it can."""
-    if not any(role.startswith(one[:-1]) if one.endswith("*") else role == one for one in allowed):
+    if not is_listed(role, allowed):
         return f"{role} is not among the roles that the endpoint may assume: its operator adds it to WorkflowRoleArns"
     if role.split(":")[_ACCOUNT] != arn.split(":")[_ACCOUNT]:
         return f"{role} must be of the state machine's account, {arn.split(':')[_ACCOUNT]}"

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.registration import CONSENT
+from stepwire.catalog.registration import CONSENT, is_listed
 from stepwire.catalog.tools import ARN_PATTERN, Machine
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json
@@ -103,11 +104,19 @@ class Doctor:
 
     def _consent(self, one: Registered, arn: str, endpoints: Mapping[str, str]) -> Iterator[Finding]:
         endpoint = endpoints.get(arn)
-        if endpoint == self.endpoint:
+        if endpoint == self.endpoint or is_listed(arn, self._allowed):
             return
         what = "its state machine has no tag" if endpoint is None else f"its state machine's tag names {endpoint}"
         fix = f"tag {arn} with {CONSENT}={self.endpoint}, or name it in StateMachineArns"
         yield Finding(one.source, f"{what}, so the endpoint may not start it", fix, Severity.ERROR)
+
+    @cached_property
+    def _allowed(self) -> tuple[str, ...]:
+        """The state machines that need no tag; none where these credentials may not read the stack."""
+        try:
+            return Endpoint(self.calls, self.endpoint).listed("StateMachineArns")
+        except AccountError:
+            return ()
 
     def _refusals(self, registered: Iterable[Registered]) -> dict[str, list[Finding]]:
         """Return what function catalog has refused, by tool; under "" what is said of none of these."""

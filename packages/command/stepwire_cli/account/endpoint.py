@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stepwire.aws.settings import read_list
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 
@@ -52,6 +53,10 @@ class Endpoint:
     def parameter(self, name: str) -> str:
         """Return a parameter of the stack; nothing where it has none. Raises as `physical_id` does."""
         return self._texts("Parameters", "Parameter").get(name, "")
+
+    def listed(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a parameter that is a list. Raises as `physical_id` does."""
+        return read_list({name: self.parameter(name)}, name)
 
     def _texts(self, member: str, prefix: str) -> dict[str, str]:
         (stack,) = self.calls.call("cloudformation", "DescribeStacks", StackName=self.name)["Stacks"]

@@ -21,6 +21,7 @@ SAMPLES: Final = 20
 """Runs of which the input is read."""
 _FAILURES: Final = 3
 _LISTED: Final = 200  # runs whose times are read, in one call
+_PAGE: Final = 1000  # state machines of one call, the most there are; by default 100
 _RESOURCE: Final = "AWS::StepFunctions::StateMachine"
 _STACK: Final = "AWS::CloudFormation::Stack"
 _NAMES_SHOWN: Final = 3
@@ -68,6 +69,8 @@ class StateMachines:
     _elsewhere: dict[tuple[str, str], Calls] = field(default_factory=dict[tuple[str, str], Calls], repr=False)
     _stacks: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """The stack of each state machine that was found by a stack, or by a tag."""
+    _by_name: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """All of the account and Region by name, once a name was asked for: a list of hundreds takes many calls."""
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def arns(self, chosen: Chosen) -> list[str]:
@@ -216,10 +219,10 @@ class StateMachines:
                 return  # the next one would be refused too
 
     def _named(self, names: Sequence[str]) -> Iterator[str]:
-        by_name: dict[str, str] = {}
-        if any(not name.startswith("arn:") for name in names):
-            pages = self.calls.pages(_STATES, "ListStateMachines", "nextToken")
-            by_name = {one["name"]: one["stateMachineArn"] for page in pages for one in page["stateMachines"]}
+        by_name = self._by_name
+        if not by_name and any(not name.startswith("arn:") for name in names):
+            pages = self.calls.pages(_STATES, "ListStateMachines", "nextToken", maxResults=_PAGE)
+            by_name |= {one["name"]: one["stateMachineArn"] for page in pages for one in page["stateMachines"]}
         for name in names:
             own, colon, qualifier = name.partition(":")
             if name.startswith("arn:"):

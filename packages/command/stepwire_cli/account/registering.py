@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, Final
 
 from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
+from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS, is_listed
 from stepwire.errors import CatalogError
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
@@ -256,7 +256,7 @@ class Registry:
     def _role_allowed(self, role: str) -> str:
         stack = Endpoint(self.calls, self.endpoint)
         try:
-            allowed = role in stack.parameter("WorkflowRoleArns").split(",")
+            allowed = is_listed(role, stack.listed("WorkflowRoleArns"))
         except AccountError as error:
             return f"make sure that WorkflowRoleArns of the stack {self.endpoint} has {role} ({error})"
         return "" if allowed else f"add {role} to WorkflowRoleArns of the stack {self.endpoint}, and deploy it"

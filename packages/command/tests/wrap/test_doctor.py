@@ -43,6 +43,25 @@ def test_every_state_machine_of_a_race_is_looked_at() -> None:
     ]
 
 
+@pytest.mark.parametrize("allowed", [f"{PREFIX}x, {PREFIX}Orders", f"{PREFIX}Ord*"])
+def test_a_state_machine_that_the_stack_names_needs_no_tag(allowed: str) -> None:
+    account = account_of()
+    account.tags[f"{PREFIX}Orders"].clear()
+    account.settings["StateMachineArns"] = allowed
+
+    assert found_in(account) == []
+
+
+def test_the_state_machines_of_the_account_are_listed_once_whatever_number_of_tools_names_one() -> None:
+    account = account_of()
+    for number in range(10):
+        name = f"orders_{number}"
+        account.parameters[f"/stepwire/live/tools/{name}"] = write({**GOOD, "name": name})
+
+    assert found_in(account) == []
+    assert account.count["list_state_machines"] == 1
+
+
 def test_a_good_tool_has_no_finding() -> None:
     account = account_of(machine(A=passed(Parameters={"x.$": "$.id"})))
     account.run("Orders", {"id": "a"}, seconds=3600)

@@ -120,9 +120,11 @@ def test_a_snippet_refers_to_the_machine_and_keeps_the_alias(
     assert ARN not in screen.results[0]
 
 
+@pytest.mark.parametrize("allowed", [ROLE, "arn:aws:iam::222222222222:role/step*"])
 def test_a_machine_elsewhere_is_read_under_the_role_and_registered_here(
-    account: Account, other: Account, screen: Shown, tmp_path: Path
+    account: Account, other: Account, screen: Shown, tmp_path: Path, allowed: str
 ) -> None:
+    account.settings["WorkflowRoleArns"] = f"arn:aws:iam::333333333333:role/x, {allowed}"
     other.tags[f"{PREFIX}Orders"] = {"stepwire:endpoint": "live"}
     other.tags[THERE] = {"stepwire:endpoint": "live"}
 
