@@ -121,7 +121,8 @@ def _filled(template: str, values: Mapping[str, str]) -> dict[str, bytes]:
 
     def value(found: re.Match[str]) -> str:
         text = values[found[1]]
-        return {None: text, "tojson": json.dumps(text)}.get(found[2], text.replace("_", "-"))
+        quoted = json.dumps(text).replace("${", "\\u0024{")  # in a text of Fn::Sub, it would name a resource
+        return {None: text, "tojson": quoted}.get(found[2], text.replace("_", "-"))
 
     def content(path: str, file: Traversable) -> bytes:
         text = file.read_text(encoding="utf-8")

@@ -3,12 +3,15 @@
 tests/templates calls what it makes on a local stack.
 """
 
+import re
 from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
 from packages.command.tests.terminal import at_a_terminal
+from stepwire.catalog.manifests import read_manifest
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 
@@ -37,6 +40,17 @@ def test_a_person_is_asked_and_may_take_each_default(tmp_path: Path) -> None:
     assert "Default: ours" in made
     assert "name: sales_report\n" in made
     assert 'description: "Settles all open invoices of a customer."' in made
+
+
+def test_a_description_is_read_as_it_was_written_whatever_cloudformation_would_take_it_for(tmp_path: Path) -> None:
+    words = 'Costs ${amount}: "all" of it'
+
+    assert run(["new", "tool", "--name", "pay", "--description", words, "--output", str(tmp_path / "pay")]) == Exit.DONE
+
+    made = yaml.load((tmp_path / "pay" / "template.yaml").read_text(), yaml.BaseLoader)
+    manifest = made["Resources"]["Tool"]["Properties"]["Value"]
+    assert re.findall(r"\$\{(.*?)\}", manifest) == ["Workflow"]
+    assert read_manifest(manifest.replace("${Workflow}", "Pay")).description == made["Description"] == words
 
 
 def test_where_nobody_can_be_asked_the_name_must_be_written(capsys: pytest.CaptureFixture[str]) -> None:
