@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -78,6 +78,12 @@ def register(table: str, name: str, **more: Any) -> str:
 
 def published(table: str) -> list[str]:
     return sorted(DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).load()[1])
+
+
+def deletion(path: str, at: datetime) -> dict[str, Any]:
+    """Return the event, whose time has whole seconds."""
+    time = f"{at:%Y-%m-%dT%H:%M:%SZ}"
+    return {"detail-type": "Parameter Store Change", "time": time, "detail": {"name": path, "operation": "Delete"}}
 
 
 def compile_at(event: Any) -> None:
@@ -198,7 +204,7 @@ def test_a_skill_goes_with_the_consent_to_its_tool_and_with_its_parameter(table:
     compile_at(SCHEDULED)
     served = skills(table)
 
-    compile_at({"detail-type": "Parameter Store Change", "detail": {"name": path, "operation": "Delete"}})
+    compile_at(deletion(path, datetime.now(UTC) + timedelta(seconds=1)))
     without_parameter = skills(table)
     compile_at(SCHEDULED)
     again = skills(table)
@@ -213,9 +219,22 @@ def test_a_deleted_parameter_is_ignored_even_if_the_list_still_has_it(table: str
     path = register(table, "gone")
     compile_at(SCHEDULED)
 
-    compile_at({"detail-type": "Parameter Store Change", "detail": {"name": path, "operation": "Delete"}})
+    compile_at(deletion(path, datetime.now(UTC) + timedelta(seconds=1)))
 
     assert published(table) == []
+
+
+def test_a_parameter_that_is_written_again_is_served_although_the_event_of_its_deletion_comes_last(table: str) -> None:
+    machine(table, "M", endpoint=table)
+    path = register(table, "orders")
+    compile_at(SCHEDULED)
+    aws_client("ssm", REGION).delete_parameter(Name=path)
+    deleted = deletion(path, datetime.now(UTC))
+
+    register(table, "orders", description="New.")
+    compile_at(deleted)
+
+    assert published(table) == ["orders"]
 
 
 @pytest.mark.parametrize("tags", [{}, {"stepwire:endpoint": "other"}, {"a": "b"}])

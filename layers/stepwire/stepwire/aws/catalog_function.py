@@ -73,6 +73,17 @@ READ_AGAIN_ELSEWHERE_AFTER: Final = timedelta(minutes=10)
 _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
 
 
+class Deletion(Struct, frozen=True):
+    """An event that says that a parameter is gone. Events come late and out of order, and a list lags behind them."""
+
+    name: str
+    at: datetime
+
+    def has_left(self, parameter: Any) -> bool:
+        """Tell whether a parameter of a list is the deleted one, and not one that was written in its place since."""
+        return parameter["Name"] == self.name and parameter["LastModifiedDate"] < self.at
+
+
 class Parameters(Struct, frozen=True):
     """The parameters below a path: the manifest of a tool in <tool>, and the files of its skills in <tool>/<skill>/...
 
@@ -83,11 +94,11 @@ class Parameters(Struct, frozen=True):
     """With a slash at its end."""
     build_client: Callable[[], Any]
 
-    def registered(self, but: str | None = None) -> tuple[list[Registered], list[SkillFile]]:
-        """Return all that is registered, ten parameters a call; not the parameter of that name."""
+    def registered(self, gone: Deletion | None = None) -> tuple[list[Registered], list[SkillFile]]:
+        """Return all that is registered, ten parameters a call; not the deleted parameter."""
         pages = self.build_client().get_paginator("get_parameters_by_path").paginate(Path=self.path, Recursive=True)
         manifests, files = list[Registered](), list[SkillFile]()
-        for one in (one for page in pages for one in page["Parameters"] if one["Name"] != but):
+        for one in (one for page in pages for one in page["Parameters"] if gone is None or not gone.has_left(one)):
             tool, is_file, path = one["Name"].removeprefix(self.path).partition("/")
             text = _ENCRYPTED if one["Type"] == "SecureString" else one["Value"]
             if is_file:
@@ -275,7 +286,7 @@ class CatalogHandler:
         compiler, done = self._compiler(event, machines, context), dict[str, CompiledTool]()
         for _ in range(_MOST_TRIES):
             version, previous = self._published.load()
-            registered, files = self._parameters.registered(but=_deleted_in(event))
+            registered, files = self._parameters.registered(_deletion_in(event))
             if registered:
                 _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
             compiled = compiler.compile(registered, {**previous, **done}, self._published.earlier())
@@ -344,11 +355,11 @@ class CatalogHandler:
         return Parameters(self._settings.path, ssm_client)
 
 
-def _deleted_in(event: dict[str, Any]) -> str | None:
-    """Name the parameter that an event says is gone; a list of parameters may still have it."""
+def _deletion_in(event: dict[str, Any]) -> Deletion | None:
     detail = event.get("detail", {})
-    is_deletion = event.get("detail-type") == _PARAMETER_CHANGED and detail.get("operation") == "Delete"
-    return detail.get("name") if is_deletion else None
+    if event.get("detail-type") != _PARAMETER_CHANGED or detail.get("operation") != "Delete":
+        return None
+    return Deletion(detail["name"], datetime.fromisoformat(event["time"]))
 
 
 def _tags_in(event: dict[str, Any]) -> Mapping[str, Mapping[str, str]]:
