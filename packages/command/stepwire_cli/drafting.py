@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from stepwire.json_text import as_object
+from stepwire_cli.exits import CommandError
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.snippets import Tool, snippet
 
@@ -65,7 +66,11 @@ class Place:
 
 
 def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes: Sequence[str] = ()) -> None:
-    """Write the manifests that are not there yet, and show all."""
+    """Write the manifests that are not there yet, and show all.
+
+    Raises:
+        CommandError: the folder cannot be written.
+    """
     made = [one.draft for one in found if one.draft is not None]
     written = _written(made, place.folder)
     if screen.as_json:
@@ -95,12 +100,16 @@ def _hints(made: Sequence[Draft], folder: Path) -> Iterator[str]:
 
 def _written(drafts: Sequence[Draft], folder: Path) -> list[Path]:
     written: list[Path] = []
-    for one in drafts:
-        path = folder / f"{one.name}.yaml"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(one.text, encoding="utf-8")
-            written.append(path)
+    try:
+        for one in drafts:
+            path = folder / f"{one.name}.yaml"
+            if not path.exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_text(one.text, encoding="utf-8")
+                written.append(path)
+    except OSError as error:
+        why = (error.strerror or type(error).__name__).lower()
+        raise CommandError(f"{folder} cannot be written: {why}: name another folder with --output.") from None
     return written
 
 

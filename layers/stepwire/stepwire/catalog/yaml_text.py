@@ -5,6 +5,7 @@ stands for more than it says. A template is read as CloudFormation reads it. Nev
 """
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, ClassVar, Final, cast
 
@@ -107,6 +108,9 @@ def _yaml_fault(error: yaml.YAMLError) -> str:
     return f"line {mark.line + 1 if mark else '?'}: {problem}"
 
 
+_MOST_VALUES: Final = 1_000_000
+"""In a template whose aliases are written out."""
+
 # libyaml is ten times as fast. A class of its own, so that no other reader learns CloudFormation's short forms.
 _Template: Any = type("_Template", (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader,), {})
 
@@ -137,7 +141,7 @@ def read_template(text: str) -> Json:
         ValueError: it is no YAML; the message is one line that says where and why.
     """
     try:
-        return _jsonable(yaml.load(text, _Template))  # noqa: S506 - it derives from a safe loader
+        return _jsonable(yaml.load(text, _Template), iter(range(_MOST_VALUES)))  # noqa: S506 - it derives from a safe one
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise ValueError(f"line {mark.line + 1 if mark else '?'}: {error.problem}") from None
@@ -147,12 +151,18 @@ def read_template(text: str) -> Json:
         raise ValueError(" ".join(str(error).split())[:200]) from None
 
 
-def _jsonable(value: Any) -> Json:
-    """Return a value with texts as keys: YAML takes `On` and `1` for others."""
+def _jsonable(value: Any, left: Iterator[int]) -> Json:
+    """Return a value with texts as keys: YAML takes `On` and `1` for others. `left` has a number for each value in it.
+
+    Raises:
+        ValueError: there are more.
+    """
+    if next(left, None) is None:
+        raise ValueError(f"its aliases (*name) stand for more than {_MOST_VALUES:,} values: write fewer")
     if isinstance(value, dict):
-        return {_key(name): _jsonable(one) for name, one in cast(dict[Any, Any], value).items()}
+        return {_key(name): _jsonable(one, left) for name, one in cast(dict[Any, Any], value).items()}
     if isinstance(value, list):
-        return [_jsonable(one) for one in cast(list[Any], value)]
+        return [_jsonable(one, left) for one in cast(list[Any], value)]
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
 
 

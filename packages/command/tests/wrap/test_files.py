@@ -11,7 +11,7 @@ from packages.command.tests.wrap.test_commands import Shown
 from stepwire.catalog.manifests import compile_directory
 from stepwire_cli.app import run
 from stepwire_cli.drafting import Place
-from stepwire_cli.exits import CommandError
+from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.wrapping import wrap
 from stepwire_cli.wrap.snippets import Tool
 
@@ -38,6 +38,9 @@ Resources:
     Properties:
       Definition: {StartAt: A, States: {A: {Type: Wait, SecondsPath: $.seconds, End: true}}}
 """
+
+
+BOMB = "\n".join(["a0: &a0 [x]", *(f"a{one}: &a{one} [{', '.join([f'*a{one - 1}'] * 9)}]" for one in range(1, 9))])
 
 
 @pytest.fixture
@@ -134,6 +137,7 @@ def test_the_lines_for_a_stack_refer_to_the_resource_of_the_template(tmp_path: P
         ("a.json", '{"a": 1}', "a.json: it is neither a definition (StartAt, States) nor a template (Resources)"),
         ("a.yaml", "Resources: {A: {Type: AWS::Serverless::StateMachine, Properties: {DefinitionUri: gone.json}}}",
          "a.yaml: A: its definition gone.json does not exist"),
+        ("a.yaml", BOMB, "it is no YAML: its aliases (*name) stand for more than 1,000,000 values: write fewer"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_line_and_spoils_no_other(tmp_path: Path, name: str, text: str, line: str) -> None:
@@ -185,6 +189,17 @@ def test_a_path_that_cannot_be_wrapped_is_told_in_one_line(
     assert run(words) != 0
 
     assert capsys.readouterr().err == f"error: {line}\n"
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(
+    tmp_path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+
+    assert run(["wrap", str(project), "--output", str(tmp_path / "file" / "made")]) == Exit.USAGE
+
+    words = "cannot be written: not a directory: name another folder with --output."
+    assert capsys.readouterr().err.endswith(f"error: {tmp_path / 'file' / 'made'} {words}\n")
 
 
 def test_a_folder_without_state_machines_is_no_crash(tmp_path: Path) -> None:
