@@ -46,9 +46,9 @@ class Doctor:
         refusals = self._refusals(registered)
         for one in registered:
             found = list(self._of_tool(one, endpoints))
-            known = {finding.what for finding in found}
             yield from found
-            yield from (finding for finding in refusals.get(one.tool, ()) if finding.what not in known and not found)
+            if not any(finding.severity is Severity.ERROR for finding in found):  # else it says the same once more
+                yield from refusals.get(one.tool, ())
             self.watch(one.tool)
         yield from refusals.get("", ())
 

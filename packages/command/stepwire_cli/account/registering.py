@@ -195,7 +195,7 @@ class Registry:
             return
         for one in plan.taggings:
             if one.change is not Change.SAME:
-                self._tag(one.arn, plan.wanted.tool)
+                self._tag(one, plan.wanted.tool)
         if plan.putting is not Change.SAME:
             self.calls.call(
                 "ssm",
@@ -207,10 +207,19 @@ class Registry:
                 Overwrite=plan.putting is Change.REPLACES,
             )
 
-    def _tag(self, arn: str, tool: str) -> None:
-        """Write the tags of a state machine, from what they are now: a plan before this one may have written them."""
+    def _tag(self, planned: Tagging, tool: str) -> None:
+        """Write the tags of a state machine, from what they are now: a plan before this one may have written them.
+
+        Raises:
+            AccountError: somebody has let another endpoint start it, which the plan, made of a list that lags, lacks.
+        """
+        arn = planned.arn
         found = self.calls.call("stepfunctions", "ListTagsForResource", resourceArn=arn)["tags"]
         there = {one["key"]: one["value"] for one in found}
+        if (now := there.get(CONSENT)) not in (None, self.endpoint, planned.old_endpoint):
+            raise AccountError(
+                f"the tag of {arn} names the endpoint {now} by now: repeat the command, which asks first"
+            )
         tags = [{"key": CONSENT, "value": self.endpoint}]
         if others := _other_tools(there, tool):
             tags.append({"key": CONSENT_TOOLS, "value": f"{others} {tool}"})

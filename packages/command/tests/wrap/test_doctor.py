@@ -399,6 +399,21 @@ def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:
     assert line == (f"{WHERE}: refused: scopes: unknown (the last good manifest still serves); correct it and deploy")
 
 
+@pytest.mark.parametrize(
+    ("manifest", "is_told"),
+    [({"description": "Ship."}, True), ({"input_schema": {"type": "objekt"}}, False)],
+    ids=["beside what is only doubtful", "not where the manifest itself is wrong"],
+)
+def test_what_the_function_refused_is_told_once(manifest: Any, is_told: bool) -> None:
+    account = account_of(**manifest)
+    account.refused = [{"tool": "orders", "source": WHERE, "reason": "a consent", "serves_previous": False}]
+
+    found = found_in(account)
+
+    assert (f"{WHERE}: refused: a consent; correct it and deploy" in found) is is_told
+    assert len(found) > is_told
+
+
 def test_a_refused_skill_of_a_good_tool_is_told() -> None:
     account, where = account_of(description="Orders the goods of a customer."), f"{WHERE}/refunds/SKILL.md"
     refused = {

@@ -7,7 +7,7 @@ import pytest
 from packages.command.tests.wrap.account import PASS, PREFIX, Account
 from stepwire.catalog.manifests import read_manifest
 from stepwire.json_text import write
-from stepwire_cli.account.errors import NotAllowed
+from stepwire_cli.account.errors import AccountError, NotAllowed
 from stepwire_cli.account.registering import Other, Plan, Registry, applied, names_in_use, registration_of
 from stepwire_cli.wrap.drafts import Draft, History, draft
 
@@ -142,6 +142,17 @@ def test_a_tag_of_another_endpoint_is_replaced_only_after_a_yes(account: Account
     assert plan.lines()[0] == "Orders: takes the tag from other"
     assert applied([plan], Registry(account.calls, "live"), no) == []
     assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "other"}
+
+
+def test_a_tag_that_the_list_does_not_have_yet_is_not_taken_from_its_endpoint(account: Account) -> None:
+    plan = plan_of(account)
+    account.tags[f"{PREFIX}Orders"]["stepwire:endpoint"] = "other"
+
+    with pytest.raises(AccountError, match="names the endpoint other by now: repeat the command, which asks first"):
+        applied([plan], Registry(account.calls, "live"), no)
+
+    assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "other"}
+    assert account.parameters == {}
 
 
 def test_no_parameter_is_written_where_the_tag_is_refused(account: Account) -> None:
