@@ -48,6 +48,8 @@ class FakeAccount:
     stacks: list[FakeStack] = field(default_factory=list[FakeStack])
     buckets: dict[str, dict[str, bytes]] = field(default_factory=dict[str, dict[str, bytes]])
     others_buckets: frozenset[str] = frozenset()
+    elsewhere: dict[str, str] = field(default_factory=dict[str, str])
+    """The Regions of buckets that are in another one."""
     change_sets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     changes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What the next change set would do; else every resource of the template is added."""
@@ -100,7 +102,7 @@ class FakeAccount:
             raise refusal("403")
         if Bucket not in self.buckets:
             raise refusal("404")
-        return {}
+        return {"BucketRegion": self.elsewhere.get(Bucket, REGION)}
 
     def create_bucket(self, Bucket: str, **more: Any) -> Any:  # noqa: N803
         assert more == {"CreateBucketConfiguration": {"LocationConstraint": REGION}}

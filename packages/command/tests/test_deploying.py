@@ -312,11 +312,17 @@ def test_parameters_are_checked_before_anything_is_made(parameters: dict[str, st
     assert set(account.calls) <= {"describe_stacks"}
 
 
-def test_a_bucket_of_another_account_is_not_used() -> None:
-    account = FakeAccount(others_buckets=frozenset({BUCKET}))
-
-    with pytest.raises(AccountError, match="another account"):
-        deployed(account)
+@pytest.mark.parametrize(
+    ("account", "words"),
+    [
+        (FakeAccount(others_buckets=frozenset({"ours"})), "another account"),
+        (FakeAccount(buckets={"ours": {}}, elsewhere={"ours": "us-east-1"}), f"in {REGION} with --bucket"),
+    ],
+    ids=["account", "Region"],
+)
+def test_a_bucket_of_another_account_or_region_is_not_used(account: FakeAccount, words: str) -> None:
+    with pytest.raises(AccountError, match=words):
+        deployed(account, replace(NEW, bucket="ours"))
 
     assert "put_object" not in account.calls
 

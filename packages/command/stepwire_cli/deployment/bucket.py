@@ -32,10 +32,10 @@ class Bucket:
         """Create the bucket unless it is there, and tell whether it was created.
 
         Raises:
-            AccountError: it belongs to another account, or cannot be created.
+            AccountError: it belongs to another account or Region, or cannot be created.
         """
         try:
-            self.calls.call("s3", "HeadBucket", Bucket=self.name, ExpectedBucketOwner=self.account)
+            found = self.calls.call("s3", "HeadBucket", Bucket=self.name, ExpectedBucketOwner=self.account)
         except NotThere:
             self._create()
             return True
@@ -44,6 +44,12 @@ class Bucket:
                 f"the bucket {self.name} belongs to another account, or these credentials may not see it: add the "
                 "permission s3:ListBucket, or name a bucket of yours with --bucket"
             ) from None
+        region = found.get("BucketRegion", self.region)
+        if region != self.region:
+            raise AccountError(
+                f"the bucket {self.name} is in {region}, and functions take their code from their own Region: name one "
+                f"in {self.region} with --bucket, or leave the option out"
+            )
         return False
 
     def upload(self, files: Mapping[str, bytes], watch: Callable[[str], object]) -> dict[str, str]:
