@@ -17,6 +17,7 @@ from stepwire_cli.wrap.visits import (
     assigned,
     called,
     next_of,
+    parts_with_fields,
     repeated,
     side_by_side,
     takes_of,
@@ -26,8 +27,8 @@ from stepwire_cli.wrap.visits import (
 def visited(state: JsonObject, scope: Scope) -> Visit:
     """Return what a state does, and note what it reads in the scope."""
     visit = Visit()
-    for name, use in FIELDS.items():
-        if (text := expression_in(state.get(name))) is not None:
+    for name, value in (field for one in parts_with_fields(state) for field in one.items()):
+        if (use := FIELDS.get(name)) is not None and (text := expression_in(value)) is not None:
             evaluated(text, scope, use)
     if state.get("Type") == "Choice":
         _choose(state, scope, visit)

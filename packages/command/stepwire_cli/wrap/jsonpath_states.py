@@ -20,6 +20,7 @@ from stepwire_cli.wrap.visits import (
     assigned,
     called,
     next_of,
+    parts_with_fields,
     repeated,
     side_by_side,
     takes_of,
@@ -32,8 +33,8 @@ def visited(state: JsonObject, scope: Scope) -> Visit:
     """Return what a state does, and note what it reads in the scope."""
     visit, raw = Visit(), scope.data
     scope = scope.with_data(_selected(state, "InputPath", scope))
-    for name, use in _PATHS.items():
-        if isinstance(text := state.get(name), str):
+    for name, text in (field for one in parts_with_fields(state) for field in one.items()):
+        if isinstance(text, str) and (use := _PATHS.get(name)) is not None:
             _ = dynamic(text, scope) if text.startswith("States.") else read_path(text, scope, use)
     if state.get("Type") == "Choice":
         _choose(state, scope, visit)

@@ -23,11 +23,20 @@ FIELDS: Final[Mapping[str, Use]] = {
     "MaxConcurrency": Use(must=True, types=WHOLE, needed=True),
     "ToleratedFailurePercentage": Use(must=True, types=NUMBER, needed=True),
     "ToleratedFailureCount": Use(must=True, types=WHOLE, needed=True),
+    "MaxItems": Use(must=True, types=WHOLE, needed=True),
+    "MaxItemsPerBatch": Use(must=True, types=WHOLE, needed=True),
+    "MaxInputBytesPerBatch": Use(must=True, types=WHOLE, needed=True),
     "Error": Use(types=TEXT),
     "Cause": Use(types=TEXT),
 }
 """What a state does with a field that it may read from its input. In JSONPath, the field's name ends in `Path`."""
 Fill: TypeAlias = Callable[[Json, Scope], Value]
+
+
+def parts_with_fields(state: JsonObject) -> tuple[JsonObject, ...]:
+    """Return what has such fields: the state, and of a Distributed Map how it reads and batches its items."""
+    reader = as_object(state.get("ItemReader"))
+    return state, as_object(reader.get("ReaderConfig")), as_object(state.get("ItemBatcher"))
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,29 @@ def test_a_map_in_jsonata_reads_its_items() -> None:
     }
 
 
+@pytest.mark.parametrize("language", ["JSONPath", "JSONata"])
+def test_a_distributed_map_reads_how_many_items_it_reads_and_batches(language: str) -> None:
+    def field(name: str) -> JsonObject:
+        text = name[0].lower() + name[1:]
+        return {f"{name}Path": f"$.{text}"} if language == "JSONPath" else {name: f"{{% $states.input.{text} %}}"}
+
+    definition = machine(
+        All={
+            "Type": "Map",
+            "ItemReader": {"Resource": "arn:aws:states:::s3:getObject", "ReaderConfig": field("MaxItems")},
+            "ItemBatcher": field("MaxItemsPerBatch") | field("MaxInputBytesPerBatch"),
+            "ItemProcessor": machine(One=passed()),
+            "End": True,
+        }
+    )
+
+    schema = schema_of({**definition, "QueryLanguage": language})
+
+    names = ["maxItems", "maxItemsPerBatch", "maxInputBytesPerBatch"]
+    assert schema["properties"] == {name: {"type": "integer"} for name in names}
+    assert schema["required"] == names
+
+
 def test_an_invalid_expression_is_reported_with_its_state_and_the_rest_is_read() -> None:
     made = drafted(in_jsonata(A=passed(Output={"x": "{% $states.input.( %}", "y": "{% $states.input.y %}"})))
 
