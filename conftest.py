@@ -52,6 +52,7 @@ gc.disable()
 botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
 # Each call makes its User-Agent twice, of a hundred texts that it cleans: a tenth of the time of a simulated call.
 botocore.useragent.sanitize_user_agent_string_component = cache(botocore.useragent.sanitize_user_agent_string_component)
+botocore.useragent.UserAgentComponent.to_string = cache(botocore.useragent.UserAgentComponent.to_string)
 
 
 @pytest.fixture

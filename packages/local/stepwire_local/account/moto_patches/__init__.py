@@ -14,11 +14,13 @@ from stepwire_local.account.moto_patches import (
     branches,
     callbacks,
     changes,
+    dispatch,
     distributed_maps,
     dynamodb,
     events,
     executions,
     express,
+    expressions,
     functions,
     integrations,
     jsonata,
@@ -45,6 +47,8 @@ _ALL: tuple[Patch, ...] = (
     *functions.PATCHES,
     *events.PATCHES,
     *dynamodb.PATCHES,
+    *expressions.PATCHES,
+    *dispatch.PATCHES,
     *changes.PATCHES,
     *streams.PATCHES,
 )
@@ -65,6 +69,9 @@ FOR_UPSTREAM = frozenset(
         *("definite_paths_give_one_value", "choices_compare_with_the_context", "parameters_are_spelled_either_way"),
         *("dynamodb_tells_of_its_response", "results_are_written", "failed_expressions_have_their_error"),
         *("changes_of_parameters_are_events", "changes_of_tags_are_events", "values_of_parameters_have_a_limit"),
+        *("expressions_are_walked_quickly", "trees_are_checked_from_their_root", "texts_are_compared_as_they_are"),
+        *("conditions_are_parsed_once", "updates_are_parsed_once", "operations_are_listed_once"),
+        "accounts_are_found_at_once",
         *("calls_take_turns", "transactions_copy_what_they_write", "changes_are_recorded_once"),
     }
 )
