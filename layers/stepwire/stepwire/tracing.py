@@ -96,6 +96,12 @@ def follow(trace: Trace | None) -> None:
     _WORK.trace = trace
 
 
+def follow_unless_another(trace: Trace | None) -> None:
+    """Let what this thread does from now on belong to a trace, unless it belongs to one already."""
+    if _WORK.trace is None:
+        _WORK.trace = trace
+
+
 def followed() -> Trace | None:
     """Return the trace that this thread works for."""
     return _WORK.trace

@@ -21,7 +21,7 @@ from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, ReadObject, Succeeded, event_of, event_of_object
 from stepwire.tasks.task import Completed, Execution, Task
-from stepwire.tracing import follow, followed
+from stepwire.tracing import follow_unless_another
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
@@ -52,8 +52,8 @@ class Recorder(Struct, frozen=True):
         """
         stored = read if read is not None and read.key == key else self.store.load(key)
         task = self._visible(key.owner, stored)
-        if task is not None and followed() is None:  # the request has no trace of its own
-            follow(task.origin.trace)
+        if task is not None:
+            follow_unless_another(task.origin.trace)
         return task
 
     def load_for(self, execution: Execution) -> RunOfTask | None:

@@ -34,15 +34,14 @@ Tools are listed in this order."""
 ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 
 _OF_TOOL: Final = MappingProxyType({name: one.tools for one in EXTENSIONS for name in one.tool_names if one.tools})
-_MEANT: Final = tuple(one.meant for one in EXTENSIONS if one.meant)
+_MEANT: Final = MappingProxyType({name: meant for one in EXTENSIONS for name, meant in one.meant.items()})
 _INTERCEPTING: Final = tuple(one.intercept for one in EXTENSIONS if one.intercept)
 
 
 def meant_call(services: Services, call: Call) -> Call:
     """Return the call of a tool that a call stands for, or the call itself."""
-    for meant in _MEANT:
-        call = meant(services, call)
-    return call
+    meant = _MEANT.get(str(call.params.get("name")))
+    return call if meant is None else meant(services, call)
 
 
 def own_tool(services: Services, call: Call) -> OwnTool | None:

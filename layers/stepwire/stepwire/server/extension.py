@@ -178,5 +178,6 @@ class Extension(Struct, frozen=True):
     """The resources that it adds to the methods `resources/*`."""
     on_stream: OnStream | None = None
     """What it adds to the streams of legacy clients."""
-    meant: Callable[[Services, Call], Call] | None = None
-    """Returns the call of a tool that a call stands for, before anything else looks at it; else the call itself."""
+    meant: Mapping[str, Callable[[Services, Call], Call]] = MappingProxyType({})
+    """By the names of tools that stand for others: returns the call that is meant, before anything looks at the given
+    one, or that one."""

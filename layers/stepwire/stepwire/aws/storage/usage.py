@@ -57,7 +57,7 @@ class CallerUsage(Struct, frozen=True):
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
         home = home_of(key.task_id, limits)
-        refusal = self._reserve_in(home, key, limits, at, slots)
+        refusal = self._reserve_in(home, key, limits.share(home), at, slots)
         if refusal is None:
             return home
         if limits.shards == 1:
@@ -66,12 +66,12 @@ class CallerUsage(Struct, frozen=True):
             shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at, slots)
             if not isinstance(shard, int):
                 raise NotAdmitted(shard)
-            if self._reserve_in(shard, key, limits, at, slots) is None:
+            if self._reserve_in(shard, key, limits.share(shard), at, slots) is None:
                 return shard
         raise StoreBusy
 
-    def _reserve_in(self, shard: int, key: TaskKey, limits: Limits, at: datetime, slots: int) -> Refusal | None:
-        share, usage = limits.share(shard), Usage()
+    def _reserve_in(self, shard: int, key: TaskKey, share: Limits, at: datetime, slots: int) -> Refusal | None:
+        usage = Usage()
         if slots > share.active:  # a set that is not there yet has no size to compare
             return TooManyActive(usage)
         for _ in range(MOST_TRIES):
@@ -139,7 +139,7 @@ class CallerUsage(Struct, frozen=True):
 
         A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
         """
-        now, pace = milliseconds_of(at), share.pace // MILLISECOND
+        pace, now = share.pace // MILLISECOND, milliseconds_of(at)
         pacing = {":now": {"N": str(now)}, ":expires": in_seconds(at + _RETENTION)}
         if usage.paced_until is None or usage.paced_until <= at:
             paced, in_pace = ":next", _IS_IDLE

@@ -42,7 +42,7 @@ def _refuse(_services: Services, _call: Call, arguments: JsonObject) -> ToolResu
 
 def _meant(services: Services, call: Call) -> Call:
     """Return the call of the tool that a call of `call_tool` names; a wrong one stays, for its own schema to refuse."""
-    if call.params.get("name") != CALL_TOOL or not discovers(services, call):
+    if not discovers(services, call):
         return call
     name, arguments = call.arguments.get("name"), _object(call.arguments.get("arguments"))
     is_well_formed = isinstance(name, str) and arguments is not None and call.arguments.keys() <= {"name", "arguments"}
@@ -132,4 +132,4 @@ _CALL: Final = OwnTool(
     {},
     _refuse,
 )
-DISCOVERY: Final = Extension(tool_names=frozenset({FIND_TOOL, CALL_TOOL}), tools=_tools, meant=_meant)
+DISCOVERY: Final = Extension(tool_names=frozenset({FIND_TOOL, CALL_TOOL}), tools=_tools, meant={CALL_TOOL: _meant})
