@@ -252,7 +252,7 @@ class World:
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream
             self.store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
-        self.blocks = Blocks(self._read_blocked, self.clock.now, self.troubles.append)
+        self.blocks = Blocks(self._read_blocked, self.troubles.append)
         self.delivering = Delivering(
             self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting(), self.blocks
         )
@@ -264,7 +264,7 @@ class World:
             self.patience,
             self._secret,
             RESUMING,
-            PollLimit(self.polls_per_second, self.clock),
+            PollLimit(self.polls_per_second),
             self.troubles.append,
             express=self.express.run,
             blocks=self.blocks,

@@ -81,11 +81,11 @@ def test_thousands_fit_into_one_item_and_cost_a_request_nothing(blocks: DynamoDb
         reads.append(None)
         return blocks.read()
 
-    known = Blocks(without_task(read), lambda: AT, lambda _fault: None)
-    known.check(Caller(ALICE))
+    known = Blocks(without_task(read), lambda _fault: None)
+    known.check(Caller(ALICE), AT)
     began = time.process_time()
     for _ in range(10_000):
-        known.check(Caller(ALICE))
+        known.check(Caller(ALICE), AT)
 
     assert 32 * MOST_BLOCKED < 409_600
     assert len(reads) == 1

@@ -165,7 +165,7 @@ class Process:
             Patience(*[site.no_time] * 3, whole_call=timedelta(days=1)),
             Secret(site.account.secret, lambda: boundary.secrets),
             RESUMING,
-            PollLimit(0, site.clock),
+            PollLimit(0),
             report,
             is_weather=is_weather if site.repeats else _is_no_weather,
             approvals=lambda: self.engine.approvals(DynamoDbInbox(Table(site.table, lambda: boundary.dynamodb))),

@@ -223,7 +223,7 @@ def _opaque(text: str) -> None:
 
 def _cursor(text: str) -> None:
     services, methods = _services(), METHODS[LEGACY_WITH_TASKS]
-    call = Call(Caller(OWNER), {"cursor": text}, version=LEGACY_WITH_TASKS)
+    call = Call(Caller(OWNER), {"cursor": text}, START_OF_TIME, version=LEGACY_WITH_TASKS)
     with suppress(InvalidCursor):
         assert methods["tasks/list"](services, call) == {"tasks": []}
     with suppress(InvalidCursor):

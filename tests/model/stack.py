@@ -148,7 +148,7 @@ class Stack:
             Patience(NO_TIME, NO_TIME, NO_TIME),
             lambda: SECRET,
             RESUMING,
-            PollLimit(0, self.clock),
+            PollLimit(0),
             report,
             approvals=lambda: engine.approvals(DynamoDbInbox(Table(self.account.table, lambda: boundary.dynamodb))),
         )

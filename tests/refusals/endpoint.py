@@ -145,7 +145,7 @@ class Endpoint:
             admission = replace(services.calls.admission, limits=Limits(active=0))
             return replace(services, calls=replace(services.calls, admission=admission))
         if POLLED_TOO_OFTEN.encode() in body:
-            return replace(services, polls=PollLimit(0.1, self.world.clock))
+            return replace(services, polls=PollLimit(0.1))
         return services
 
     def _go_on(self) -> None:

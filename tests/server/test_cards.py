@@ -322,7 +322,7 @@ def test_an_answer_needs_the_scopes_of_the_tool(client: Client, world: World) ->
 
 def test_a_card_that_polls_too_fast_is_refused_without_harm(client: Client, world: World) -> None:
     task_id = begun(client)
-    world.server = replace(world.server, services=replace(world.services, polls=PollLimit(1, world.clock)))
+    world.server = replace(world.server, services=replace(world.services, polls=PollLimit(1)))
 
     codes = [client.call("card_task", {"task_id": task_id}).body.get("error", {}).get("code") for _ in range(4)]
     world.clock.advance(seconds=3)

@@ -67,11 +67,11 @@ class Context:
 def test_the_deadline_comes_from_the_invocation() -> None:
     before = SystemClock().now()
 
-    deadline = deadline_of(Context(12_345))
+    deadline = deadline_of(Context(12_345), SystemClock().now())
 
     assert deadline is not None
     assert before <= deadline - timedelta(milliseconds=12_345) <= datetime.now(UTC)
-    assert deadline_of(None) is None
+    assert deadline_of(None, SystemClock().now()) is None
 
 
 class Endpoint:

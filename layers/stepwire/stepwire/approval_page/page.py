@@ -275,7 +275,7 @@ class ApprovalPage(Struct, frozen=True):
 
     def _check_not_blocked(self, approver: Approver) -> None:
         """Refuse a person whom an operator has blocked. Without a sign-in, nobody knows who has a link."""
-        if self.blocks.has(approver.person, approver.principal or approver.person):
+        if self.blocks.has(self._now, approver.person, approver.principal or approver.person):
             page = note_page("Not yours to decide", str(CallerBlocked()), self.brand)
             raise _Refused(PageResponse(_FORBIDDEN, page, (_FORGET,)))
 

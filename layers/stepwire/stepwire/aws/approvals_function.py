@@ -76,7 +76,7 @@ class ApprovalsHandler:
             secret,
             lambda: secrets_of(secret),
             self._signing_in(secret) if settings.mode is LinkMode.SIGN_IN else None,
-            Blocks(without_task(DynamoDbBlocks(table).read), ports.clock.now, self._report),
+            Blocks(without_task(DynamoDbBlocks(table).read), self._report),
         )
 
     def _signing_in(self, secret: Secret) -> SigningIn | None:

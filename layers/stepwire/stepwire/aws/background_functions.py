@@ -254,7 +254,7 @@ class SweepHandler:
     @builds_once
     def __call__(self, _event: dict[str, Any], context: object) -> None:
         """Check due tasks until shortly before this invocation times out."""
-        deadline = deadline_of(context)
+        deadline = deadline_of(context, SystemClock().now())
         swept = waited_out(
             lambda: self._sweep.run(deadline and deadline - _LONGEST_CHECK), context, self._report, SystemClock()
         )

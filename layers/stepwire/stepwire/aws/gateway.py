@@ -31,8 +31,10 @@ _ENTRA: Final = ("https://login.microsoftonline.com/", "https://sts.windows.net/
 _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
 
 
-def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None = None) -> HttpRequest:
-    """Return the request that an event carries; Lambda ends the invocation at the deadline.
+def request_of(
+    event: dict[str, Any], caller: Caller, at: datetime | None = None, deadline: datetime | None = None
+) -> HttpRequest:
+    """Return the request that an event carries, in an invocation that began at a time and ends at the deadline.
 
     Raises:
         UnknownPath: the path says nothing that a query could say.
@@ -49,6 +51,7 @@ def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None 
         body=body,
         caller=caller,
         query=_query_of(event),
+        at=at,
         deadline=deadline,
     )
 
@@ -56,7 +59,8 @@ def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None 
 def _query_of(event: Mapping[str, Any]) -> str:
     """Return the query and what the path adds: /mcp/group/finance means /mcp?group=finance."""
     query = str(event.get("rawQueryString") or "")
-    parts = unquote(as_object(event.get("pathParameters")).get("proxy") or "").strip("/").split("/")
+    parameters = cast(dict[str, str], event.get("pathParameters") or {})
+    parts = unquote(parameters.get("proxy") or "").strip("/").split("/")
     if parts == [""]:
         return query
     if len(parts) % 2 or not PARAMETERS.issuperset(parts[::2]):

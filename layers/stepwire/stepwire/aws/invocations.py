@@ -87,11 +87,9 @@ def new_logger() -> "Logger":
     return Logger()
 
 
-def deadline_of(context: Any, clock: Clock | None = None) -> datetime | None:
-    """Return when Lambda ends the invocation; None without a Lambda context."""
-    if context is None:
-        return None
-    return (clock or SystemClock()).now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
+def deadline_of(context: Any, at: datetime) -> datetime | None:
+    """Return when Lambda ends the invocation, which is asked now; None without a Lambda context."""
+    return None if context is None else at + timedelta(milliseconds=context.get_remaining_time_in_millis())
 
 
 def waited_out(
@@ -110,7 +108,7 @@ def waited_out(
         clock: measures the pauses.
         needs: time that must be left for another try.
     """
-    deadline, pause = deadline_of(context, clock), _FIRST_PAUSE
+    deadline, pause = deadline_of(context, clock.now()), _FIRST_PAUSE
     while True:
         try:
             return act()

@@ -55,7 +55,8 @@ class McpHandler:
         """Return the response to one request, of an HTTP API or of a REST API."""
         if "httpMethod" in event:
             return self._rest_door.answer(event, lambda asked: self(asked, context))
-        deadline = deadline_of(context)
+        at = SystemClock().now()
+        deadline = deadline_of(context, at)
         try:
             caller = self._settings.sign_in.caller_of(event)
         except AccessDenied as error:
@@ -65,7 +66,7 @@ class McpHandler:
             self._logger.error("the request has no identity: configure an authorizer on the route")  # noqa: TRY400 - no fault
             return response_of(refusal(error))
         try:
-            request = request_of(event, caller, deadline)
+            request = request_of(event, caller, at, deadline)
         except UnknownPath as error:
             return response_of(refusal(error))
         return response_of(self._server.handle(request))
@@ -124,10 +125,10 @@ class McpHandler:
             secret=secret,
             other_secrets=secret.others,
             resuming=settings.resuming,
-            polls=PollLimit(settings.polls_per_second, ports.clock),
+            polls=PollLimit(settings.polls_per_second),
             report=self._report,
             access=settings.access,
-            blocks=Blocks(self._clocked.blocked_callers, ports.clock.now, self._report),
+            blocks=Blocks(self._clocked.blocked_callers, self._report),
             identity=settings.identity,
             discovery=settings.discovery,
             events=cache(lambda: self._events(engine)) if settings.events else None,

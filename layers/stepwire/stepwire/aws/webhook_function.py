@@ -151,7 +151,7 @@ class WebhooksHandler:
             sign,
             clock,
             os.urandom,
-            Blocks(without_task(DynamoDbBlocks(table).read), clock.now, self._report),
+            Blocks(without_task(DynamoDbBlocks(table).read), self._report),
             write_delivery,
         )
 

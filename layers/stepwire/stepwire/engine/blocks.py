@@ -6,7 +6,7 @@ task that a poll is about is read with the list, by the same call, so that no po
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -49,20 +49,15 @@ _ANYTHING: Final = AwsNeed(is_needed=True)
 class Blocks:
     """The list, as this process knows it."""
 
-    def __init__(
-        self,
-        read: ReadBlocked,
-        now: Callable[[], datetime],
-        report: Callable[[Exception], None],
-    ) -> None:
+    def __init__(self, read: ReadBlocked, report: Callable[[Exception], None]) -> None:
         """Read nothing yet. A fault of a read is reported while the list is not too old to go on with."""
-        self._read, self._now, self._report = read, now, report
+        self._read, self._report = read, report
         self._blocked = frozenset[str]()
         self._told = set[str]()
         self._read_at: datetime | None = None
         self._due_at: datetime | None = None
 
-    def check(self, caller: Caller, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
+    def check(self, caller: Caller, at: datetime, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
         """Refuse a caller who is blocked, as a principal or as a person; return the task that was read on the way.
 
         If the list is due to be read, `need_of` says what the request needs of AWS; if nothing, the list is not read.
@@ -70,20 +65,19 @@ class Blocks:
         Raises:
             CallerBlocked: the caller is on the list.
         """
-        task = self._reread(need_of)
+        task = self._reread(at, need_of)
         if not self._blocked or self._blocked.isdisjoint((caller.principal, caller.person or caller.principal)):
             return task
         is_first = caller.principal not in self._told
         self._told.add(caller.principal)
         raise CallerBlocked(is_first=is_first)
 
-    def has(self, *hashes: str) -> bool:
+    def has(self, at: datetime, *hashes: str) -> bool:
         """Tell whether one of these is on the list, which is read first if it is due."""
-        self._reread()
+        self._reread(at)
         return not self._blocked.isdisjoint(hashes)
 
-    def _reread(self, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
-        now = self._now()
+    def _reread(self, now: datetime, need_of: Callable[[], AwsNeed] = lambda: _ANYTHING) -> Task | None:
         if self._due_at is not None and now < self._due_at:
             return None
         need = need_of()
@@ -107,5 +101,5 @@ def without_task(read: Callable[[], frozenset[str]]) -> ReadBlocked:
 
 
 def nobody_blocked() -> Blocks:
-    """Return an empty list, for a server without one: its time does not pass, so it is read once."""
-    return Blocks(without_task(frozenset[str]), lambda: datetime.min.replace(tzinfo=UTC), lambda _fault: None)
+    """Return an empty list, for a server without one."""
+    return Blocks(without_task(frozenset[str]), lambda _fault: None)

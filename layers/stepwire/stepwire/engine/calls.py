@@ -158,19 +158,19 @@ class Calls(Struct, frozen=True):
 
     def _begun(self, call: ToolCall, task: Task, common_input: str) -> Task:
         """Return a new task after the start of its work; without a start, no task is left."""
-        began = self.recorder.clock.now()
         try:
-            task = self.upkeep.runs.begin(task, common_input, began)
+            task = self.upkeep.runs.begin(task, common_input, task.created_at)
         except (StartRefused, NoRoomInLine) as refusal:
             if self.recorder.store.delete(task):  # unless it was saved meanwhile
                 self.admission.give_back(task)
                 raise _not_begun(call.tool, refusal) from None
             self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
         self.recorder.note(AuditAction.CREATED, task)
+        now = self.recorder.clock.now()
         # Only if it took time, because it costs a read.
-        if self.recorder.clock.now() - began > _SLOW_START or len(task.runs) > 1:
+        if now - task.created_at > _SLOW_START or len(task.runs) > 1:
             try:
-                return self.upkeep.runs.stop_if_ended(task, task.due_runs(self.recorder.clock.now()))
+                return self.upkeep.runs.stop_if_ended(task, task.due_runs(now))
             except Exception as fault:  # noqa: BLE001 - the caller must get the handle; the sweep repeats the check
                 self.report(fault)
         return task

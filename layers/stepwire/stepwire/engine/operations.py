@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
-from stepwire.engine.ports import Clock, TaskPage, Workflows
+from stepwire.engine.ports import TaskPage, Workflows
 from stepwire.engine.recorder import Recorder, entry_of
 from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import TIME_TO_ANSWER, WaitLimiter
@@ -75,12 +75,11 @@ class PollLimit(Struct, frozen=True):
     """
 
     per_second: float
-    clock: Clock
     _paced_until: OrderedDict[tuple[Principal, str], float] = field(
         default_factory=OrderedDict[tuple[Principal, str], float]
     )
 
-    def check(self, owner: Principal, task_id: object) -> None:
+    def check(self, owner: Principal, task_id: object, at: datetime) -> None:
         """Count a poll, or refuse it.
 
         Raises:
@@ -88,7 +87,7 @@ class PollLimit(Struct, frozen=True):
         """
         if self.per_second <= 0:
             return
-        now, key = self.clock.now().timestamp(), (owner, task_id_of(task_id) or _NO_TASK)
+        now, key = at.timestamp(), (owner, task_id_of(task_id) or _NO_TASK)
         paced_until = max(self._paced_until.get(key, now), now) + 1 / self.per_second
         if paced_until > now + _BURST:
             raise TooManyPolls(paced_until - now - _BURST)

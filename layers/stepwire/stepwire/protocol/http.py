@@ -46,6 +46,8 @@ class HttpRequest(Struct, frozen=True):
     caller: Caller
     query: str = ""
     """Of the URL, as it came."""
+    at: datetime | None = None
+    """When the invocation began; None: when the server reads the request."""
     deadline: datetime | None = None
     """When Lambda ends the invocation, after which the client gets no response; None: not known."""
 

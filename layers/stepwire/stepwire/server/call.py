@@ -42,6 +42,8 @@ class Call(Struct, frozen=True, dict=True):
 
     caller: Caller
     params: JsonObject
+    at: datetime
+    """When the invocation began. Whoever has waited since then reads the clock anew."""
     meta: JsonObject = field(default_factory=dict[str, Any])
     """The `_meta` of the parameters."""
     message_id: MessageId = 0

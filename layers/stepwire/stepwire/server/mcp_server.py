@@ -5,6 +5,7 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 """
 
 from collections.abc import Callable, Collection
+from datetime import datetime
 from functools import partial
 from typing import Final, Protocol
 
@@ -91,14 +92,15 @@ class McpServer(Struct, frozen=True):
         inbound: Inbound | None = None
         failure: Exception | None = None
         try:
+            at = request.at or self.services.now()
             received = receive(request, self.allowed_origins)
             trace = received.body and received.body.trace
             if self.spans is not None:
                 trace = self.spans.begin(trace)
             follow(trace)
-            task = self.services.blocks.check(request.caller, partial(self._need_of, received))  # rung 5
+            task = self.services.blocks.check(request.caller, at, partial(self._need_of, received))  # rung 5
             inbound = identify(received, self.services.access.check, SERVED)
-            message, call = inbound.message, _call_of(inbound, trace, task)
+            message, call = inbound.message, _call_of(inbound, at, trace, task)
             if isinstance(message, Request) and message.method == "tools/call":
                 call = meant_call(self.services, call)
             answer = partial(self._answer, message, call)
@@ -196,13 +198,14 @@ def refusal(error: ProtocolError) -> HttpResponse:
     return _error_response(None, error, error.status)
 
 
-def _call_of(inbound: Inbound, trace: Trace | None, task: Task | None) -> Call:
+def _call_of(inbound: Inbound, at: datetime, trace: Trace | None, task: Task | None) -> Call:
     """Climb the last rungs of the ladder, and return what is asked for."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
     return Call(
         caller=received.http.caller,
         params=message.params if isinstance(message, Request | Notification) else {},
+        at=at,
         meta=inbound.meta,
         message_id=message.id if is_request else 0,
         version=inbound.version,

@@ -73,7 +73,7 @@ class Rounds(Struct, frozen=True, dict=True):
         services, so_far = self.services, self.so_far
         if so_far is None or (so_far.kind is Kind.CONFIRM and may_confirm):
             return None
-        services.polls.check(self.call.caller.principal, so_far.task_id)
+        services.polls.check(self.call.caller.principal, so_far.task_id, self.call.at)
         try:
             return services.repeatedly(lambda: self._next_round(self._task_of(so_far), so_far), self.call.deadline)
         except Exception as fault:

@@ -120,7 +120,7 @@ def resume_stream(services: Services, call: Call, event_id: str) -> Stream:
         _count(services, AuditAction.RESUMED, call)
     stream = _Stream(services, call, position)
     try:
-        services.polls.check(call.caller.principal, position.task_id)
+        services.polls.check(call.caller.principal, position.task_id, call.at)
         watched = _watched(services, call, position)
         if watched.is_cancelled or watched.task is None:
             return Stream(stream.body(stream.end_of(watched)))

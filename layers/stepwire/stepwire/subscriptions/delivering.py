@@ -127,8 +127,8 @@ class Delivering(Struct, frozen=True):
 
         `carrier`: the id of the message that asks for it, the same each time that it comes.
         """
-        at, is_blocked = self.clock.now(), self.blocks.has(owner)
-        until = at + CLAIM
+        at = self.clock.now()
+        is_blocked, until = self.blocks.has(at, owner), at + CLAIM
         found = self.store.claim(owner, subscription_id, carrier, at, until)
         if not isinstance(found, Subscription):
             return Done(Outcome.NOTHING)  # whoever delivers to it looks for news before it ends

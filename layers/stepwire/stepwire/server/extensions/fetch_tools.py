@@ -56,13 +56,13 @@ def _result(services: Services, call: Call, arguments: JsonObject) -> Wait:
     longest = services.patience.unresumable_request
     # Compared before it becomes a timedelta, which 1e300 seconds would overflow.
     patience = timedelta(seconds=asked) if asked is not None and asked < longest.total_seconds() else longest
-    services.polls.check(call.caller.principal, arguments["task_id"])
+    services.polls.check(call.caller.principal, arguments["task_id"], call.at)
     return Wait(services.operations.get(call.caller.principal, arguments["task_id"]), patience)
 
 
 def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     response = {"action": arguments.get("action", Action.ACCEPT.value), "content": arguments.get("answer", {})}
-    services.polls.check(call.caller.principal, arguments["task_id"])
+    services.polls.check(call.caller.principal, arguments["task_id"], call.at)
     try:
         answered = answer_question(services, call, arguments, response, partial(questions_for_models, services))
     except NotOpen as refused:
@@ -89,7 +89,7 @@ def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult
 
 
 def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
-    services.polls.check(call.caller.principal, arguments["task_id"])
+    services.polls.check(call.caller.principal, arguments["task_id"], call.at)
     try:
         task = services.operations.cancel(call.caller.principal, arguments["task_id"])
         words = f"The task {task.task_id} was cancelled, and its workflow does not run any more."
@@ -102,7 +102,7 @@ def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult
 
 
 def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
-    services.polls.check(call.caller.principal, LIST_TOOL)
+    services.polls.check(call.caller.principal, LIST_TOOL, call.at)
     tasks = services.operations.page(call.caller.principal, None).tasks[:_SHOWN_TASKS]
     shown = [summary(services, task) for task in tasks]
     words = "\n".join(map(_line, shown)) if shown else "You have no tasks."

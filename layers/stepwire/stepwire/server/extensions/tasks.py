@@ -73,7 +73,7 @@ _LARGEST_IN_A_SUBSCRIPTION: Final = 100_000  # bytes of a result
 def get_task(services: Services, call: Call) -> JsonObject:
     """Return a task with the details of its status: result, error or input requests (X10)."""
     _check_declared(call)
-    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
     task = services.operations.get(call.caller.principal, call.params.get("taskId"), call.task)
     return _detailed(services, call, task)
 
@@ -84,7 +84,7 @@ def update_task(services: Services, call: Call) -> JsonObject:
     A wrong answer is acknowledged too, and its question asked again under a new key: on an error, `ext-tasks` gives up.
     """
     _check_declared(call)
-    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
     responses = object_in(call.params, "inputResponses")
     services.dialogue.respond(
         call.caller.principal, call.params.get("taskId"), responses, services.permit(call.caller.scopes)
@@ -95,7 +95,7 @@ def update_task(services: Services, call: Call) -> JsonObject:
 def cancel_task(services: Services, call: Call) -> JsonObject:
     """Cancel a task, and acknowledge; a task that has ended is acknowledged too (X18, X20)."""
     _check_declared(call)
-    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
     with suppress(TaskAlreadyEnded):
         services.operations.cancel(call.caller.principal, call.params.get("taskId"))
     return {}
@@ -118,7 +118,7 @@ def listen(services: Services, call: Call) -> Stream:
     is_told, is_changed = wanted.get("toolsListChanged") is True and services.catalog.can_change, False
     if is_told:
         agreed["toolsListChanged"] = True
-        is_changed = services.catalog.has_changed_since(services.now() - TOLD_FOR)
+        is_changed = services.catalog.has_changed_since(call.at - TOLD_FOR)
     subscription: JsonObject = {META_SUBSCRIPTION: call.message_id}
     texts = [
         notification_text("notifications/subscriptions/acknowledged", {"_meta": subscription, "notifications": agreed}),
@@ -139,7 +139,7 @@ def _check_declared(call: Call) -> None:
 
 
 def _detailed(services: Services, call: Call, task: Task) -> JsonObject:
-    shown = {**modern_task(task, services.now()), **task_meta(task)}
+    shown = {**modern_task(task, call.at), **task_meta(task)}
     match task.status:
         case InputRequired():
             return {**shown, "inputRequests": modern_requests(task.input_requests, call.modes)}
@@ -164,7 +164,7 @@ def _task_ids(value: Json) -> list[str]:
 
 def _subscribed(services: Services, call: Call, task_id: str) -> list[Task]:
     """X23: leave out tasks that are unknown or another caller's, and those whose result is fetched separately."""
-    services.polls.check(call.caller.principal, task_id)
+    services.polls.check(call.caller.principal, task_id, call.at)
     try:
         task = services.operations.get(call.caller.principal, task_id)
     except UnknownTask:
@@ -198,9 +198,9 @@ _MODERN: Final = MappingProxyType[str, Method](
 
 def get_legacy_task(services: Services, call: Call) -> JsonObject:
     """Return the status of a task."""
-    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
     task = services.operations.get(call.caller.principal, call.params.get("taskId"), call.task)
-    return {**legacy_task(task, services.now()), **task_meta(task)}
+    return {**legacy_task(task, call.at), **task_meta(task)}
 
 
 def get_legacy_result(services: Services, call: Call) -> Reply:
@@ -208,7 +208,7 @@ def get_legacy_result(services: Services, call: Call) -> Reply:
 
     A client that cannot resume waits up to `Patience.unresumable_request`.
     """
-    services.polls.check(call.caller.principal, call.params.get("taskId"))
+    services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
     task = services.operations.get(call.caller.principal, call.params.get("taskId"))
     if call.resumes.results:
         return ResultOnStream(task)
@@ -225,19 +225,19 @@ def list_legacy_tasks(services: Services, call: Call) -> JsonObject:
     """Return a page of the caller's tasks, newest first; T21: only if callers sign in."""
     if not services.access.knows_callers:
         raise MethodNotFound("This server lists no tasks without sign-in: keep the ids of your tasks.")
-    services.polls.check(call.caller.principal, "tasks/list")
+    services.polls.check(call.caller.principal, "tasks/list", call.at)
     text = cursor_text_in(call.params)
     after = task_id_of(text)
     if text is not None and after is None:
         raise InvalidCursor
     page = services.operations.page(call.caller.principal, after)  # of the caller's own tasks, whatever the cursor says
-    return {"tasks": [legacy_task(task, services.now()) for task in page.tasks], **next_cursor(page.next_after)}
+    return {"tasks": [legacy_task(task, call.at) for task in page.tasks], **next_cursor(page.next_after)}
 
 
 def cancel_legacy_task(services: Services, call: Call) -> JsonObject:
     """Cancel a task; in this era, a task that has ended raises TaskAlreadyEnded (T22)."""
-    services.polls.check(call.caller.principal, call.params.get("taskId"))
-    return legacy_task(services.operations.cancel(call.caller.principal, call.params.get("taskId")), services.now())
+    services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
+    return legacy_task(services.operations.cancel(call.caller.principal, call.params.get("taskId")), call.at)
 
 
 _LEGACY: Final = MappingProxyType[str, Method](
@@ -261,7 +261,7 @@ def _capabilities(services: Services, call: Call) -> JsonObject:
     return {"tasks": {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}}  # T1
 
 
-def _intercept(services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
+def _intercept(_services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
     """Answer a call with its task."""
     if tool.task_support is TaskSupport.FORBIDDEN or not call.asks_for_task:
         return None
@@ -271,7 +271,7 @@ def _intercept(services: Services, call: Call, tool: Tool, plain: Way) -> Way | 
     if not call.is_modern:
         ttl_ms = optional_milliseconds_in(call.params["task"], "ttl", "params.task.ttl")
     return Way(
-        partial(_task_handle, services, call, tool),
+        partial(_task_handle, call, tool),
         None if asks_on_card else plain.confirm,
         plain.resume,
         refuse=None if call.is_modern else _refuse_task,
@@ -285,13 +285,13 @@ def _refuse_task(words: str) -> Reply:
     raise InvalidParams(words)  # the response must be a task, so a CallToolResult cannot say it (T7)
 
 
-def _task_handle(services: Services, call: Call, tool: Tool, begun: Begun) -> JsonObject:
+def _task_handle(call: Call, tool: Tool, begun: Begun) -> JsonObject:
     """Write the task that a call has begun, as its era does."""
-    task, now = begun.task, services.now()
+    task = begun.task
     if call.is_modern:
-        result: JsonObject = {**modern_task(task, now), "resultType": "task"}
+        result: JsonObject = {**modern_task(task, call.at), "resultType": "task"}
     else:
-        shown = legacy_task(task, now)
+        shown = legacy_task(task, call.at)
         # T9: a new task is `working`, even if it already waits for its confirmation.
         result = {"task": {**shown, "status": "working"} if task.awaits_confirmation else shown}
         if begun.is_repeat:

@@ -103,7 +103,7 @@ def _approvals(services: Services) -> Approvals:
 
 
 def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
-    services.polls.check(call.caller.principal, APPROVALS_LIST)
+    services.polls.check(call.caller.principal, APPROVALS_LIST, call.at)
     found = _approvals(services).open_for(_approver(services, call))
     shown = [_shown(services, one, _LONGEST_IN_A_LIST) for one in found.questions[:SHOWN]]
     if not shown:
@@ -156,7 +156,7 @@ def _cut(value: Json, longest: int) -> Json:
 def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult | Ask:
     """Ask the client's user; or say what has become of the question."""
     named = approval_in(arguments["approval_id"])
-    services.polls.check(call.caller.principal, named[0].task_id if named else APPROVAL_ANSWER)
+    services.polls.check(call.caller.principal, named[0].task_id if named else APPROVAL_ANSWER, call.at)
     if named is None:
         return _UNKNOWN
     approver = _approver(services, call)

@@ -54,14 +54,14 @@ def _with_card(result: ToolResult, task: Task) -> ToolResult:
 
 
 def _task(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
-    services.polls.check(call.caller.principal, arguments["task_id"])
+    services.polls.check(call.caller.principal, arguments["task_id"], call.at)
     return shown(services, call, services.operations.get(call.caller.principal, arguments["task_id"]))
 
 
 def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
     """Answer one question. The token is checked before anything else is read."""
     task_id = arguments["task_id"]
-    services.polls.check(call.caller.principal, task_id)
+    services.polls.check(call.caller.principal, task_id, call.at)
     if not _is_signed(services, call, arguments):
         return shown(services, call, services.operations.get(call.caller.principal, task_id), _NOT_FROM_HERE)
     response = {"action": arguments["action"], "content": arguments.get("content", {})}
@@ -84,7 +84,7 @@ def _is_signed(services: Services, call: Call, arguments: JsonObject) -> bool:
 
 
 def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
-    services.polls.check(call.caller.principal, arguments["task_id"])
+    services.polls.check(call.caller.principal, arguments["task_id"], call.at)
     try:
         task = services.operations.cancel(call.caller.principal, arguments["task_id"])
     except TaskAlreadyEnded:

@@ -44,7 +44,7 @@ def list_events(services: Services, _events: Events, call: Call) -> JsonObject:
 
 def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
     """Return the caller's events since a cursor, or a first cursor."""
-    services.polls.check(call.caller.principal, "events/poll")
+    services.polls.check(call.caller.principal, "events/poll", call.at)
     wanted = _wanted(services, call)
     position = position_of(call.caller.principal, cursor_of(call.params))
     asked = Poll(call.caller.principal, wanted, position, _duration(call, "maxAgeMs"), _most(call))
@@ -53,7 +53,7 @@ def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
     if position is None:
         _check_known(services, call, wanted)
     _listen(services, events, call, wanted, _LISTENS_FOR / 2, _LISTENS_FOR)
-    return poll(events.record, asked, services.now())
+    return poll(events.record, asked, call.at)
 
 
 def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
@@ -63,7 +63,7 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     needs a read, a limit, and last a request to the endpoint.
     """
     _check_caller(services)
-    services.polls.check(call.caller.principal, "events/subscribe")
+    services.polls.check(call.caller.principal, "events/subscribe", call.at)
     wanted = _wanted(services, call)
     delivery = object_in(call.params, "delivery")
     mode = delivery.get("mode")
@@ -77,7 +77,7 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
         call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _duration(call, "maxAgeMs")
     )
     _check_known(services, call, wanted)
-    shown = events.subscribing.subscribe(asked, services.now())
+    shown = events.subscribing.subscribe(asked, call.at)
     _listen(services, events, call, wanted, ttl, ttl)
     return shown
 
@@ -85,10 +85,10 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
 def unsubscribe(services: Services, events: Events, call: Call) -> JsonObject:
     """End a webhook subscription."""
     _check_caller(services)
-    services.polls.check(call.caller.principal, "events/unsubscribe")
+    services.polls.check(call.caller.principal, "events/unsubscribe", call.at)
     wanted = _wanted(services, call, is_end=True)
     url = text_in(object_in(call.params, "delivery"), "url")
-    events.subscribing.unsubscribe(call.caller.principal, wanted, url, services.now())
+    events.subscribing.unsubscribe(call.caller.principal, wanted, url, call.at)
     return {}
 
 
@@ -126,8 +126,7 @@ def _listen(
         return
     from stepwire.subscriptions.listening import listen  # noqa: PLC0415 - few callers are approvers
 
-    at = services.now()
-    audiences = services.catalog.audiences
+    audiences, at = services.catalog.audiences, call.at
     listen(events.subscribers, call.caller.principal, approver, audiences, at + needed, at + longest)
 
 
