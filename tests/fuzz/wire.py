@@ -51,14 +51,7 @@ from stepwire.protocol.inbound import (
     parse_body,
     receive,
 )
-from stepwire.protocol.messages import (
-    LEGACY_WITH_TASKS,
-    Request,
-    Response,
-    is_id,
-    optional_milliseconds_in,
-    request_text,
-)
+from stepwire.protocol.messages import LEGACY_WITH_TASKS, Request, Response, is_id, request_text
 from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
 from stepwire.protocol.tokens import (
     LONGEST,
@@ -74,7 +67,7 @@ from stepwire.protocol.tokens import (
     unwrap,
     wrap,
 )
-from stepwire.server.call import Call
+from stepwire.server.call import Call, optional_milliseconds_in
 from stepwire.server.eras import METHODS, SERVED
 from stepwire.tasks.ids import (
     TaskKey,

@@ -1,16 +1,14 @@
-"""JSON-RPC messages as data and as text; the parameters of methods; and the names that the protocol defines.
+"""JSON-RPC messages as data and as text, and the names that the protocol defines.
 
-An id is a string or an integer, and the response repeats it with its type (M25). The parameters of a method are read
-one by one, and an error names the one that is wrong (M37).
+An id is a string or an integer, and the response repeats it with its type (M25).
 """
 
 from collections.abc import Mapping
-from math import ceil
-from typing import Any, Final, TypeAlias, TypeGuard, cast
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from msgspec import Struct
 
-from stepwire.errors import InvalidParams, ProtocolError
+from stepwire.errors import ProtocolError
 from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, write
 
 MODERN_VERSIONS: Final = ("2026-07-28",)
@@ -102,54 +100,3 @@ def is_id(value: Json) -> TypeGuard[MessageId]:
     if isinstance(value, str):
         return len(value) <= LONGEST_ID
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INTEGER
-
-
-# ----------------------------------------------------------------------------------------------------------- parameters
-
-
-def text_in(params: JsonObject, name: str) -> str:
-    """Return a required string."""
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise InvalidParams(f"params.{name} must be a string.")
-    return value
-
-
-def optional_text_in(params: JsonObject, name: str) -> str | None:
-    """Return an optional string."""
-    value = params.get(name)
-    if value is not None and not isinstance(value, str):
-        raise InvalidParams(f"params.{name} must be a string.")
-    return value
-
-
-def optional_object_in(params: JsonObject, name: str) -> JsonObject | None:
-    """Return an optional object."""
-    value = params.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise InvalidParams(f"params.{name} must be an object.")
-    return cast(JsonObject | None, value)
-
-
-def object_in(params: JsonObject, name: str) -> JsonObject:
-    """Return a required object."""
-    value = optional_object_in(params, name)
-    if value is None:
-        raise InvalidParams(f"params.{name} must be an object.")
-    return value
-
-
-def optional_milliseconds_in(params: JsonObject, name: str, shown: str) -> int | None:
-    """Return an optional duration, rounded up because any number is allowed. `shown` is its name in errors."""
-    value = params.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-        raise InvalidParams(f"{shown} must be a positive number of milliseconds.")
-    return ceil(value)
-
-
-def progress_token_of(meta: JsonObject) -> MessageId | None:
-    """Return the token for notifications of progress; None if the client wants none."""
-    token = meta.get("progressToken")
-    return token if is_id(token) else None

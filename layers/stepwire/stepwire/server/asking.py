@@ -14,14 +14,7 @@ from msgspec.structs import replace
 
 from stepwire.errors import HttpMethodNotAllowed, InvalidRequest, ProtocolError, TooManyPolls
 from stepwire.protocol.http import ServerSentEvent, body_of
-from stepwire.protocol.messages import (
-    LEGACY_WITH_TASKS,
-    error_text,
-    notification_text,
-    progress_token_of,
-    request_text,
-    result_text,
-)
+from stepwire.protocol.messages import LEGACY_WITH_TASKS, error_text, notification_text, request_text, result_text
 from stepwire.protocol.tokens import LONGEST, AskingPosition, asking_position_of
 from stepwire.rendering import legacy_request, legacy_result, progress_params
 from stepwire.schemas.validation import violations_of
@@ -46,7 +39,7 @@ _GONE: Final = tool_error("Nothing was decided: your sign-in does not let you de
 
 def open_asking(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
     """Return the first body of a stream, with what the client's user is asked."""
-    token = progress_token_of(call.meta) if call.version == LEGACY_WITH_TASKS else None
+    token = call.progress_token if call.version == LEGACY_WITH_TASKS else None
     patience, now = services.patience, services.now()
     longest = patience.whole_call if token is None else patience.whole_call_with_progress
     position = AskingPosition(

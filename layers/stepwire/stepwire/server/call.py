@@ -1,17 +1,22 @@
-"""What a caller asks for, read once, and the kinds of reply to it.
+"""What a caller asks for, read once; the tools of the catalog that it reaches; and the kinds of reply to it.
 
 Every request, notification, response and resumption of either era becomes one `Call`, when it has passed the ladder
 (`stepwire.protocol.inbound`). What is asked of a call several times is read on first use, and kept: a parameter that
-cannot be read is refused when a method asks for it, not before.
+cannot be read is refused when a method asks for it, not before, and the error names it (M37).
+
+A call reaches the tools that its caller may call, and of them those that its URL selects: whoever lists or calls tools
+for a client asks here. Tasks are not selected: a caller has the same at every URL.
 """
 
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from msgspec import Struct, field
 
-from stepwire.catalog.tools import Tool
+from stepwire.catalog.tools import FIND_TOOL, OWN_TOOLS, Tool
+from stepwire.errors import InvalidParams, UnknownSelection, UnknownTool
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
 from stepwire.protocol.http import RequestHeaders
@@ -21,14 +26,17 @@ from stepwire.protocol.messages import (
     META_CLIENT,
     TASKS_EXTENSION,
     MessageId,
-    optional_object_in,
-    optional_text_in,
+    is_id,
 )
 from stepwire.protocol.sessions import NEVER, Resumes, Session, shows_cards
 from stepwire.protocol.url_query import Selection, selection_in, switch_in
+from stepwire.server.services import Services
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import Task
 from stepwire.tracing import Trace
+
+if TYPE_CHECKING:
+    from stepwire.tasks.approvals import Approver
 
 _ROUNDS: Final = "rounds"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
@@ -141,6 +149,12 @@ class Call(Struct, frozen=True, dict=True):
         return self.asks_for_task or bool(self.modes) or self._name in _TAKING_ROUNDS if asked is None else asked
 
     @property
+    def progress_token(self) -> MessageId | None:
+        """The token for notifications of progress; None if the client wants none."""
+        token = self.meta.get("progressToken")
+        return token if is_id(token) else None
+
+    @property
     def may_give_up_soon(self) -> bool:
         """Whether the client may give up a call after 5 seconds, as the OpenAI Agents SDK does by default."""
         return self._name == _PYTHON_SDK
@@ -155,6 +169,54 @@ class Call(Struct, frozen=True, dict=True):
         if self.is_modern:
             return as_task or self.takes_rounds
         return self.resumes.results if as_task else self.resumes.calls
+
+
+# ----------------------------------------------------------------------------------------------------------- parameters
+
+
+def text_in(params: JsonObject, name: str) -> str:
+    """Return a required string."""
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise InvalidParams(f"params.{name} must be a string.")
+    return value
+
+
+def optional_text_in(params: JsonObject, name: str) -> str | None:
+    """Return an optional string."""
+    value = params.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidParams(f"params.{name} must be a string.")
+    return value
+
+
+def optional_object_in(params: JsonObject, name: str) -> JsonObject | None:
+    """Return an optional object."""
+    value = params.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise InvalidParams(f"params.{name} must be an object.")
+    return cast(JsonObject | None, value)
+
+
+def object_in(params: JsonObject, name: str) -> JsonObject:
+    """Return a required object."""
+    value = optional_object_in(params, name)
+    if value is None:
+        raise InvalidParams(f"params.{name} must be an object.")
+    return value
+
+
+def optional_milliseconds_in(params: JsonObject, name: str, shown: str) -> int | None:
+    """Return an optional duration, rounded up because any number is allowed. `shown` is its name in errors."""
+    value = params.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise InvalidParams(f"{shown} must be a positive number of milliseconds.")
+    return ceil(value)
+
+
+# -------------------------------------------------------------------------------------------------------------- replies
 
 
 class Stream(Struct, frozen=True):
@@ -183,3 +245,66 @@ class SessionOpened(Struct, frozen=True):
 
 
 Reply: TypeAlias = JsonObject | Stream | Written | ResultOnStream | SessionOpened
+
+
+# ------------------------------------------------------------------------------------------------------ what is reached
+
+
+def discovers(services: Services, call: Call) -> bool:
+    """Tell whether a client searches for tools, and is not listed them: at this URL, or else at this endpoint.
+
+    Raises:
+        InvalidParams: the URL says neither 1 nor 0.
+    """
+    asked = switch_in(call.query, "discover") if call.query else None
+    return services.discovery if asked is None else asked
+
+
+def listed_tools(services: Services, call: Call) -> list[Tool]:
+    """Return the tools that a client is listed: those that its calls reach, unless it searches for them."""
+    return [] if discovers(services, call) else reached_tools(services, call)
+
+
+def approver_in(services: Services, call: Call) -> "Approver | None":
+    """Return who calls, if they may decide questions of some tool's work; None if they may not, or nobody knows."""
+    audiences = services.catalog.audiences
+    if services.approvals is None or not services.access.knows_callers or not audiences:
+        return None
+    from stepwire.tasks.audiences import approver_of  # noqa: PLC0415 - few catalogs ask others than the caller
+
+    approver = approver_of(call.caller, services.access.prefix)
+    # An audience without conditions is whatever each question says.
+    return approver if any(not one.conditions or approver.fits(one) for one in audiences) else None
+
+
+def reached_tools(services: Services, call: Call) -> list[Tool]:
+    """Return the tools that a call reaches, in the order of their names.
+
+    Raises:
+        UnknownSelection: the URL names a tool or a group that this caller does not have, whether or not others have.
+    """
+    allowed = [tool for tool in services.catalog.in_order if services.access.allows(tool, call.caller.scopes)]
+    chosen = call.selection
+    if chosen is None:
+        return allowed
+    usable = {group for tool in allowed for group in tool.groups}
+    # Stepwire's own tools are there at every URL, so naming one changes nothing.
+    unknown = chosen.tools - OWN_TOOLS - {tool.name for tool in allowed}
+    if unknown or not chosen.groups <= usable:
+        raise UnknownSelection(unknown, chosen.groups - usable, usable)
+    return [tool for tool in allowed if chosen.has(tool.name, tool.groups)]
+
+
+def reached_tool(services: Services, call: Call) -> Tool:
+    """Return the tool that is called.
+
+    Raises:
+        UnknownTool: there is none of that name, or the URL does not select it.
+        InsufficientScope: its caller may not call it.
+    """
+    name = text_in(call.params, "name")
+    tool, chosen = services.catalog.tools.get(name), call.selection
+    if tool is None or (chosen is not None and not chosen.has(tool.name, tool.groups)):
+        raise UnknownTool(name, FIND_TOOL if discovers(services, call) else "tools/list")
+    services.access.check(call.caller.scopes, tool, services.catalog)
+    return tool

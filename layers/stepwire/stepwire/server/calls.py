@@ -15,13 +15,12 @@ from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun, ToolCall, checked_arguments, idempotency_key_of
 from stepwire.errors import InvalidParams, UnknownTask
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import LEGACY_WITH_TASKS, progress_token_of
+from stepwire.protocol.messages import LEGACY_WITH_TASKS
 from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
-from stepwire.server.call import Call, Reply
+from stepwire.server.call import Call, Reply, reached_tool
 from stepwire.server.composition import own_tool, way_of
 from stepwire.server.extension import Ask, OwnTool, PlainWay, Wait, Way
-from stepwire.server.reach import reached_tool
 from stepwire.server.results import (
     answer_or_raise,
     can_ask,
@@ -99,7 +98,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
         way.ttl_ms,
         Origin(
             modes,
-            progress_token_of(call.meta) if gets_progress else None,
+            call.progress_token if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
             call.trace,
             None if tool.approvers is None else Person(call.caller.person or call.caller.principal, call.caller.name),

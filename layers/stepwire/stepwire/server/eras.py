@@ -25,16 +25,14 @@ from stepwire.protocol.messages import (
     MODERN_VERSIONS,
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
-    text_in,
 )
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
-from stepwire.server.call import Call, Reply, SessionOpened, Stream
+from stepwire.server.call import Call, Reply, SessionOpened, Stream, listed_tools, text_in
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
 from stepwire.server.extension import Ask, Method, PlainWay
-from stepwire.server.reach import listed_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services

@@ -18,7 +18,7 @@ from stepwire.engine.calls import Begun, ToolCall, confirmation_request, room_fo
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.http import ServerSentEvent, body_of
-from stepwire.protocol.messages import notification_text, progress_token_of, result_text
+from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.tokens import Continuation, Kind, Subject, continuation_of, is_signed, state_of
 from stepwire.rendering import (
     complete_result,
@@ -189,7 +189,7 @@ class Rounds(Struct, frozen=True, dict=True):
 
     def _progress_notes(self, seen: list[Task], progress_sent: float) -> tuple[list[ServerSentEvent], float]:
         """Return notifications of progress not sent in any round yet, and the progress that is sent with them."""
-        token = progress_token_of(self.call.meta)
+        token = self.call.progress_token
         notes: list[ServerSentEvent] = []
         if token is None or not self.call.headers.accepts_events:
             return notes, progress_sent

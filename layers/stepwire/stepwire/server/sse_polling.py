@@ -35,7 +35,6 @@ from stepwire.protocol.messages import (
     error_text,
     is_id,
     notification_text,
-    progress_token_of,
     request_text,
     result_text,
 )
@@ -342,7 +341,7 @@ def _longest(services: Services, call: Call, *, is_repeat: bool) -> timedelta:
     """Say how long a plain call may last: longer where progress keeps the client's timer from running out."""
     # Codex, in an older version, has a timer that progress does not restart.
     restarts = call.version == LEGACY_WITH_TASKS
-    gets_progress = restarts and progress_token_of(call.meta) is not None and not is_repeat
+    gets_progress = restarts and call.progress_token is not None and not is_repeat
     return services.patience.whole_call_with_progress if gets_progress else services.patience.whole_call
 
 

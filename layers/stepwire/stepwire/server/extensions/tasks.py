@@ -31,8 +31,6 @@ from stepwire.protocol.messages import (
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
     notification_text,
-    object_in,
-    optional_milliseconds_in,
     result_text,
 )
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
@@ -47,7 +45,7 @@ from stepwire.rendering import (
     naming_card,
     task_meta,
 )
-from stepwire.server.call import Call, Reply, ResultOnStream, Stream
+from stepwire.server.call import Call, Reply, ResultOnStream, Stream, object_in, optional_milliseconds_in
 from stepwire.server.extension import Extension, Method, Way
 from stepwire.server.results import answer_or_raise, has_ended, repeat_words
 from stepwire.server.services import Services

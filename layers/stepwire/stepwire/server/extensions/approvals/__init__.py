@@ -9,9 +9,8 @@ from typing import Final
 from stepwire.catalog.tools import APPROVAL_TOOLS
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import Response
-from stepwire.server.call import Call
+from stepwire.server.call import Call, approver_in
 from stepwire.server.extension import Extension, OwnTool
-from stepwire.server.reach import approver_in
 from stepwire.server.services import Services
 
 ASKED: Final = "approval."

@@ -15,9 +15,8 @@ from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TaskSupport,
 from stepwire.errors import InvalidParams
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse, write
 from stepwire.rendering import TOOL_WITH_CARD
-from stepwire.server.call import Call
+from stepwire.server.call import Call, discovers, reached_tools
 from stepwire.server.extension import Extension, OwnTool
-from stepwire.server.reach import discovers, reached_tools
 from stepwire.server.results import text_result
 from stepwire.server.services import Services
 from stepwire.tasks.task import ToolResult

@@ -7,10 +7,8 @@ from typing import Final
 
 from stepwire.errors import InvalidCursor, InvalidParams
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import object_in, optional_milliseconds_in, text_in
 from stepwire.protocol.tokens import cursor_of
-from stepwire.server.call import Call
-from stepwire.server.reach import approver_in
+from stepwire.server.call import Call, approver_in, object_in, optional_milliseconds_in, text_in
 from stepwire.server.services import Services
 from stepwire.subscriptions.events import (
     EVENT_NAMES,
