@@ -6,8 +6,7 @@ import pytest
 
 from stepwire.aws.access_tokens import digest_of
 from stepwire.aws.approvals_function import request_in
-from stepwire.aws.gateway import SignIn, request_of
-from stepwire.aws.identities import caller_with_unique_id
+from stepwire.aws.gateway import SignIn, caller_with_unique_id, request_of
 from stepwire.aws.rest_door import RestDoor, http_event_of
 from stepwire.errors import NotSignedIn
 from stepwire.principal import Caller

@@ -18,8 +18,7 @@ from stepwire.approval_page.signing_in import IssuerUnavailable, SigningIn, Sign
 from stepwire.aws.approval_settings import ApprovalSettings, read_approval_settings
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
-from stepwire.aws.gateway import SignIn
-from stepwire.aws.identities import caller_with_claims
+from stepwire.aws.gateway import SignIn, caller_with_claims
 from stepwire.aws.invocations import builds_once, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.approvals import DynamoDbInbox

@@ -3,6 +3,9 @@
 The caller is identified by what the authorizer verified: the claims of a token, or an IAM signature. An incomplete
 identity is refused: with a claim missing, different callers could share one identity. Nothing that a caller can choose
 is part of the identity.
+
+The end has the callers of whom no authorizer has just verified anything: by claims, or by an id of IAM. The rule:
+nothing is hashed there. `SignIn.caller_of` decides, from the event that API Gateway would send.
 """
 
 import base64
@@ -17,9 +20,10 @@ from urllib.parse import unquote, urlencode
 from msgspec import Struct
 
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn, UnknownPath
-from stepwire.json_text import as_object
-from stepwire.principal import Caller, Claims, principal_of
+from stepwire.json_text import JsonObject, as_object, write
+from stepwire.principal import Caller, Claims, claim_text, principal_of
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.protocol.tokens import encode
 from stepwire.protocol.url_query import PARAMETERS
 
 ANONYMOUS: Final = ("anonymous",)
@@ -190,3 +194,25 @@ def _scopes(token: Mapping[str, Any], claims: Mapping[str, Any]) -> frozenset[st
     text = str(claims.get("scope") or claims.get("scp") or "")
     words = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     return frozenset(listed) | frozenset(filter(None, words.split(" ")))
+
+
+# ------------------------------------------------------------------------------------------------ without an authorizer
+
+
+def caller_with_claims(sign_in: SignIn, claims: JsonObject) -> Caller:
+    """Return the caller whose access token has these claims.
+
+    Raises:
+        InvalidToken: it is no access token.
+        IncompleteIdentity: a required claim is missing.
+        NotSignedIn: there are no claims.
+    """
+    texts = {name: claim_text(value) for name, value in claims.items()}
+    token = f".{encode(write(claims).encode())}."
+    authorizer = {"jwt": {"claims": texts, "scopes": None}}
+    return sign_in.caller_of({"requestContext": {"authorizer": authorizer}, "headers": {"authorization": token}})
+
+
+def caller_with_unique_id(sign_in: SignIn, unique_id: str) -> Caller:
+    """Return the caller whose signature is of the IAM user (AIDA...) or the role (AROA...) with this id."""
+    return sign_in.caller_of({"requestContext": {"authorizer": {"iam": {"userId": unique_id}}}})

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stepwire.aws.gateway import ANONYMOUS, ISSUER_AND_SUBJECT, SignIn
-from stepwire.aws.identities import caller_with_claims, caller_with_unique_id
+from stepwire.aws.gateway import ANONYMOUS, ISSUER_AND_SUBJECT, SignIn, caller_with_claims, caller_with_unique_id
 from stepwire.aws.settings import read_list
 from stepwire.errors import AccessDenied, IncompleteIdentity, NotSignedIn
 from stepwire.json_text import JsonObject, is_object
