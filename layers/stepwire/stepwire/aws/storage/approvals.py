@@ -28,8 +28,7 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, milliseconds_of, moment_of
-from stepwire.aws.storage.together import all_of
+from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds, milliseconds_of, moment_of
 from stepwire.engine.approval_ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber

@@ -31,13 +31,13 @@ from msgspec import Struct
 from stepwire.aws.storage.table import (
     Item,
     Table,
+    all_of,
     in_milliseconds,
     in_seconds,
     milliseconds_of,
     moment_of,
     refused_item,
 )
-from stepwire.aws.storage.together import all_of
 from stepwire.codec import decode, encode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal

@@ -14,8 +14,7 @@ from stepwire.aws.s3 import prefix_of
 from stepwire.aws.storage.approvals import APPROVER, found_key, subscriber_in
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.lines import share_key
-from stepwire.aws.storage.table import Item, Table
-from stepwire.aws.storage.together import all_of
+from stepwire.aws.storage.table import Item, Table, all_of
 from stepwire.principal import Principal
 from stepwire.tasks.task import Task
 

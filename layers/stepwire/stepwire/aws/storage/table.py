@@ -3,10 +3,10 @@
 Times are numbers of milliseconds since 1970, UTC; the TTL attribute `expires_at` is in seconds, rounded up.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
@@ -17,11 +17,14 @@ from stepwire.times import MILLISECOND
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+
 Item: TypeAlias = dict[str, Any]
 """An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
 
+_Answer = TypeVar("_Answer")
 _SECOND: Final = timedelta(seconds=1)
 _MOST_KEYS: Final = 100  # of one BatchGetItem
+_AT_ONCE: Final = 8  # calls; the client has ten connections
 _MOST_TRIES: Final = 5  # a response that holds no more of 100 items than a fifth is a fault
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -155,3 +158,17 @@ def refused_item(error: ClientError) -> Item:
     if error.response.get("Error", {}).get("Code") != "ConditionalCheckFailedException":
         raise error
     return cast(Item, error.response.get("Item") or {})
+
+
+def all_of(calls: Iterable[Callable[[], _Answer]]) -> list[_Answer]:
+    """Make calls at the same time, and return their answers in order; each is made, also if another one fails.
+
+    Raises:
+        Exception: that of the first that failed.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - few requests make several calls at once
+    from contextvars import copy_context  # noqa: PLC0415
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        made = [pool.submit(copy_context().run, call) for call in calls]
+    return [one.result() for one in made]
