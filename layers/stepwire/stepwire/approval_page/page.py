@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from stepwire.approval_page.forms import Given, begun, filled
 from stepwire.approval_page.links import PATH, Link, LinkMode, Secrets, link_of, opened
-from stepwire.approval_page.looks import HEADERS
+from stepwire.approval_page.markup import HEADERS
 from stepwire.approval_page.pages import (
     APPROVE,
     DECISION,

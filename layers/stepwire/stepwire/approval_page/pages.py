@@ -11,8 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from stepwire.approval_page.forms import Given, drawn
-from stepwire.approval_page.looks import STYLE
-from stepwire.approval_page.markup import Markup, Node, h
+from stepwire.approval_page.markup import STYLE, Markup, Node, h
 from stepwire.engine.approval_ports import OpenQuestion
 from stepwire.engine.approvals import HasVoted
 from stepwire.json_text import Json, JsonObject, load_json, write

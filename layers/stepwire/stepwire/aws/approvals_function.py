@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.approval_page.links import LinkMode, origin_of
-from stepwire.approval_page.looks import HEADERS
+from stepwire.approval_page.markup import HEADERS
 from stepwire.approval_page.page import ApprovalPage, PageRequest
 from stepwire.approval_page.pages import note_page
 from stepwire.approval_page.signing_in import IssuerUnavailable, SigningIn, SignInRefused
