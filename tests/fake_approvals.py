@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from stepwire.engine.approval_ports import Asking, Found, InboxEntry, QuestionKey
+from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 

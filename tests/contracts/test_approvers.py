@@ -7,7 +7,7 @@ import pytest
 
 from stepwire.aws.storage.approvals import DynamoDbAskings, DynamoDbInbox, DynamoDbSubscribers
 from stepwire.aws.storage.table import Table
-from stepwire.engine.approval_ports import Asking, Askings
+from stepwire.engine.ports import Asking, Askings
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import REQUESTED
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber, Subscribers

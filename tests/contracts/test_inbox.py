@@ -8,8 +8,8 @@ import pytest
 
 from stepwire.aws.storage.approvals import MOST_PARTITIONS, SHARDS, DynamoDbInbox
 from stepwire.aws.storage.table import Item, Table
-from stepwire.engine.approval_ports import Inbox, InboxEntry, QuestionKey
 from stepwire.engine.approvals import MOST_FOUND
+from stepwire.engine.ports import Inbox, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import HasClaim, digest_of
 from stepwire.tasks.ids import TaskKey, new_task_id

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from stepwire.aws.storage.items import divided, item_of, task_of
 from stepwire.catalog.manifest import LARGEST_SCHEMA
-from stepwire.engine.approval_ports import QuestionKey
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.messages import LONGEST_ID
 from stepwire.tasks.approvals import (

@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.storage.task_store import task_store
-from stepwire.engine.line_ports import Lines
-from stepwire.engine.ports import TaskStore
+from stepwire.engine.ports import Lines, TaskStore
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.limits import Rules, Starts, line_key

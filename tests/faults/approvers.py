@@ -13,7 +13,7 @@ from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
-from stepwire.engine.approval_ports import QuestionKey
+from stepwire.engine.ports import QuestionKey
 from stepwire.rendering import approval_id_of, timestamp
 from stepwire.subscriptions.events import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
-from stepwire.engine.approval_ports import QuestionKey
+from stepwire.engine.ports import QuestionKey
 from stepwire.protocol.tokens import wrap
 from stepwire.rendering import approval_in
 from stepwire.server.extensions.approvals.tools import MOST_ATTEMPTS, SHOWN

@@ -28,8 +28,8 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Additions, Context
-from stepwire.engine.approval_ports import QuestionKey
 from stepwire.engine.follow_ups import Means
+from stepwire.engine.ports import QuestionKey
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
 from stepwire.principal import principal_of

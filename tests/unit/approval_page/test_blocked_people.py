@@ -9,8 +9,8 @@ from stepwire.approval_page.links import Link, LinkMode, sealed
 from stepwire.approval_page.page import ApprovalPage, PageRequest, PageResponse
 from stepwire.approval_page.pages import DECISION, FORM_TOKEN
 from stepwire.approval_page.signing_in import COOKIE, Client, Endpoints, SigningIn
-from stepwire.engine.approval_ports import QuestionKey
 from stepwire.engine.blocks import REREAD_AFTER
+from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.tokens import encode
 from stepwire.tasks.approvals import Approver, HasClaim

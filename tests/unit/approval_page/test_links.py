@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepwire.approval_page.links import Link, LinkMode, Links, link_of, sealed
-from stepwire.engine.approval_ports import QuestionKey
+from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import Purpose, seal, unseal

@@ -12,7 +12,7 @@ from stepwire.aws.status_changes_function import QUESTION_ASKED, QUESTION_CLOSED
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
-from stepwire.engine.approval_ports import QuestionKey
+from stepwire.engine.ports import QuestionKey
 from stepwire.tasks.approvals import Approver, Approvers, Audience, Escalation, HasClaim, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
 from stepwire_local.account.engine import shared_account

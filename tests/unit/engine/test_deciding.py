@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
-from stepwire.engine.approval_ports import InboxEntry, QuestionKey
 from stepwire.engine.approvals import LARGEST_VOTES, MOST_FOUND, MOST_LISTED, MOST_READ, HasVoted, own_vote
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import InboxEntry, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, load_json
 from stepwire.principal import Principal

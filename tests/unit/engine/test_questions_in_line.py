@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.background.input_requests import Question
-from stepwire.engine.approval_ports import QuestionKey
+from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.approvals import Approver, Approvers, Audience, HasScope, VoteWay
 from stepwire.tasks.limits import Rules

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, ValidationError
 
 from stepwire.codec import value_of
-from stepwire.engine.approval_ports import QuestionKey
+from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import Purpose, seal, unseal

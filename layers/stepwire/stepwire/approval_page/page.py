@@ -32,10 +32,10 @@ from stepwire.approval_page.pages import (
 )
 from stepwire.approval_page.signing_in import COOKIE, IssuerUnavailable, SigningIn, SignInRefused
 from stepwire.codec import value_of
-from stepwire.engine.approval_ports import OpenQuestion
 from stepwire.engine.approvals import Approvals, HasVoted
 from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import OpenQuestion
 from stepwire.errors import CallerBlocked, UnknownApproval
 from stepwire.json_text import Json, load_json
 from stepwire.protocol.tokens import Purpose, seal

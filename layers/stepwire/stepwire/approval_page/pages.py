@@ -12,8 +12,8 @@ from msgspec import Struct, field
 
 from stepwire.approval_page.forms import Given, drawn
 from stepwire.approval_page.markup import STYLE, Markup, Node, h
-from stepwire.engine.approval_ports import OpenQuestion
 from stepwire.engine.approvals import HasVoted
+from stepwire.engine.ports import OpenQuestion
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.tasks.approvals import Decision, Vote, VoteWay
 from stepwire.tasks.inputs import FormElicitation

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from stepwire.aws.rest_door import RestDoor
     from stepwire.catalog.skills import Skill
-    from stepwire.engine.approval_ports import Askings
     from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
+    from stepwire.engine.ports import Askings
     from stepwire.subscriptions.subscribing import Events
 
 

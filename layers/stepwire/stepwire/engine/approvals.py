@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from stepwire.audit import AuditAction
 from stepwire.codec import encode
-from stepwire.engine.approval_ports import Inbox, OpenQuestion, QuestionKey
 from stepwire.engine.dialogue import WrongAnswer, read_answer, size_of_undelivered
+from stepwire.engine.ports import Inbox, OpenQuestion, QuestionKey
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownApproval

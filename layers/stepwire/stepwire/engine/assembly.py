@@ -13,11 +13,20 @@ from msgspec.structs import replace
 
 from stepwire.audit import Audit, no_audit
 from stepwire.engine.admission import Admission
-from stepwire.engine.approval_ports import Inbox
 from stepwire.engine.calls import Calls
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations
-from stepwire.engine.ports import CallRate, Clock, Randomness, SyncWorkflows, TaskStore, WaitSlots, WakeUps, Workflows
+from stepwire.engine.ports import (
+    CallRate,
+    Clock,
+    Inbox,
+    Randomness,
+    SyncWorkflows,
+    TaskStore,
+    WaitSlots,
+    WakeUps,
+    Workflows,
+)
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep

@@ -1,7 +1,6 @@
-"""The ports of the engine: a task store, workflows, wait slots, a clock and randomness.
+"""The ports of the engine: a task store, workflows, wait slots, a clock and randomness; lines, and questions to others.
 
-`aws/` implements them; tests use fakes that pass the same contract suite. Those of lines and of questions to others
-are in modules of their own.
+`aws/` implements them; tests use fakes that pass the same contract suite.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,14 +10,16 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from msgspec import Struct
 
 from stepwire.principal import Principal
+from stepwire.tasks.approvals import Approval
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.inputs import InputRequest
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolResult
 from stepwire.tasks.usage import Limits
 
-if TYPE_CHECKING:
-    from stepwire.engine.line_ports import Lines
+if TYPE_CHECKING:  # without a limit, nothing loads it
+    from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Ticket
 
 
 class TaskPage(Struct, frozen=True):
@@ -434,3 +435,144 @@ class Clock(Protocol):
 
 Randomness: TypeAlias = Callable[[int], bytes]
 """Returns that many bytes from a cryptographically secure source (X27)."""
+
+
+# ---------------------------------------------------------------------------------------------------------------- lines
+
+
+class Lines(Protocol):
+    """The lines in which runs wait for their turns (`stepwire.tasks.lines`)."""
+
+    def see(self, key: str, ticket: "Ticket") -> "Seen":
+        """Return a line and what a run has in it, all of one moment.
+
+        Raises:
+            StoreBusy: others change it now; retry.
+        """
+        ...
+
+    def line(self, key: str) -> "Line | None":
+        """Return a line; None if nobody has asked for a turn of it."""
+        ...
+
+    def first(self, key: str, count: int = 1) -> "Sequence[Place]":
+        """Return the first places of a line, in their order."""
+        ...
+
+    def before(self, key: str, place: "Place", most: int) -> int:
+        """Count the places before a place, up to so many. Eventually consistent."""
+        ...
+
+    def turns(self, key: str) -> "Sequence[Held]":
+        """Return the turns of a line that are held."""
+        ...
+
+    def change(self, key: str, before: "Line | None", change: "Change", at: datetime) -> bool:
+        """Write a change of a line, all of it or nothing; return whether the line was as it was read.
+
+        Raises:
+            StoreBusy: it may or may not have been written.
+        """
+        ...
+
+    def in_use(self) -> Sequence[str]:
+        """Return the keys of the lines that are in use, those first that an operator has restricted.
+
+        Also some that were in use a moment ago.
+        """
+        ...
+
+
+# -------------------------------------------------------------------------------------------------- questions to others
+
+
+class QuestionKey(Struct, frozen=True):
+    """Names a question to others than the caller."""
+
+    task: TaskKey
+    number: int
+    """Sequence number of the question in its task."""
+
+
+class QuestionToOthers(Struct, frozen=True):
+    """A question that others than the caller decide, with its task."""
+
+    task: Task
+    request: InputRequest
+    approval: Approval
+    """Its own."""
+
+    @property
+    def key(self) -> QuestionKey:
+        """What names it."""
+        return QuestionKey(self.task.key, self.request.number)
+
+    @property
+    def expires_at(self) -> datetime:
+        """From when on nobody can decide it."""
+        return min(self.request.expires_at or self.task.expires_at, self.task.expires_at)
+
+
+class OpenQuestion(QuestionToOthers, frozen=True):
+    """A question that an approver may decide."""
+
+
+class InboxEntry(Struct, frozen=True):
+    """A question, where the people who may decide it find it."""
+
+    key: QuestionKey
+    digests: tuple[str, ...]
+    """Of the qualities under which it is found (`Approval.digests`)."""
+    asked_at: datetime
+    expires_at: datetime
+    """When its task ends at the latest, and it may be dropped."""
+
+
+class Found(Struct, frozen=True):
+    """Questions that an approver may perhaps decide."""
+
+    questions: tuple[QuestionKey, ...]
+    """Each once, the oldest first."""
+    is_all: bool = True
+    """Whether there are no more; a bounded number of places is looked into, and of each a bounded part is read."""
+
+
+class Inbox(Protocol):
+    """The open questions to others than the callers, by the quality that an approver must have.
+
+    A hint where to look: only the task says whether a question is open. An entry may appear some seconds after its
+    question, and go some seconds after it was decided.
+    """
+
+    def add(self, entry: InboxEntry) -> None:
+        """Add a question. Idempotent."""
+        ...
+
+    def remove(self, entry: InboxEntry) -> None:
+        """Remove a question. Idempotent."""
+        ...
+
+    def find(self, digests: Sequence[str], most: int) -> Found:
+        """Return the oldest questions under any of these digests, about `most` at most."""
+        ...
+
+
+class Asking(Struct, frozen=True):
+    """What an approver's client has answered to a question that this call put to its user, and that decides nothing."""
+
+    attempt: int
+    """How often the question had been put."""
+    reason: str | None = None
+    """What was wrong with the form; None: the user has closed it."""
+
+
+class Askings(Protocol):
+    """What a legacy client has answered, for the stream on which it was asked: that is another request."""
+
+    def note(self, approver: Principal, call: str, asking: Asking, until: datetime) -> None:
+        """Keep an answer to a call, by the call's digest, until a time; not where a later attempt has one."""
+        ...
+
+    def find(self, approver: Principal, call: str) -> Asking | None:
+        """Return the answer to a call; None if there is none yet."""
+        ...

@@ -19,8 +19,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.engine.line_ports import Lines
-from stepwire.engine.ports import WakeUps, Workflows
+from stepwire.engine.ports import Lines, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey

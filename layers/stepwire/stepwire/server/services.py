@@ -20,8 +20,8 @@ from stepwire.tasks.task import Task, TaskError, ToolResult
 
 if TYPE_CHECKING:
     from stepwire.catalog.skills import Skill
-    from stepwire.engine.approval_ports import Askings
     from stepwire.engine.approvals import Approvals
+    from stepwire.engine.ports import Askings
     from stepwire.subscriptions.subscribing import Events
 
 INSTRUCTIONS: Final = (

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.audit import Audit, AuditAction
-from stepwire.engine.approval_ports import Inbox, InboxEntry, QuestionToOthers
+from stepwire.engine.ports import Inbox, InboxEntry, QuestionToOthers
 from stepwire.engine.recorder import entry_of
 from stepwire.json_text import JsonObject
 from stepwire.rendering import timestamp

@@ -24,10 +24,10 @@ from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import read_mcp_settings, required
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.table import Table
-from stepwire.engine.approval_ports import OpenQuestion, QuestionKey
 from stepwire.engine.approvals import Approvals, Standing
 from stepwire.engine.assembly import Settings, assemble
 from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonTextError, parse
 from stepwire.rendering import timestamp

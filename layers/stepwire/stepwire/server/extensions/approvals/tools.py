@@ -15,9 +15,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
-from stepwire.engine.approval_ports import Asking, OpenQuestion, QuestionKey
 from stepwire.engine.approvals import Approvals, HasVoted, own_vote
 from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.ports import Asking, OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.rendering import approval_id_of, approval_in, request_params, timestamp
