@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from enum import Enum
@@ -38,6 +39,8 @@ from stepwire.protocol.messages import LONGEST_ID
 LONGEST: Final = 2_560  # characters of a plain token
 LONGEST_STATE: Final = 4_096  # characters of a requestState
 LONGEST_CURSOR: Final = 256  # characters
+PAGE_SIZE: Final = 100  # of what has a URI
+_IN_URI: Final = "://"
 NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
 _STATE: Final = "stepwire requestState 1"
 _ANSWER: Final = "stepwire card answer 1"
@@ -93,6 +96,22 @@ def cursor_text_in(params: JsonObject) -> str | None:
 def next_cursor(after: str | None) -> JsonObject:
     """Return `nextCursor`, made from the last name or id of a page; an empty object after the last page."""
     return {} if after is None else {"nextCursor": encode(after.encode())}
+
+
+def page_of(member: str, ones: Iterable[JsonObject], params: JsonObject) -> JsonObject:
+    """Return the page behind the cursor as a member of a result, with the cursor of the next page, if there is one.
+
+    The order is that of the URIs. The cursor names the last one, which may be gone meanwhile.
+
+    Raises:
+        InvalidCursor: it names no URI.
+    """
+    after = cursor_text_in(params)
+    if after is not None and _IN_URI not in after:
+        raise InvalidCursor
+    left = sorted((one for one in ones if after is None or one["uri"] > after), key=lambda one: one["uri"])
+    page = left[:PAGE_SIZE]
+    return {member: page, **next_cursor(page[-1]["uri"] if len(left) > len(page) else None)}
 
 
 # --------------------------------------------------------------------------------------------------------------- signed

@@ -6,10 +6,10 @@ from typing import Final
 
 from stepwire.errors import NoDirectory, ResourceNotFound, UnknownResource
 from stepwire.json_text import JsonObject
+from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, text_in
 from stepwire.server.composition import EXTENSIONS
 from stepwire.server.extension import Method, Resources
-from stepwire.server.pages import page_of
 from stepwire.server.services import Services
 from stepwire.times import MILLISECOND
 

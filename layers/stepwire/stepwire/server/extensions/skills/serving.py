@@ -14,9 +14,9 @@ from stepwire.catalog.skills import SCHEME, SKILL_FILE, Skill
 from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.errors import UnknownSkill
 from stepwire.json_text import JsonObject
+from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, reached_tools, text_in
 from stepwire.server.extension import Method
-from stepwire.server.pages import page_of
 from stepwire.server.services import Services
 from stepwire.times import MILLISECOND
 
