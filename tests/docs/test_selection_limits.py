@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stepwire.catalog import manifest
-from stepwire.protocol import url_query
+from stepwire.protocol import http
 from stepwire.server.extensions import discovery
 from stepwire.server.extensions.discovery import search
 from tests.docs.pages import ROOT, page
@@ -17,7 +17,7 @@ ROWS = page(ROOT / "docs" / "limits.md").text.splitlines()
     ("row", "module", "names"),
     [
         ("| [groups]", manifest, ("MOST_GROUPS",)),
-        ("| tools and groups in a URL", url_query, ("MOST_NAMES", "LONGEST_QUERY", "_MOST_FIELDS")),
+        ("| tools and groups in a URL", http, ("MOST_NAMES", "LONGEST_QUERY", "_MOST_FIELDS")),
         ("| a [search for tools]", discovery, ("LONGEST_SEARCH", "MOST_FOUND")),
         ("| a [search for tools]", search, ("_MOST_TERMS", "LARGEST_FOUND", "_MOST_NAMED")),
     ],

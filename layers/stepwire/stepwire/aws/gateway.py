@@ -22,9 +22,8 @@ from msgspec import Struct
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn, UnknownPath
 from stepwire.json_text import JsonObject, as_object, write
 from stepwire.principal import Caller, Claims, claim_text, principal_of
-from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.protocol.http import PARAMETERS, HttpRequest, HttpResponse
 from stepwire.protocol.tokens import encode
-from stepwire.protocol.url_query import PARAMETERS
 
 ANONYMOUS: Final = ("anonymous",)
 ISSUER_AND_SUBJECT: Final = ("iss", "sub")

@@ -18,9 +18,9 @@ from msgspec import Struct, field
 
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
+from stepwire.protocol.http import switch_in
 from stepwire.protocol.messages import CARD_MIME_TYPE, UI_EXTENSION, MessageId
 from stepwire.protocol.tokens import LONGEST, encode, unwrap, wrap
-from stepwire.protocol.url_query import switch_in
 
 PARAMETER: Final = "resume"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""

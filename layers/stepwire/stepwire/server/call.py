@@ -19,7 +19,7 @@ from stepwire.catalog.tools import FIND_TOOL, OWN_TOOLS, Tool
 from stepwire.errors import InvalidParams, UnknownSelection, UnknownTool
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
-from stepwire.protocol.http import RequestHeaders
+from stepwire.protocol.http import RequestHeaders, Selection, selection_in, switch_in
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     LEGACY_WITH_TASKS,
@@ -29,7 +29,6 @@ from stepwire.protocol.messages import (
     is_id,
 )
 from stepwire.protocol.sessions import NEVER, Resumes, Session, shows_cards
-from stepwire.protocol.url_query import Selection, selection_in, switch_in
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import Task
