@@ -20,11 +20,11 @@ from benchmarks.page import write_parts
 from stepwire.aws.storage.lines import DynamoDbLines
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import Concurrency
+from stepwire.codec import MILLISECOND
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.lines import MEND_PAUSE, Asking, Change, Line, Place, Share, Ticket, joined
 from stepwire.tasks.task import Execution
-from stepwire.times import MILLISECOND
 from stepwire_local.account.engine import shared_account
 from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, state_machine_arn
 from tests.server.clients import ModernClient

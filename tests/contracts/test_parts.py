@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.storage.items import LARGEST_ENDED_HEAD, LARGEST_HEAD, LARGEST_NEW_HEAD, LARGEST_PART, item_key
-from stepwire.aws.storage.table import Item, Table, seconds_of
+from stepwire.aws.storage.table import Item, Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
+from stepwire.codec import seconds_of
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import PartMissing, SaveConflict
 from stepwire.tasks.task import (

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from stepwire.aws.storage.table import milliseconds_of
 from stepwire.aws.storage.usage import usage_key
+from stepwire.codec import milliseconds_of
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, new_task_id
 from tests.faults.seen import (
     ANSWER,

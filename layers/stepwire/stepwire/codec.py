@@ -1,15 +1,17 @@
-"""Data to JSON and back: the fields of a type say its stored form, and a default is left out.
+"""The stored form of data: JSON, by the fields of a type; times, in whole milliseconds; and equality by a key.
 
-Times are ISO 8601 texts, sets are sorted, and alternatives of a union name their type (`tag`). Decoding checks types.
+In JSON, the fields of a type say its stored form, and a default is left out. Times are ISO 8601 texts there, sets are
+sorted, and alternatives of a union name their type (`tag`). Decoding checks types.
 """
 
 import threading
-from collections.abc import Collection
-from datetime import timedelta
+from collections.abc import Collection, Hashable
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -75,3 +77,49 @@ def _decoder(to: Any) -> Any:
 @cache
 def _defaults_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return {one.name: one.default for one in msgspec.structs.fields(kind)}
+
+
+# ------------------------------------------------------------------------------------------------------------- equality
+
+
+class Keyed(Struct, frozen=True, eq=False):
+    """Data that are equal if they are of one type and have equal keys."""
+
+    def _key(self) -> Hashable:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keyed) and type(other) is type(self) and other._key() == self._key()
+
+    def __ne__(self, other: object) -> bool:  # a struct's own compares all fields
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
+
+# ---------------------------------------------------------------------------------------------------------------- times
+
+MILLISECOND: Final = timedelta(milliseconds=1)
+_SECOND: Final = timedelta(seconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """Return a time in milliseconds, rounded down."""
+    return (moment - _EPOCH) // MILLISECOND
+
+
+def moment_of(milliseconds: int) -> datetime:
+    """Return the time of a number of milliseconds."""
+    return _EPOCH + milliseconds * MILLISECOND
+
+
+def seconds_of(moment: datetime) -> int:
+    """Return a time in seconds, rounded up, as the TTL attribute has it."""
+    return -((_EPOCH - moment) // _SECOND)
+
+
+def moment_of_seconds(seconds: float) -> datetime:
+    """Return the time of a number of seconds."""
+    return _EPOCH + timedelta(seconds=seconds)

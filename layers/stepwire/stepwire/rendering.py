@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from stepwire import __version__
 from stepwire.catalog.tools import TaskSupport, Tool
+from stepwire.codec import MILLISECOND
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, META_SERVER, MODERN_VERSIONS, RELATED_TASK
@@ -44,7 +45,6 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
-from stepwire.times import MILLISECOND
 from stepwire.visible_text import visible
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "version": __version__}

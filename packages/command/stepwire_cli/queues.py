@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
+from stepwire.codec import MILLISECOND
 from stepwire.tasks.limits import ordinal, span
-from stepwire.times import MILLISECOND
 from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal

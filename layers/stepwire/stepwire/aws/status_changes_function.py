@@ -25,7 +25,8 @@ from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.approvals import DynamoDbInbox, DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import is_expiry, task_of
-from stepwire.aws.storage.table import Table, moment_of_seconds
+from stepwire.aws.storage.table import Table
+from stepwire.codec import moment_of_seconds
 from stepwire.json_text import JsonObject, write
 from stepwire.subscriptions.approvals import (
     OPEN,

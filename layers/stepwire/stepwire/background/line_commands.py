@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.codec import MILLISECOND
 from stepwire.engine.assembly import Engine
 from stepwire.errors import NotFollowedUp, StoreBusy
 from stepwire.json_text import JsonObject
@@ -17,7 +18,6 @@ from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.lines import MOST_COUNTED, Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
 from stepwire.tasks.runs import Pending
-from stepwire.times import MILLISECOND
 
 MOST_LISTED: Final = 100
 """Lines of one answer, and callers of one line."""

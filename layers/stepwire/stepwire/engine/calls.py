@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Caller, Confirmation, Tool
+from stepwire.codec import MILLISECOND
 from stepwire.engine.admission import LONGEST_REQUEST, Admission
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import IdempotencyKey, KeyClaim, Randomness
@@ -61,7 +62,6 @@ from stepwire.tasks.task import (
     Work,
     Working,
 )
-from stepwire.times import MILLISECOND
 
 _SLOW_START: Final = timedelta(seconds=1)  # long enough that the caller may have cancelled meanwhile
 # A key must outlive its task, whose life a confirmation or the retention of its result may extend.

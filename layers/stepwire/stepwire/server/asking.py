@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.codec import MILLISECOND, milliseconds_of
 from stepwire.errors import HttpMethodNotAllowed, InvalidRequest, ProtocolError, TooManyPolls
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, error_text, notification_text, request_text, result_text
@@ -25,7 +26,6 @@ from stepwire.server.services import Services
 from stepwire.server.sse_polling import retry_ms
 from stepwire.tasks.inputs import method_of
 from stepwire.tasks.task import Progress, ToolResult, tool_error
-from stepwire.times import MILLISECOND, milliseconds_since_1970
 
 _LONGEST_SILENCE: Final = timedelta(seconds=10)
 """Between two notifications of progress: clients give up on a request that is silent for longer than some 30 s."""
@@ -46,8 +46,8 @@ def open_asking(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
         call.message_id,
         tool,
         call.arguments,
-        milliseconds_since_1970(min(ask.until, now + longest)),
-        milliseconds_since_1970(now),
+        milliseconds_of(min(ask.until, now + longest)),
+        milliseconds_of(now),
         token,
     )
     if len(position.event_id()) > LONGEST:
@@ -102,7 +102,7 @@ class _Message(Struct, frozen=True):
 
 
 def _news(services: Services, position: AskingPosition, outcome: ToolResult | Ask) -> Iterator[_Message]:
-    now = milliseconds_since_1970(services.now())
+    now = milliseconds_of(services.now())
     if isinstance(outcome, Ask) and outcome.request.number > position.asked:
         outcome.put()
         params = legacy_request(outcome.request, None, outcome.message_id)
@@ -125,6 +125,6 @@ def _due_at(position: AskingPosition) -> int:
 def _body(services: Services, position: AskingPosition, news: Iterable[_Message] = ()) -> Stream:
     """Write a body: an id to go on with comes first (L8)."""
     events = [ServerSentEvent(one.text, one.position.event_id()) for one in news]
-    left = position.ends_at - milliseconds_since_1970(services.now())
+    left = position.ends_at - milliseconds_of(services.now())
     pause = max(_SHORTEST_PAUSE, min(retry_ms(position.polls), left))
     return Stream(body_of([ServerSentEvent(id=position.event_id()), *events], pause))

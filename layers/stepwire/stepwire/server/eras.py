@@ -13,6 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import NAME_PATTERN, REREAD_AFTER, TaskSupport, Tool
+from stepwire.codec import MILLISECOND
 from stepwire.engine.calls import Begun
 from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
 from stepwire.json_text import JsonObject, as_object
@@ -38,7 +39,6 @@ from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
 from stepwire.server.sse_polling import open_stream
 from stepwire.tasks.inputs import Mode
-from stepwire.times import MILLISECOND
 
 TOOLS_PAGE_SIZE: Final = 100
 LARGEST_TOOLS_PAGE: Final = 2_000_000

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from stepwire.codec import MILLISECOND
 from stepwire.errors import NoDirectory, ResourceNotFound, UnknownResource
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
@@ -11,7 +12,6 @@ from stepwire.server.call import Call, text_in
 from stepwire.server.composition import EXTENSIONS
 from stepwire.server.extension import Method, Resources
 from stepwire.server.services import Services
-from stepwire.times import MILLISECOND
 
 _SERVED: Final = tuple(one.resources for one in EXTENSIONS if one.resources)
 _KEEP_LIST_FOR: Final = min(one.keep_for for one in _SERVED)

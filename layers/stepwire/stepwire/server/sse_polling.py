@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
+from stepwire.codec import MILLISECOND, milliseconds_of
 from stepwire.engine.ports import WatchedTask
 from stepwire.engine.upkeep import REQUEST_RETENTION
 from stepwire.errors import (
@@ -48,7 +49,6 @@ from stepwire.server.services import Services
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
 from stepwire.tasks.inputs import InputRequest, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
-from stepwire.times import MILLISECOND, milliseconds_since_1970
 from stepwire.visible_text import visible
 
 _PAUSE_STEP: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
@@ -88,9 +88,9 @@ def open_stream(
         call.message_id,
         task.task_id,
         is_call,
-        milliseconds_since_1970(task.last_updated_at),
-        ends_at=milliseconds_since_1970(now + longest) if is_call else 0,
-        sent_at=milliseconds_since_1970(now),
+        milliseconds_of(task.last_updated_at),
+        ends_at=milliseconds_of(now + longest) if is_call else 0,
+        sent_at=milliseconds_of(now),
         is_fetch=is_fetch,
         is_repeat=is_repeat,
     )
@@ -230,7 +230,7 @@ class _Stream(Struct, frozen=True):
         """The time until the response must come; None where it comes when the work ends."""
         if not self.position.ends_at:
             return None
-        left = timedelta(milliseconds=self.position.ends_at - milliseconds_since_1970(self.services.now()))
+        left = timedelta(milliseconds=self.position.ends_at - milliseconds_of(self.services.now()))
         return max(timedelta(), left)
 
     def _retry_ms(self, task: Task | None) -> int:
@@ -241,7 +241,7 @@ class _Stream(Struct, frozen=True):
 
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
         """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
-        token, now = _token_of(task, position), milliseconds_since_1970(self.services.now())
+        token, now = _token_of(task, position), milliseconds_of(self.services.now())
         is_check_due = now + self._retry_ms(task) + _SLACK > position.sent_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
             return
@@ -273,15 +273,13 @@ class _Message(Struct, frozen=True):
 
 def _unsent_messages(services: Services, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
     related = None if position.is_call else task.task_id
-    updated, progress = milliseconds_since_1970(task.last_updated_at), _unsent_progress(task, position)
+    updated, progress = milliseconds_of(task.last_updated_at), _unsent_progress(task, position)
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
         yield _Message(notification_text("notifications/tasks/status", legacy_task(task, services.now())), position)
     token = _token_of(task, position)
     if progress is not None and token is not None:
-        position = replace(
-            position, progress=progress.done, updated=updated, sent_at=milliseconds_since_1970(services.now())
-        )
+        position = replace(position, progress=progress.done, updated=updated, sent_at=milliseconds_of(services.now()))
         yield _Message(_progress_text(task, progress, token, related), position)
     for request in _unsent_requests(task, position, call):  # T30
         message_id = f"{task.task_id}.{request.number}"
@@ -307,7 +305,7 @@ def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
         return None  # T32: a task that has ended sends no progress; a plain call may, until its response
     if task.progress is not None and task.progress.done > position.progress:
         return task.progress
-    is_elsewhere = position.progress < 0 or milliseconds_since_1970(task.last_updated_at) > position.updated
+    is_elsewhere = position.progress < 0 or milliseconds_of(task.last_updated_at) > position.updated
     return next_progress(position.progress) if task.in_line is not None and is_elsewhere else None
 
 

@@ -11,11 +11,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.codec import MILLISECOND
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import RETENTION, Change, Filter, OwnedChange, Position, cursor_of, start_of
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
-from stepwire.times import MILLISECOND
 
 MOST_READ: Final = 200  # changes in one poll
 MOST_EVENTS: Final = 100

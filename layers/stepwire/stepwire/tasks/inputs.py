@@ -17,12 +17,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from stepwire.codec import MILLISECOND, Keyed
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
-from stepwire.keyed import Keyed
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.approvals import Approval, Vote
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
-from stepwire.times import MILLISECOND
 
 KEY_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _RETRY_MARK: Final = "#"

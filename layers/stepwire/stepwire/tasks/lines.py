@@ -19,11 +19,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.codec import MILLISECOND
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.limits import InLine, Rules, span
 from stepwire.tasks.task import Execution
-from stepwire.times import MILLISECOND
 
 MOST_COUNTED: Final = 50
 """Places that are read to tell a position; a later one is estimated from its round. With 10,000 that wait and are

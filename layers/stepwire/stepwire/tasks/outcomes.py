@@ -20,9 +20,9 @@ from typing import Final, TypeAlias, TypeGuard
 
 from msgspec import Struct
 
+from stepwire.codec import Keyed
 from stepwire.errors import ObjectUnreadable
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
-from stepwire.keyed import Keyed
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import RunEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.expression_budget import Budget, EvaluationFault

@@ -14,10 +14,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.codec import NO_TIME
+from stepwire.codec import MILLISECOND, NO_TIME
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.tasks.ids import LETTERS
-from stepwire.times import MILLISECOND
 
 MOST_RUNS: Final = len(LETTERS)
 MOST_ATTEMPTS: Final = 10

@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from stepwire.codec import Keyed
 from stepwire.json_text import Json, JsonObject, load_json, write
-from stepwire.keyed import Keyed
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import Approvers, Decision
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of

@@ -15,7 +15,8 @@ from stepwire.aws.storage.blocks import LIST, Block, block_in, hashes_in, record
 from stepwire.aws.storage.events import subscription_in
 from stepwire.aws.storage.holdings import kind_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
-from stepwire.aws.storage.table import Item, moment_of, moment_of_seconds
+from stepwire.aws.storage.table import Item
+from stepwire.codec import moment_of, moment_of_seconds
 from stepwire.json_text import load_json
 from stepwire.principal import Principal
 from stepwire.tasks.inputs import mode_of

@@ -28,7 +28,8 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds, milliseconds_of, moment_of
+from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds
+from stepwire.codec import milliseconds_of, moment_of
 from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber

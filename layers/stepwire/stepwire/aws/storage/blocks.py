@@ -12,7 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_milliseconds, moment_of
+from stepwire.aws.storage.table import Item, Table, in_milliseconds
+from stepwire.codec import moment_of
 from stepwire.engine.blocks import MOST_BLOCKED
 from stepwire.principal import Principal
 

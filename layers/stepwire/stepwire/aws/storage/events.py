@@ -28,17 +28,8 @@ from typing import Final, cast
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import (
-    Item,
-    Table,
-    all_of,
-    in_milliseconds,
-    in_seconds,
-    milliseconds_of,
-    moment_of,
-    refused_item,
-)
-from stepwire.codec import decode, encode, encode_without
+from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds, refused_item
+from stepwire.codec import decode, encode, encode_without, milliseconds_of, moment_of
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Filter, Head, Recorded

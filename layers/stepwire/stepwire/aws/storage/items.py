@@ -30,14 +30,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from stepwire.aws.s3 import LargeResults
-from stepwire.aws.storage.table import Item, Table, in_seconds, milliseconds_of, moment_of, seconds_of
-from stepwire.codec import decode, encode_without
+from stepwire.aws.storage.table import Item, Table, in_seconds
+from stepwire.codec import MILLISECOND, decode, encode_without, milliseconds_of, moment_of, seconds_of
 from stepwire.errors import PartMissing
 from stepwire.json_text import as_object
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
-from stepwire.times import MILLISECOND
 
 FORMAT: Final = 1
 TASK_PREFIX: Final = "task#"

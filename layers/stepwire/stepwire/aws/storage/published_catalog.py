@@ -19,9 +19,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, moment_of
+from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds
 from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
 from stepwire.catalog.tools import CompiledTool, Published
+from stepwire.codec import moment_of
 from stepwire.errors import SaveConflict, StoreBusy
 
 HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}

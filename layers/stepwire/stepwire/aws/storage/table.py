@@ -1,18 +1,18 @@
-"""What the stores of the table share: its client, times as numbers, and the one expected error of a conditional write.
+"""What the stores of the table share: its client, times as attributes, the one expected error of a conditional write.
 
 Times are numbers of milliseconds since 1970, UTC; the TTL attribute `expires_at` is in seconds, rounded up.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
+from stepwire.codec import milliseconds_of, seconds_of
 from stepwire.errors import StoreBusy
-from stepwire.times import MILLISECOND
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -22,26 +22,9 @@ Item: TypeAlias = dict[str, Any]
 """An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
 
 _Answer = TypeVar("_Answer")
-_SECOND: Final = timedelta(seconds=1)
 _MOST_KEYS: Final = 100  # of one BatchGetItem
 _AT_ONCE: Final = 8  # calls; the client has ten connections
 _MOST_TRIES: Final = 5  # a response that holds no more of 100 items than a fifth is a fault
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def milliseconds_of(moment: datetime) -> int:
-    """Return a time in milliseconds, rounded down."""
-    return (moment - _EPOCH) // MILLISECOND
-
-
-def moment_of(milliseconds: int) -> datetime:
-    """Return the time of a number of milliseconds."""
-    return _EPOCH + milliseconds * MILLISECOND
-
-
-def seconds_of(moment: datetime) -> int:
-    """Return a time in seconds, rounded up, as the TTL attribute has it."""
-    return -((_EPOCH - moment) // _SECOND)
 
 
 def in_milliseconds(moment: datetime) -> Item:
@@ -52,11 +35,6 @@ def in_milliseconds(moment: datetime) -> Item:
 def in_seconds(moment: datetime) -> Item:
     """Return a time as the TTL attribute's value, in seconds."""
     return {"N": str(seconds_of(moment))}
-
-
-def moment_of_seconds(seconds: float) -> datetime:
-    """Return the time of a number of seconds."""
-    return _EPOCH + timedelta(seconds=seconds)
 
 
 class Table(Struct, frozen=True, dict=True):

@@ -17,7 +17,8 @@ from typing import Final, cast
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_seconds, milliseconds_of, moment_of
+from stepwire.aws.storage.table import Item, Table, in_seconds
+from stepwire.codec import MILLISECOND, milliseconds_of, moment_of
 from stepwire.engine.ports import Lease
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.principal import Principal
@@ -34,7 +35,6 @@ from stepwire.tasks.usage import (
     home_of,
     pace_after,
 )
-from stepwire.times import MILLISECOND
 
 USAGE: Final = "usage"
 # A caller changes between idle and busy rarely; more retries than this mean a fault of ours.

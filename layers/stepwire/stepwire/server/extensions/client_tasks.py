@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from stepwire.codec import MILLISECOND
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Response, request_text
@@ -32,7 +33,6 @@ from stepwire.tasks.inputs import (
     method_of,
 )
 from stepwire.tasks.task import Task
-from stepwire.times import MILLISECOND
 
 # JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
 _LONGEST_CLIENT_TASK: Final = timedelta(days=24)

@@ -12,6 +12,7 @@ from typing import Final
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.tools import CARD_ANSWER_TOOL, CARD_CANCEL_TOOL, CARD_TASK_TOOL
+from stepwire.codec import MILLISECOND
 from stepwire.engine.calls import Begun
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.json_text import JsonObject, load_json, write
@@ -23,7 +24,6 @@ from stepwire.server.results import NotOpen, answer_or_raise, answer_question, t
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
-from stepwire.times import MILLISECOND
 from stepwire.visible_text import visible
 
 _LINE_ENDS: Final = "\n\t"

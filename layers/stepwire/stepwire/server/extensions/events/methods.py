@@ -5,6 +5,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
+from stepwire.codec import MILLISECOND
 from stepwire.errors import InvalidCursor, InvalidParams
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import cursor_of
@@ -24,7 +25,6 @@ from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.refusals import EntityNotFound, Forbidden, Unsupported
 from stepwire.subscriptions.subscribing import Asked, Events
 from stepwire.subscriptions.subscription import check_secret, endpoint_of, granted
-from stepwire.times import MILLISECOND
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LISTENS_FOR: Final = timedelta(hours=1)

@@ -12,13 +12,13 @@ from typing import Final
 
 from stepwire.catalog.skills import SCHEME, SKILL_FILE, Skill
 from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.codec import MILLISECOND
 from stepwire.errors import UnknownSkill
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, reached_tools, text_in
 from stepwire.server.extension import Method
 from stepwire.server.services import Services
-from stepwire.times import MILLISECOND
 
 _OWN: Final = Path(__file__).parent / "run-a-workflow"
 _OWN_ROOT: Final = f"{SCHEME}workflows/{_OWN.name}"
