@@ -96,7 +96,7 @@ def follow(trace: Trace | None) -> None:
     _WORK.trace = trace
 
 
-def follow_unless_another(trace: Trace | None) -> None:
+def follow_unless_another(trace: Trace) -> None:
     """Let what this thread does from now on belong to a trace, unless it belongs to one already."""
     if _WORK.trace is None:
         _WORK.trace = trace

@@ -372,7 +372,7 @@ def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller
         complete = given if tool.defaults is None else tool.defaults.filled(given, LARGEST_INPUT)
     except TooManyDefaults:
         return _refused(sent, f"the arguments with their defaults are larger than {LARGEST_INPUT} bytes of JSON")
-    faults = violations_of(tool.input_schema, complete)
+    faults = violations_of(tool.input_schema, complete, text if complete is sent else None)
     if faults:
         return CheckedArguments(sent, faults)
     complete = tool.additions.with_defaults(complete)

@@ -52,7 +52,7 @@ class Recorder(Struct, frozen=True):
         """
         stored = read if read is not None and read.key == key else self.store.load(key)
         task = self._visible(key.owner, stored)
-        if task is not None:
+        if task is not None and task.origin.trace is not None:
             follow_unless_another(task.origin.trace)
         return task
 

@@ -121,9 +121,9 @@ class Upkeep(Struct, frozen=True):
             # Without a look first: a start is idempotent.
             is_wanted = self.is_wanted(task)
             return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
-        if task.inputs.undelivered:
-            task = self.after_delivery(task)
-        task = self.runs.reminded(task)
+        task = self.after_delivery(task)
+        if task.questions:
+            task = self.runs.reminded(task)
         looks = self._look_due(task, now)
         if looks is None:
             return task

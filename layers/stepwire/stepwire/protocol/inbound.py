@@ -1,6 +1,7 @@
 """The validation ladder: from an HTTP request to a message that the server can act on. The first failure is the answer.
 
-This file climbs all rungs in this order, cheapest and most protective first (a GET meets rung 8 after rung 2).
+This file climbs all rungs but the fifth, which the server does, in this order: cheapest and most protective first (a
+GET meets rung 8 after rung 2).
 `Mcp-Param-*` headers are checked later, with the tool's schema (`check_parameter_headers`). Both eras:
   1. the Origin is allowed: nothing else is looked at for a foreign web page (M2, L5)
   2. it is a POST, which alone carries messages, or a GET that resumes a stream (L9)
@@ -26,7 +27,7 @@ Requests of both eras, now that their era is known; in the legacy era, HTTP 200 
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, cast
 
 from msgspec import Struct, field
@@ -173,15 +174,12 @@ def _check_resumption(headers: RequestHeaders) -> None:
         raise NotAcceptable("The Accept header must allow text/event-stream.")
 
 
-def identify(received: Received, check_scopes: Callable[[frozenset[str] | None], None], served: Served) -> Inbound:
-    """Climb rungs 5 to 14: read the message, and find its era.
-
-    `check_scopes` raises InsufficientScope where the caller may not call at all.
+def identify(received: Received, served: Served) -> Inbound:
+    """Climb rungs 6 to 14: read the message, and find its era.
 
     Raises:
         ProtocolError: a rung failed; the kind says which.
     """
-    check_scopes(received.http.caller.scopes)  # rung 5
     headers, body = received.headers, received.body
     if body is None:
         session = session_of(headers.session_id)  # rung 9

@@ -54,12 +54,12 @@ class Defaults:
         self._top = self._place_of(schema)
 
     def filled(self, arguments: JsonObject, room: int) -> JsonObject:
-        """Return the arguments with defaults where members are missing.
+        """Return the arguments with defaults where members are missing; the same object if none is.
 
         Raises:
             TooManyDefaults: the defaults take more than `room` bytes of JSON, or the arguments have too many parts.
         """
-        return as_object(_Filling(room).filled(arguments, (self._top,)))
+        return cast(JsonObject, _Filling(room).filled(arguments, (self._top,)))
 
     def _place_of(self, schema: JsonObject) -> _Place:
         known = self._places.get(id(schema))
@@ -95,7 +95,7 @@ class _Filling(Struct):
     visits: int = MOST_VISITS
 
     def filled(self, value: Json, places: Iterable[_Place]) -> Json:
-        """Return a value with the defaults of each of its places."""
+        """Return a value with the defaults of each of its places; an object that has all stays the same object."""
         for place in places:
             self.visits -= 1
             if self.visits < 0:
@@ -111,18 +111,20 @@ class _Filling(Struct):
         return cast(Json, value)
 
     def _object(self, value: JsonObject, place: _Place) -> JsonObject:
-        members = dict(value)
+        filled: JsonObject = {}
         known = place.members if len(place.members) < len(value) else value
         for name in known:
             if name in place.members and isinstance(value.get(name), dict | list):
-                members[name] = self.filled(value[name], place.members[name])
+                member = self.filled(value[name], place.members[name])
+                if member is not value[name]:
+                    filled[name] = member
         for name, default in place.defaults.items():
-            if name not in members:
+            if name not in value:
                 self.room -= default.size
                 if self.room < 0:
                     raise TooManyDefaults
-                members[name] = default.value
-        return members
+                filled[name] = default.value
+        return {**value, **filled} if filled else value
 
 
 def default_faults(schema: JsonObject) -> Iterator[str]:

@@ -68,15 +68,15 @@ class Violation(Struct, frozen=True):
         return f"at {self.pointer or 'the top level'}: {self.expected}"
 
 
-def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
+def violations_of(schema: str, value: Json, text: str | None = None) -> tuple[Violation, ...]:
     """Return at most 20 violations; empty if the value conforms.
 
-    `schema` is JSON text, under which its compiled form is cached.
+    `schema` is JSON text, under which its compiled form is cached; `text` is that of the value, if the caller has it.
 
     For a large value, only one violation is returned. A value that is nested too deeply, or too large for its schema to
     be checked in time, does not conform.
     """
-    compiled, size = _compiled(schema), size_of(value)
+    compiled, size = _compiled(schema), size_of(value, text)
     fault = compiled.fault_of(value, size)
     return () if fault is None else compiled.explained(value, size, fault)
 

@@ -84,9 +84,9 @@ class Size(NamedTuple):
     levels: int
 
 
-def size_of(value: Json) -> Size:
-    """Return upper bounds for the size of a value."""
-    text = write(value)
+def size_of(value: Json, text: str | None = None) -> Size:
+    """Return upper bounds for the size of a value; `text`: what `write` makes of it, if the caller has that."""
+    text = write(value) if text is None else text
     opened = text.count("{") + text.count("[")
     # Brackets and commas inside strings count too: an estimate that is too high is harmless.
     length = len(text.encode(errors="surrogatepass"))

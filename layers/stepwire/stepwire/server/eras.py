@@ -207,7 +207,7 @@ def list_tools(services: Services, call: Call) -> JsonObject:
 
 
 def _check_modern(call: Call, tool: Tool) -> None:
-    if not call.is_indirect:
+    if tool.parameter_headers and not call.is_indirect:
         check_parameter_headers(call.headers, tool.parameter_headers, call.arguments)
     _ = call.request_state, call.input_responses  # refused here where they cannot be read
     missing = _missing_capabilities(call, tool)

@@ -99,7 +99,8 @@ class McpServer(Struct, frozen=True):
                 trace = self.spans.begin(trace)
             follow(trace)
             task = self.services.blocks.check(request.caller, at, partial(self._need_of, received))  # rung 5
-            inbound = identify(received, self.services.access.check, SERVED)
+            self.services.access.check(request.caller.scopes)  # rung 5
+            inbound = identify(received, SERVED)
             message, call = inbound.message, _call_of(inbound, at, trace, task)
             if isinstance(message, Request) and message.method == "tools/call":
                 call = meant_call(self.services, call)

@@ -257,7 +257,8 @@ def modes_of(capabilities: JsonObject) -> frozenset[Mode]:
     elicitation = capabilities.get("elicitation")
     if elicitation == {}:  # an empty capability means forms
         return modes | {Mode.FORM}
-    return modes | frozenset(mode for mode in ELICITATION_MODES if mode.value in as_object(elicitation))
+    declared = as_object(elicitation)
+    return modes | frozenset(mode for mode in ELICITATION_MODES if mode.value in declared)
 
 
 def mode_of(asked: Asked) -> Mode:
