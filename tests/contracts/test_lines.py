@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import Lines, TaskStore
 from stepwire.errors import StoreBusy
@@ -28,9 +29,12 @@ from stepwire.tasks.lines import (
     moved_to_front,
     taken,
 )
+from stepwire.tasks.task import LONGEST_TTL
 from tests.contracts.task_stores import a_task, on_dynamodb
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table
 
 KEY = line_key("warehouse")
 EMPTY = Line("warehouse", Rules(2, Starts(3, timedelta(minutes=1)), 10, timedelta(hours=1)))
@@ -169,6 +173,19 @@ def test_a_line_is_in_use_while_an_operator_restricts_it_and_comes_before_others
     ]
 
 
+@pytest.mark.usefixtures("aws")
+def test_a_turn_and_a_place_are_kept_as_long_as_a_task_may_run() -> None:
+    table = Table(new_table(), quick_dynamodb_client)
+    lines = task_store(table).lines
+    change(lines, taken(EMPTY, asking(1), START_OF_TIME))
+    join(lines, 2)
+
+    kept = {item["sk"]["S"]: int(item["expires_at"]["N"]) for item in table.query("pk = :key", {":key": {"S": KEY}})}
+
+    assert len(kept) == 5
+    assert min(kept.values()) > (START_OF_TIME + LONGEST_TTL).timestamp()
+
+
 def test_a_change_of_a_line_that_has_changed_writes_nothing(lines: Lines) -> None:
     join(lines, 1)
     before = lines.line(KEY) or EMPTY
@@ -179,6 +196,7 @@ def test_a_change_of_a_line_that_has_changed_writes_nothing(lines: Lines) -> Non
     assert lines.see(KEY, ticket(4)).turn is None
 
 
+@pytest.mark.usefixtures("aws")
 def test_several_changes_at_once_are_one_after_another() -> None:
     lines = on_dynamodb(task_store)().lines
 

@@ -6,14 +6,18 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import KeyClaim, TaskStore
 from stepwire.errors import NotAdmitted
 from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.usage import Limits, TooFast, TooManyActive
 from tests.contracts.task_stores import a_task, on_dynamodb
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table
 
 GENEROUS = Limits(active=1000, per_minute=60_000)
 
@@ -33,6 +37,16 @@ def test_a_caller_at_the_limit_is_refused_with_the_usage(store: TaskStore) -> No
 
     assert isinstance(refused.value.refusal, TooManyActive)
     assert refused.value.refusal.usage.active == {first.task_id, second.task_id}
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_slot_is_kept_as_long_as_a_task_may_run() -> None:
+    table = Table(new_table(), quick_dynamodb_client)
+
+    task_store(table).slots.reserve(keys(1)[0], GENEROUS, START_OF_TIME)
+
+    (item,) = table.query("pk = :owner", {":owner": {"S": ALICE}})
+    assert int(item["expires_at"]["N"]) > (START_OF_TIME + LONGEST_TTL).timestamp()
 
 
 def test_releasing_a_slot_is_idempotent(store: TaskStore) -> None:

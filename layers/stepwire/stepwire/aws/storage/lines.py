@@ -24,6 +24,7 @@ from stepwire.codec import decode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Share, Ticket
+from stepwire.tasks.task import LONGEST_TTL
 
 _LINE: Final = "line"
 _TURN: Final = "turn#"
@@ -32,7 +33,7 @@ _RANK: Final = "rank#"
 _SHARE: Final = "share#"
 _LINES: Final = "lines"
 _RESTRICTED: Final = "restricted"
-_RETENTION: Final = timedelta(days=62)  # after the last change; longer than any task
+_RETENTION: Final = LONGEST_TTL + timedelta(days=31)  # a turn is held, and a place kept, as long as a task runs
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_READ: Final = "version = :version"
 _FEWER: Final = (
