@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.background_functions import obeyed
 from stepwire.catalog.tools import Concurrency
+from stepwire.errors import StoreBusy
 from stepwire.tasks.limits import Rules, line_key
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.clients import ModernClient
@@ -148,3 +149,29 @@ def test_a_task_that_does_not_wait_cannot_be_moved(world: World) -> None:
     answer = obeyed({"queue": "front", "owner": ALICE, "task_id": task_id}, world.engine)
 
     assert answer == {"refused": "The task does not wait in a line."}
+
+
+def test_a_command_meets_changes_of_others_and_is_repeated(world: World) -> None:
+    client = ModernClient(world)
+    _, _, last = (client.start("optional") for _ in range(3))
+    world.store.lines.before_see = refuse
+
+    answer = obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine)
+
+    assert answer["position"] == 1
+
+
+def test_a_command_that_meets_nothing_else_says_what_to_do(world: World) -> None:
+    client = ModernClient(world)
+    _, last = (client.start("optional") for _ in range(2))
+    world.store.lines.is_available = False
+
+    answer = obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine)
+
+    assert answer == {
+        "refused": "Others change the line all the time, so perhaps nothing was done. Repeat the command."
+    }
+
+
+def refuse() -> None:
+    raise StoreBusy

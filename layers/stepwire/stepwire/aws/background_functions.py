@@ -35,7 +35,7 @@ from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, 
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.follow_ups import Means
 from stepwire.engine.upkeep import Allowance
-from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, WorkflowsUnavailable
+from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, StoreBusy, WorkflowsUnavailable
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.rendering import modern_status
 from stepwire.tasks.ids import TaskKey, task_id_of
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
 _MALFORMED: Final = "The command names no task: update the command `stepwire`, or this stack."
 _MALFORMED_LINE: Final = "The command names no line and no task: update the command `stepwire`, or this stack."
+_BUSY_LINE: Final = "Others change the line all the time, so perhaps nothing was done. Repeat the command."
 _MALFORMED_CALLER: Final = "The command names no caller: update the command `stepwire`, or this stack."
 UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
@@ -178,8 +179,8 @@ def _obeyed_in_line(command: dict[str, Any], lines: LineCommands) -> dict[str, A
                 return changed
             case _:
                 return {"refused": _MALFORMED_LINE}
-    except NotFollowedUp as refusal:
-        return {"refused": refusal.reason}
+    except (NotFollowedUp, StoreBusy) as refusal:
+        return {"refused": refusal.reason if isinstance(refusal, NotFollowedUp) else _BUSY_LINE}
 
 
 class InputRequestsHandler:

@@ -4,7 +4,9 @@ The answers have the names of limits, counts, principals and the ids of tasks; n
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -12,7 +14,7 @@ from msgspec.structs import replace
 
 from stepwire.codec import MILLISECOND
 from stepwire.engine.assembly import Engine
-from stepwire.errors import NotFollowedUp, StoreBusy
+from stepwire.errors import NotFollowedUp
 from stepwire.json_text import JsonObject
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import Rules, line_key
@@ -24,7 +26,6 @@ MOST_LISTED: Final = 100
 MOST_READ: Final = 5_000
 """Places that are counted by caller."""
 _LINE: Final = "line#"
-_MOST_TRIES: Final = 20
 _BEFORE: Final = " To {} a line before the first call of its tool, add --before-first-call."
 
 
@@ -73,32 +74,29 @@ class LineCommands(Struct, frozen=True):
 
         Raises:
             NotFollowedUp: there is no such line. Nobody knows here which tools have a limit.
+            StoreBusy: others change the line all the time.
         """
         key, lines = _key_of(name), self.engine.recorder.store.lines
         may_begin = is_new and command is not LineCommand.RESUME and not name.startswith(_LINE)
-        for _ in range(_MOST_TRIES):
+
+        def attempt(now: datetime) -> Line | None:
             before = lines.line(key)
             if before is None and not may_begin:
                 hint = "" if command is LineCommand.RESUME else _BEFORE.format(command.value)
                 raise NotFollowedUp(f"{_no_line(name)}{hint}")
-            line = before or Line(name, Rules())
-            match command:
-                case LineCommand.PAUSE:
-                    after = replace(line, is_paused=True)
-                case LineCommand.DRAIN:
-                    after = replace(line, is_drained=True)
-                case LineCommand.RESUME:
-                    after = replace(line, is_paused=False, is_drained=False)
-            if lines.change(key, before, Change(after), self.engine.recorder.clock.now()):
-                self.engine.runs.call(self.engine.runs.turns.fill(key))
-                return self._described(key, lines.line(key) or after)
-        raise StoreBusy
+            after = _after(command, before or Line(name, Rules()))
+            return after if lines.change(key, before, Change(after), now) else None
+
+        after = self.engine.runs.turns.until_written(attempt)
+        self.engine.runs.call(self.engine.runs.turns.fill(key))
+        return self._described(key, lines.line(key) or after)
 
     def move_to_front(self, key: TaskKey) -> JsonObject:
         """Let the runs of a task that wait be the next in their line, and return the line and its position. Idempotent.
 
         Raises:
             NotFollowedUp: the task does not wait in a line.
+            StoreBusy: others change the line all the time.
         """
         task = self.engine.recorder.load(key)
         waiting = () if task is None or task.has_ended else task.runs_pending(Pending.TURN)
@@ -107,21 +105,35 @@ class LineCommands(Struct, frozen=True):
         lines, name = self.engine.recorder.store.lines, task.line.line
         places = list[int]()
         for run in waiting:
-            for _ in range(_MOST_TRIES):
-                seen = lines.see(name, Ticket(key.owner, key.task_id, run))
-                if seen.line is None or seen.place is None:
-                    break
-                change, now = moved_to_front(seen.line, seen.place), self.engine.recorder.clock.now()
-                if lines.change(name, seen.line, change, now):
-                    places.append(lines.before(name, replace(seen.place, rank=0), MOST_COUNTED) + 1)
-                    break
+            ticket = Ticket(key.owner, key.task_id, run)
+            places += self.engine.runs.turns.until_written(partial(self._moved, name, ticket))
         line = lines.line(name) or Line(task.line.pool, task.line.rules)
         return {**self._described(name, line), "position": min(places, default=None)}
+
+    def _moved(self, name: str, ticket: Ticket, now: datetime) -> tuple[int, ...] | None:
+        """Return the position of a run after it was moved, or nothing if it has no place; None: others were faster."""
+        lines = self.engine.recorder.store.lines
+        seen = lines.see(name, ticket)
+        if seen.line is None or seen.place is None:
+            return ()
+        if not lines.change(name, seen.line, moved_to_front(seen.line, seen.place), now):
+            return None
+        return (lines.before(name, replace(seen.place, rank=0), MOST_COUNTED) + 1,)
 
     def _described(self, key: str, line: Line) -> JsonObject:
         first = next(iter(self.engine.recorder.store.lines.first(key)), None) if line.waiting else None
         now = self.engine.recorder.clock.now()
         return {**facts_of(key, line), "firstWaitsMs": first and (now - first.joined_at) // MILLISECOND}
+
+
+def _after(command: LineCommand, line: Line) -> Line:
+    match command:
+        case LineCommand.PAUSE:
+            return replace(line, is_paused=True)
+        case LineCommand.DRAIN:
+            return replace(line, is_drained=True)
+        case LineCommand.RESUME:
+            return replace(line, is_paused=False, is_drained=False)
 
 
 def facts_of(key: str, line: Line) -> JsonObject:

@@ -125,7 +125,7 @@ class Turns(Struct, frozen=True):
                 return None
             return self._stand(line.line, change.line, change.joins[0], now) if change.joins else Standing()
 
-        standing = self._until_written(attempt)
+        standing = self.until_written(attempt)
         return replace(standing, called=(*others, *standing.called))
 
     def hold(self, task: Task, run: int) -> None:
@@ -142,7 +142,7 @@ class Turns(Struct, frozen=True):
             change = called(line, seen.place, now) if seen.place else taken(line, _asking(task, terms, ticket), now)
             return self._changes(terms.line, seen.line, change, now, ticket) or None
 
-        self._until_written(attempt)
+        self.until_written(attempt)
 
     def give_back(self, key: str, ticket: Ticket, begins_at: datetime | None = None) -> tuple[Called, ...]:
         """Take back the turn or the place of a run, and hand the turn to the next in line. Idempotent.
@@ -169,7 +169,7 @@ class Turns(Struct, frozen=True):
             more = self._filled(key) if after.waiting and after.may_begin(now) else ()
             return (*(Called(key, one.ticket) for one in handed), *more)
 
-        return self._until_written(attempt)
+        return self.until_written(attempt)
 
     def fill(self, key: str) -> tuple[Called, ...]:
         """Hand free turns to those who wait, and return the runs that are to begin."""
@@ -294,7 +294,7 @@ class Turns(Struct, frozen=True):
             self.report(fault)
             return False
 
-    def _until_written(self, attempt: Callable[[datetime], _Result | None]) -> _Result:
+    def until_written(self, attempt: Callable[[datetime], _Result | None]) -> _Result:
         """Return what an attempt returns that has lost no race: None says so, and StoreBusy, which a read can meet too.
 
         Raises:
