@@ -397,6 +397,19 @@ def test_an_operators_redrive_waits_for_its_turn(world: World) -> None:
     assert len(world.workflows.redrives) == 1
 
 
+def test_an_operators_redrive_of_a_retried_task_overtakes_nobody(world: World) -> None:
+    retried = limited(tool=replace(OPTIONAL, retry=Retry(2, ("States.ALL",), delay=timedelta())))
+    first = call(world, retried)
+    for _ in range(2):
+        world.fail(first.task_id)
+    second, third = call(world), call(world)
+
+    world.engine.follow_ups.command(Means.REDRIVE, first.key)
+    end(world, second)
+
+    assert running(world) == [third.task_id]
+
+
 def test_whoever_waits_for_the_rate_is_woken_although_the_one_who_was_to_be_woken_for_all_is_cancelled(
     world: World,
 ) -> None:

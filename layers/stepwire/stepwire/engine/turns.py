@@ -328,7 +328,8 @@ def _asked(task: Task, terms: LineTerms, seen: Seen, asking: Asking, together: i
         line = replace(line, rules=terms.rules)
     if line.may_begin(now) and not line.waiting and not (together and line.is_drained):
         return taken(line, asking, now)
-    if task.runs[asking.ticket.run].attempt.number > 1:
+    attempt = task.runs[asking.ticket.run].attempt
+    if attempt.number > 1 and attempt.begins_at is not None:  # of an operator's redrive, it has no time
         return joined_again(line, asking, seen.share, now)
     arrival = joined(line, asking, seen.share, now)
     shared = Share() if terms.is_own else seen.share
