@@ -161,9 +161,12 @@ def test_of_an_issuer_that_does_not_answer_the_last_keys_count_for_a_day() -> No
     assert issuer.knows(KID, hours=25)
 
 
-def test_an_issuer_that_never_answered_has_no_keys() -> None:
+def test_an_issuer_that_never_answered_has_no_keys_and_is_asked_again_after_ten_seconds() -> None:
     issuer = Told()
     issuer.keys = None
 
-    assert [issuer.knows(KID, seconds=seconds) for seconds in (0, 30, 61)] == [False] * 3
+    assert [issuer.knows(KID, seconds=seconds) for seconds in (0, 10, 11, 21)] == [False] * 4
     assert issuer.times == 2
+    issuer.keys = [JWK]
+    assert [issuer.knows("new", seconds=seconds) for seconds in (22, 32, 82)] == [False] * 3
+    assert (issuer.knows(KID, seconds=82), issuer.times) == (True, 3)
