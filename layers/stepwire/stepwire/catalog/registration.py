@@ -314,7 +314,7 @@ class Compiler(Struct, frozen=True):
             return None
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # noqa: BLE001 - nobody knows; IAM does
+        except BaseException:  # noqa: BLE001 - the consent cannot be read now; IAM still checks it at each start
             return before
         return before
 
@@ -348,7 +348,7 @@ def in_turn(
     Args:
         registered: the tools that need to be compiled.
         waiting: the names of those that the last run left, in their order.
-        owners: who registered them, by the name of the parameter; those of nobody known are one owner's.
+        owners: who registered them, by the name of the parameter; those without a known owner count as one owner's.
     """
     places = {name: place for place, name in enumerate(waiting)}
     queue = sorted(registered, key=lambda one: (places.get(one.tool, len(places)), one.tool))

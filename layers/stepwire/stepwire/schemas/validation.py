@@ -190,7 +190,7 @@ class _Schema:
         return None
 
 
-# 256: more schemas than a catalog has, so each is compiled once per function instance.
+# 256: of some eighty tools, which have up to three each, every schema is compiled once per function instance.
 @lru_cache(maxsize=256)
 def _compiled(schema: str) -> _Schema:
     return _Schema(load_json(schema))

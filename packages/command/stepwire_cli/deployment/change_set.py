@@ -88,7 +88,7 @@ def make(
         if pages[0]["Status"] in _FAILED:
             why = " ".join(str(pages[0].get("StatusReason", "no reason was given")).split())
             ChangeSet(calls, made["Id"], made["StackId"], ()).drop(stack)
-            raise AccountError(f"{stack.name} cannot be changed so: {why}")
+            raise AccountError(f"{stack.name}: CloudFormation cannot make this change: {why}")
         sleep(_PAUSE)
 
 

@@ -147,7 +147,7 @@ def _finish(kept: Sequence[_Kept], options: Removal, calls: Calls, screen: Scree
 
 def _show_plan(stack: Stack, kept: Sequence[_Kept], options: Removal, screen: Screen) -> None:
     screen.say(f"The endpoint {stack.outputs.get(ENDPOINT, stack.name)} and its functions are deleted.")
-    screen.say("Workflows that run go on; nobody hears of their ends.")
+    screen.say("Workflows that run go on; their tasks no longer get their ends.")
     for one in kept:
         fate = "is deleted, too" if one.delete else "is left, because Object Lock keeps it" if one.note else "is left"
         screen.say(f"{one.held}, with {one.what.holds}, {fate}.")

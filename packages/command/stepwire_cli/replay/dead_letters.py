@@ -39,7 +39,7 @@ class Fate(Enum):
     LOST = "the stream has forgotten its records: it stays"
     FORGOTTEN = "the stream has forgotten its records: deleted"
     UNHEARD = "a webhook did not take it: it stays"
-    UNKNOWN = "nobody knows what it is: it stays"
+    UNKNOWN = "no function of this stack takes such a message: it stays"
 
 
 STAYS: Final = frozenset({Fate.FAILED, Fate.LOST, Fate.UNHEARD, Fate.UNKNOWN})
