@@ -21,7 +21,7 @@ from stepwire.json_text import as_object
 from stepwire_cli.agreeing import answered
 from stepwire_cli.deployment.release import Release, opened
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.files.texts import Unreadable, parsed
+from stepwire_cli.files.texts import Unreadable, parsed, text_of
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
@@ -166,7 +166,10 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
     Raises:
         CommandError: it cannot be read, is not in block style, or has resources of these names.
     """
-    text = template.read_text(encoding="utf-8")
+    try:
+        text = text_of(template)
+    except Unreadable as error:
+        raise CommandError(f"{template}: {error}: save it as UTF-8, or name another folder with --output.") from None
     before = _template_of(template, text)
     prefix = "".join(part.capitalize() for part in tool_name.split("_"))
     added = textwrap.dedent(made.partition("\nResources:\n")[2])
@@ -187,7 +190,10 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
 
 def _listed(readme: Path, tool_name: str, definition: str) -> list[str]:
     """Add a tool to the table of a README that this command made; return the names of what was written."""
-    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    try:
+        text = text_of(readme)
+    except Unreadable:  # there is none, or not one that this command made
+        return []
     before, head, after = text.partition("| tool | its states |\n|---|---|\n")
     if not head:
         return []

@@ -63,6 +63,17 @@ def test_a_name_that_is_no_name_is_refused(capsys: pytest.CaptureFixture[str], n
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_template_in_another_encoding_is_named_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "template.yaml").write_bytes(THEIRS.replace("ours", "größte").encode("latin-1"))
+
+    assert "template.yaml: it is not UTF-8: save it as UTF-8" in refused(
+        capsys, "tool", "--yes", "--output", str(tmp_path)
+    )
+    assert [one.name for one in tmp_path.iterdir()] == ["template.yaml"]
+
+
 def test_what_is_there_is_not_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
 
