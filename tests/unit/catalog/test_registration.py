@@ -222,6 +222,7 @@ def test_an_express_state_machine_is_a_tool_that_never_is_a_task() -> None:
         ({"task_support": "required"}, "task_support: a state machine of type EXPRESS never runs as a task"),
         ({"confirm": {"message": "Sure?"}}, "confirm: needs a task"),
         ({"concurrency": {"most": 1}}, "concurrency: needs a task"),
+        ({"approvers": {"scope": "refunds"}}, "approvers: needs a task"),
         (
             {
                 "idempotency": ["order"],
@@ -234,7 +235,7 @@ def test_an_express_state_machine_is_a_tool_that_never_is_a_task() -> None:
             "idempotency: needs a task",
         ),
     ],
-    ids=["a task", "a confirmation", "a limit", "a key"],
+    ids=["a task", "a confirmation", "a limit", "approvers", "a key"],
 )
 def test_an_express_tool_cannot_have_what_needs_a_task(fields: dict[str, Any], words: str) -> None:
     standard, found = compiled(registered(**fields)), compiled(registered(**fields), machines=express())

@@ -46,6 +46,12 @@ class Doubt(Struct, frozen=True):
     fix: str
 
 
+_NOBODY_DECIDES: Final = Doubt(
+    "approvers: no state asks anything, so nobody decides anything",
+    "add a state that asks (docs/approvals.md), or leave approvers out",
+)
+
+
 class Doubts(Struct, frozen=True):
     """Where the questions for which a manifest has approvers, and those that its workflow asks, do not meet."""
 
@@ -84,10 +90,9 @@ def asked_keys(definitions: Iterable[JsonObject]) -> AskedKeys:
 def doubts(questions: Sequence[str], definitions: Iterable[JsonObject]) -> Doubts:
     """Hold the keys that a manifest names, or all if it names none, against the definitions of its state machines."""
     whole = list(definitions)
-    restated = tuple(_restated(questions, whole))
+    restated, asked = tuple(_restated(questions, whole)), asked_keys(whole)
     if not questions:
-        return Doubts(restated)
-    asked = asked_keys(whole)
+        return Doubts(restated if asked.states or not asked.is_all else (_NOBODY_DECIDES,))
     left = {key: state for key, state in asked.states.items() if key not in questions}
     unasked = tuple(key for key in questions if key not in asked.states) if asked.is_all else ()
     return Doubts((*((_nobody_asks(unasked, left),) if unasked else ()), *restated), left)

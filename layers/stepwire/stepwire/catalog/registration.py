@@ -402,7 +402,7 @@ def _check_express(manifest: Manifest) -> None:
         )
     if manifest.role is not None:
         raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
-    for name in ("confirm", "idempotency", "retry", "race", "concurrency"):
+    for name in ("confirm", "idempotency", "retry", "race", "concurrency", "approvers"):
         if getattr(manifest, name) is not None:
             raise CatalogError(
                 f"{name}: needs a task, and a state machine of type EXPRESS has none: leave the field out, "

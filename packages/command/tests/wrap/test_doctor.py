@@ -390,6 +390,17 @@ def test_what_every_arm_of_a_race_is_given_by_the_manifest_is_no_finding() -> No
     ]
 
 
+def test_approvers_of_a_workflow_that_asks_nothing_are_one_line() -> None:
+    asks_nothing, may_ask = (
+        found_in(account_of(definition, approvers={"scope": "refunds"}))
+        for definition in (PASS, {"StartAt": "Then", "States": {"Then": NESTED}})
+    )
+
+    line = "approvers: no state asks anything, so nobody decides anything; add a state that asks (docs/approvals.md)"
+    assert [line in one for one in asks_nothing] == [True]
+    assert may_ask == []
+
+
 def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:
     account = account_of()
     account.refused = [{"tool": "orders", "source": WHERE, "reason": "scopes: unknown", "serves_previous": True}]
