@@ -21,7 +21,7 @@ _HELD: Final = 300  # seconds; the visibility timeout of received messages
 WAIT: Final = 1  # second; how long an empty queue is given to show a message: such a read asks all its servers
 _AT_ONCE: Final = 25  # records in one event: the BatchSize of the template's mapping
 _OURS: Final = "Stepwire Task Status Change"
-_REGISTERING: Final = ("aws.ssm", "aws.tag")  # the sources of the events of function catalog
+_OF_THE_CATALOG: Final = ("aws.ssm", "aws.tag", "aws.events")  # the sources of the events of function catalog
 _WAKE_UP: Final = "the next attempt of a task"
 _TASK: Final = "task#"  # how the sort keys of tasks begin
 _FORGOTTEN: Final = ("TrimmedDataAccessException", "ResourceNotFoundException")
@@ -115,12 +115,19 @@ class Replay:
     forgets_lost: bool = False
 
     def run(self) -> Iterator[Letter]:
-        """Yield each message with its outcome. Messages that remain become visible again after `_HELD`."""
-        sqs = self.session.client("sqs")
+        """Yield each message with its outcome.
+
+        Messages that remain become visible again after `_HELD`, also while a long replay runs: it ends with them.
+        """
+        sqs, known = self.session.client("sqs"), set[str]()
         queue = {"QueueUrl": self.stack.queue_url}
         wanted = {"MaxNumberOfMessages": 10, "VisibilityTimeout": _HELD, "WaitTimeSeconds": WAIT}
-        while messages := sqs.receive_message(**queue, **wanted).get("Messages"):
-            for message in messages:
+        while found := sqs.receive_message(**queue, **wanted).get("Messages"):
+            new = [one for one in found if one["MessageId"] not in known]
+            if not new:
+                return
+            for message in new:
+                known.add(message["MessageId"])
                 letter = self._taken(message)
                 if letter.fate in (Fate.DELIVERED, Fate.FORGOTTEN):
                     sqs.delete_message(**queue, ReceiptHandle=message["ReceiptHandle"])
@@ -134,7 +141,7 @@ class Replay:
         match body:
             case {"detail-type": str(kind), "detail": dict()} if kind == _OURS:
                 return Letter(message["MessageId"], kind, Fate.UNHEARD)
-            case {"detail-type": str(kind), "detail": dict(), "source": str(source)} if source in _REGISTERING:
+            case {"detail-type": str(kind), "detail": dict(), "source": str(source)} if source in _OF_THE_CATALOG:
                 return Letter(message["MessageId"], kind, self._delivered(self.stack.catalog, body))
             case {"detail-type": str(kind), "detail": dict()}:
                 return Letter(message["MessageId"], kind, self._delivered(self.stack.execution_events, body))
