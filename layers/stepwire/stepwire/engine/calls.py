@@ -3,13 +3,13 @@
 The order is write, start, answer: a task is durable before the client gets its handle. If a request dies in between,
 the next reader repairs the task, because starting the same execution is idempotent.
 
-However often a call is retried, it makes one task, by its idempotency key or by a known task id. First it claims its
+A call that is retried makes one task, by its idempotency key or by a known task id. First it claims its
 key for a task id, with a conditional write. Concurrent retries find the claim and use the same id. Reserving a slot,
 writing the task and starting the execution are idempotent per id, so retries use no second slot, and the first of them
 creates the task for all. If a claim has no task and is so old that no request can still be creating it, the next call
 replaces the claim.
 
-The key is the caller's, or the tool's manifest makes it of arguments (decision 25). A key of the tool also ends with
+The key comes from the caller, or from arguments that the manifest lists (decision 25). A key of the tool also ends with
 its window, compared by time because DynamoDB deletes late, and when its task ends without success.
 """
 
@@ -79,18 +79,18 @@ class ToolCall(Struct, frozen=True):
     owner: Principal
     tool: Tool
     arguments: JsonObject
-    """The workflow's input, but for what the tool adds to it."""
+    """The workflow's input, without the tool's additions."""
     ttl_ms: int | None = None
     """The ttl that the caller requests, in milliseconds; see `_granted_ttl`."""
     origin: Origin = field(default_factory=Origin)
     key: IdempotencyKey | None = None
     """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
     claims: Mapping[str, str] = field(default_factory=Claims)
-    """What the sign-in verified of the owner."""
+    """The owner's verified identity."""
     line: LineTerms | None = None
     """The line in which its runs wait for their turns; None: the tool has no limit."""
     has_card: bool = False
-    """Whether a card shows the task, so that the names of the states it passes are recorded."""
+    """Whether a card shows the task; then its states' names are recorded."""
 
 
 class Begun(Struct, frozen=True):
@@ -116,9 +116,9 @@ class Calls(Struct, frozen=True):
     """Start of the names of this endpoint's executions."""
 
     def begin(self, call: ToolCall, confirmation: Confirmation | None = None, task_id: TaskId | None = None) -> Begun:
-        """Return the task of a call, created once however often the call is sent, also concurrently.
+        """Return the task of a call, created once even if the call is sent repeatedly or concurrently.
 
-        With a `task_id` that is known already, the task may exist.
+        With a known `task_id`, the task may exist.
 
         Raises:
             IdempotencyKeyReused: the key belongs to another call.
@@ -193,7 +193,7 @@ class Calls(Struct, frozen=True):
         return new_task_id(created_at, self.randomness(RANDOM_BYTES))
 
     def draft(self, call: ToolCall) -> Task:
-        """Return a task for a call, with an id of its own, that is nowhere stored."""
+        """Return a task for a call, with a new id, without storing it."""
         now = self.recorder.clock.now()
         task_id = self.new_task_id(now)
         return self._new_task(call, task_id, self._terms(call, task_id), now)
@@ -324,7 +324,7 @@ def _needing_turns(runs: tuple[Run, ...]) -> tuple[Run, ...]:
 
 
 def _not_begun(tool: Tool, refusal: StartRefused | NoRoomInLine) -> WorkflowNotStarted | LimitReached:
-    """Return the error for a call of which nothing is left."""
+    """Return the error for a call whose task was removed."""
     if isinstance(refusal, StartRefused):
         return WorkflowNotStarted(f"The workflow of {tool.name} could not be started: {refusal.reason}")
     full = refusal.refusal
@@ -357,9 +357,9 @@ class CheckedArguments(Struct, frozen=True):
 def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller) -> CheckedArguments:
     """Return the arguments with all defaults. The first of these that does not hold is why they are refused.
 
-    1. They have at most `largest` bytes of JSON; 2. none has a name that the server sets; 3. without the nulls of what
-    is left out and with the defaults of the schema they conform to it; 4. with all that the server adds they are no
-    larger than a workflow's input may be.
+    1. They have at most `largest` bytes of JSON; 2. none has a name that the server sets; 3. they conform to the
+    schema, without nulls that count as missing and with its defaults; 4. with the server's additions, they fit into
+    a workflow's input.
     """
     text = write(sent)
     if len(text.encode()) > largest:
@@ -384,7 +384,7 @@ def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller
 
 
 def room_for_arguments(tool: Tool, caller: Caller) -> int:
-    """Return how many bytes of JSON arguments may have beside what the server adds to them."""
+    """Return how many bytes of JSON the arguments may have, given the server's additions."""
     if not tool.additions.reserved:
         return LARGEST_INPUT
     of_arms = tool.plan.largest_constants
@@ -403,7 +403,7 @@ def idempotency_key_of(
     Args:
         given: the key that the caller sent.
         tool: the tool that is called.
-        sent: the arguments as the caller sent them: the caller's own key stands for exactly these.
+        sent: the arguments as sent: the caller's own key stands for exactly these.
         complete: the arguments with all defaults, of which the tool makes its key; None: those that were sent.
     """
     if given is not None:
@@ -424,7 +424,7 @@ def _digest(text: str, kind: bytes) -> str:
 
 
 def _is_free_after(key: IdempotencyKey, task: Task) -> bool:
-    """Tell whether a key may begin another task after this one: a tool's key may, if this one ended without success."""
+    """Tell whether a key may start another task: a tool's key may, if this task ended without success."""
     match task.status:
         case Failed() | Cancelled():
             return key.window is not None

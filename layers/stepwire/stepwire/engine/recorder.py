@@ -43,12 +43,12 @@ class Recorder(Struct, frozen=True):
     clock: Clock
     audit: Audit = no_audit
     read_object: ReadObject | None = None
-    """Reads outputs that workflows left in S3; None where this function may read none."""
+    """Reads workflows' outputs in S3; None if this function may not."""
 
     def load(self, key: TaskKey, read: Task | None = None) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet.
 
-        `read`: what this very request has read already; another task is read over.
+        `read`: a task that this request has already read; it is used only if its key matches.
         """
         stored = read if read is not None and read.key == key else self.store.load(key)
         task = self._visible(key.owner, stored)
@@ -59,7 +59,7 @@ class Recorder(Struct, frozen=True):
     def load_for(self, execution: Execution) -> RunOfTask | None:
         """Return the task that an execution works for, and the run; None if there is none.
 
-        That is the task in its name or, after redrives of ended tasks, the newest one that goes on with it.
+        That is the task in its name or, after redrives of ended tasks, the newest one that continues it.
         """
         key = task_key_from_execution(execution.name)
         task = self.load(key) if key else None
@@ -100,12 +100,12 @@ class Recorder(Struct, frozen=True):
         return {task_id: task for task_id, task in found.items() if task.owner == owner}
 
     def record(self, task: Task, event: TaskEvent, source: EndSource | None = None) -> Task | None:
-        """Record an event that has no effects, and return the task (`advanced`)."""
+        """Record an event without effects, and return the task (`advanced`)."""
         after = self.advanced(task, event, source)
         return None if after is None else after.task
 
     def advanced(self, task: Task, event: TaskEvent, source: EndSource | None = None) -> Advanced | None:
-        """Advance a task, save it and return it with what follows; None if it no longer exists.
+        """Advance a task, save it and return it with its effects; None if it no longer exists.
 
         The task is loaded again only after a lost race. `source`: how the end of an execution became known.
         """
@@ -148,7 +148,7 @@ class Recorder(Struct, frozen=True):
         return None if after is None else after.task
 
     def advanced_if_unchanged(self, task: Task, event: TaskEvent) -> Advanced | None:
-        """Advance a task, save it and return it with what follows; None, without a retry, if another saved first."""
+        """Advance a task, save it and return it with its effects; None, without a retry, if another saved first."""
         after = advance(task, event, self.clock.now())
         try:
             return self._saved(after, event)
@@ -156,21 +156,21 @@ class Recorder(Struct, frozen=True):
             return None
 
     def note(self, action: AuditAction, task: Task, outcome: str | None = None) -> None:
-        """Write what happened to a task to the audit trail, with its status or with another outcome."""
+        """Write an action on a task to the audit trail, with its status or another outcome."""
         self.audit(entry_of(action, task, outcome))
 
     def note_approver(self, action: AuditAction, task: Task, approver: Approver, way: VoteWay) -> None:
-        """Write what an approver did with a question of a task to the audit trail."""
+        """Write an approver's action on a question to the audit trail."""
         entry = entry_of(action, task)
         self.audit(replace(entry, approver=approver.person, way=way.value))
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
-        """Return several tasks of any owners, without those that are not there or have expired."""
+        """Return several tasks of any owners, without missing and expired ones."""
         found = {key: self._visible(key.owner, task) for key, task in self.store.load_all(keys).items()}
         return {key: task for key, task in found.items() if task is not None}
 
     def note_end(self, task: Task, event: TaskEvent, source: EndSource | None, at: datetime) -> None:
-        """Write the end of a task to the audit trail, and that its output could not be shaped."""
+        """Write the end of a task to the audit trail, and whether its output could not be shaped."""
         entry, winner = entry_of(AuditAction.ENDED, task), task.winner
         name = (winner.name or None) if winner else None
         self.audit(replace(entry, duration=at - task.created_at, source=source, winner=name))
@@ -179,7 +179,7 @@ class Recorder(Struct, frozen=True):
             self.note(AuditAction.UNSHAPED, task, end.shaping_fault)
 
     def _saved(self, after: Advanced, event: TaskEvent, source: EndSource | None = None) -> Advanced:
-        """Save a task and return it with what follows; of an ended one, free the slots and tell the audit trail."""
+        """Save a task and return it with its effects; after an end, free its slots and write the audit trail."""
         task = self.store.save(after.task)
         after = replace(after, task=task)
         if not task.has_ended:
@@ -199,9 +199,9 @@ class Recorder(Struct, frozen=True):
 
 
 def _is_of(stored: Task, sent: Task) -> bool:
-    """Tell whether a stored task is the one that was sent, and not what another writer sent in the same millisecond.
+    """Tell whether a stored task is the one that was sent, not another writer's from the same millisecond.
 
-    Parts that are stored beside the task are not compared: if another writer sent as much, effects are idempotent.
+    Separately stored parts are not compared: if another writer sent the same, effects are idempotent.
     """
     is_next = stored.version == sent.version + 1 and stored.last_updated_at == sent.last_updated_at
     is_same = stored.runs == sent.runs and type(stored.status) is type(sent.status)

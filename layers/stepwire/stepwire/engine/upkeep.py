@@ -1,10 +1,10 @@
-"""The upkeep that every reader of a task does, so that no background process is needed: deliver, repair, check.
+"""The upkeep by every reader of a task, which replaces a background process: deliver, repair, check.
 
 Recorded answers that were not delivered are delivered. An execution that was never started is started, an end whose
 event was lost is recorded, and the name of the current state is refreshed. Step Functions' quotas are low and shared by
 the whole account: a task is checked at most once per interval, which grows with its age, and an instance has a budget
-of checks (`Allowance`). A check is one write, of what was found. A throttled check writes nothing, so the next poll
-repeats it; refreshing the state's name never prevents the detection of an end.
+of checks (`Allowance`). A check writes once, with what it found. A throttled check writes nothing, so the next poll
+repeats it. Refreshing the state's name never prevents the detection of an end.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
 
 HISTORIES_PER_SECOND: Final = 0.5
-"""Of one instance. AWS allows an account 20 GetExecutionHistory a second."""
+"""For one instance. AWS allows an account 20 GetExecutionHistory a second."""
 DESCRIPTIONS_PER_SECOND: Final = 2.0
-"""Of one instance. AWS allows an account 15 DescribeExecution a second; instances that are throttled pause."""
+"""For one instance. AWS allows an account 15 DescribeExecution a second; throttled instances pause."""
 STARTS_PER_SECOND: Final = 10.0
-"""Of one instance. AWS allows an account 150 to 300 StartExecution a second."""
+"""For one instance. AWS allows an account 150 to 300 StartExecution a second."""
 NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
 """The error name of a state whose question cannot be answered."""
 _NOT_ASKED: Final = "The question cannot be put to the user of the client that called."
@@ -42,11 +42,10 @@ _LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
 class Allowance(Struct):
-    """A rate limit with a burst (GCRA) of our calls of AWS, in the memory of one function instance.
+    """A rate limit with a burst (GCRA) for calls to AWS, in the memory of one function instance.
 
-    Instances do not know of each other, and their number grows with the load. So each uses little of a quota that the
-    whole AWS account shares, and one that is throttled pauses: a second at first, and twice as long each time until a
-    call gets through.
+    Instances do not coordinate, and their number grows with the load. So each uses little of the account's quota, and
+    pauses when throttled: first for a second, then twice as long each time until a call succeeds.
     """
 
     per_second: float = 1.0
@@ -103,13 +102,13 @@ class Upkeep(Struct, frozen=True):
     runs: Runs
     intervals: Intervals
     report: Callable[[Exception], None]
-    """Receives faults that postpone the upkeep; the caller gets the recorded state."""
+    """Receives faults that postpone the upkeep; the caller still gets the recorded state."""
     history_calls: Allowance = field(default_factory=lambda: Allowance(HISTORIES_PER_SECOND, 5))
     """Limits the calls of GetExecutionHistory by this function instance."""
     describe_calls: Allowance | None = field(default_factory=lambda: Allowance(DESCRIPTIONS_PER_SECOND, 20))
     """Limits the calls of DescribeExecution by this function instance; None: the caller limits them."""
     starts: Allowance = field(default_factory=lambda: Allowance(STARTS_PER_SECOND, 50))
-    """Limits the starts of what was never started by this function instance."""
+    """Limits this function instance's repaired starts."""
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
@@ -118,7 +117,7 @@ class Upkeep(Struct, frozen=True):
             return self._after_stops(task, now)
         postponed = [index for index in task.runs_pending(Pending.START) if task.runs[index].is_due(now)]
         if postponed and self.starts.take(now):
-            # Without a look first: a start is idempotent.
+            # Without a check first: a start is idempotent.
             is_wanted = self.is_wanted(task)
             return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
         task = self.after_delivery(task)
@@ -139,9 +138,9 @@ class Upkeep(Struct, frozen=True):
             return task
 
     def passed_states(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the states that a task's workflow has passed; of one that has ended, read anew.
+        """Return the names of the states that a task's workflow has entered, read again after its end.
 
-        A task that has ended so early that nobody looked has none. Without budget, the recorded names must do.
+        A task that ended before a check has none. Without budget, the recorded names are returned.
         """
         known = task.states or ()
         if not (task.work.shows_state and task.has_ended and self.history_calls.take(self.recorder.clock.now())):
@@ -155,9 +154,9 @@ class Upkeep(Struct, frozen=True):
             return known
 
     def after_questions(self, task: Task) -> Task:
-        """Return a running task after delivering its answers, and after its reminders and the ends of its questions.
+        """Return a running task after delivering answers, sending due reminders and removing expired questions.
 
-        The stream of the table tells of a question that has expired when the task is written without it.
+        The write without an expired question announces its end through the table's stream.
         """
         task = self.runs.reminded(self.after_delivery(task))
         left = as_of(task, self.recorder.clock.now()).questions
@@ -205,12 +204,12 @@ class Upkeep(Struct, frozen=True):
         return repaired if is_saved else self.recorder.save_if_unchanged(task, WorkChecked()) or task
 
     def _look_due(self, task: Task, now: datetime) -> "_Look | None":
-        """Return what to check of a task: only what is due, and within this instance's budget."""
+        """Return the check that is due for a task, within this instance's budget; None: none is."""
         if task.has_ended or task.awaits_confirmation:
             return None
         unchecked = now - task.checked_at
-        # Progress that the workflow reports itself says more than the name of a state; of several runs, the state of
-        # one would say nothing of the others.
+        # The workflow's own progress takes precedence over the name of a state; with several runs, one run's state
+        # would mislead.
         shows_state = task.work.shows_state and self.intervals.state > timedelta() and len(task.runs) == 1
         shows_state = shows_state and bool(task.due_runs(now))
         if shows_state and not reports_progress(task):
@@ -225,7 +224,7 @@ class Upkeep(Struct, frozen=True):
         return _Look.EXECUTION if self.describe_calls is None or self.describe_calls.take(now) else None
 
     def _checked(self, task: Task, state: StateEntered | None = None) -> Task:
-        """Return the task after a check, written once; another reader's if that one was faster."""
+        """Return the task after a check, written once; another reader's version if it was faster."""
         checked = self.recorder.save_if_unchanged(task, WorkChecked(state))
         return checked or self.recorder.load(task.key) or task
 
@@ -244,7 +243,7 @@ class Upkeep(Struct, frozen=True):
         return state
 
     def _repair(self, task: Task) -> Task:
-        """Return the task after its executions were described: an end is recorded, what was never begun is begun."""
+        """Describe the task's executions, record an end, start what was never started; return the task."""
         now = self.recorder.clock.now()
         task, missing = self._examined(task, now)
         if task.has_ended:
@@ -257,7 +256,7 @@ class Upkeep(Struct, frozen=True):
         return task if task.checked_at >= now else self._checked(task)
 
     def _in_line(self, task: Task, waiting: Sequence[int]) -> Task:
-        """Return the task after a look at its line: who has a turn by now begins."""
+        """Return the task after checking its line: runs that have a turn by now begin."""
         try:
             return self.runs.start(task, waiting)
         except StoreBusy as fault:
@@ -265,7 +264,7 @@ class Upkeep(Struct, frozen=True):
             return task
 
     def _examined(self, task: Task, now: datetime) -> tuple[Task, list[int]]:
-        """Describe the executions that must be there; return the task after their ends, and the runs without any."""
+        """Describe the executions that must exist; return the task after their ends, and the runs without any."""
         missing = list[int]()
         for number, run in enumerate(task.due_runs(now)):
             if number and self.describe_calls is not None:
@@ -290,7 +289,7 @@ class Upkeep(Struct, frozen=True):
         return state
 
     def _begun(self, task: Task, runs: Sequence[int]) -> Task:
-        """Return the task after starting or redriving what was never begun. Of several readers, one does so."""
+        """Return the task after starting or redriving what was never started; only one of several readers does so."""
         checked = self.recorder.save_if_unchanged(task, WorkChecked())
         if checked is None:
             return task
@@ -320,7 +319,7 @@ class Upkeep(Struct, frozen=True):
         return after.task
 
     def _after_stops(self, task: Task, now: datetime) -> Task:
-        """Return an ended task after stopping what may run on, an interval after its end."""
+        """Return an ended task after stopping executions that may still run, an interval after its end."""
         if not task.runs_pending(Pending.STOP):
             return task
         if now - task.checked_at < self.intervals.of(task, now, shows_state=False):

@@ -1,8 +1,7 @@
 """A tool of Stepwire's own asks the user of a legacy client: on a stream that the client resumes, without a task.
 
-Whatever has become of the question is seen by running the tool again, with each body: it asks, or it has a result. So
-the stream keeps nothing but its position, and who may no longer ask gets what a new call would get. Loaded with the
-first such call.
+Each body runs the tool again, which asks or returns a result. So the stream stores only its position, and a caller who
+may no longer decide gets the same as from a new call. Loaded with the first such call.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,7 +55,7 @@ def open_asking(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
 
 
 def resume_asking(services: Services, call: Call, event_id: str) -> Stream:
-    """Return what the client has not received yet of a stream.
+    """Return the part of a stream that the client has not received yet.
 
     Raises:
         InvalidRequest: the event id is not one that this server issued.
@@ -83,7 +82,7 @@ def resume_asking(services: Services, call: Call, event_id: str) -> Stream:
 
 
 def _run(services: Services, opened: Call) -> ToolResult | Ask:
-    """Run the tool again. What it is called with comes from the client, as in a call."""
+    """Run the tool again, with arguments from the client, as in a call."""
     tool, outcome = own_tool(services, opened), None
     if tool is None:
         return _GONE

@@ -1,7 +1,7 @@
 """The page for a person who opens the endpoint's URL in a browser: what the URL is for, and how to connect a client.
 
 The rule: the page is a refusal (405), as every GET without a stream to resume is (L9). It has no script, loads nothing,
-and names no tool, task or caller. Of the request it repeats the host alone, and only a well-formed one.
+and names no tool, task or caller. Of the request it repeats only the host, if that is well-formed.
 """
 
 import re

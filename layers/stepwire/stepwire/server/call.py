@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from stepwire.tasks.approvals import Approver
 
 _ROUNDS: Final = "rounds"
-"""In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
+"""In the query of the endpoint's URL: 1 or 0 decides for one's own client."""
 _TAKING_ROUNDS: Final = ("fastmcp",)
 _PYTHON_SDK: Final = "mcp"
 """The name of the Python SDK, in every host that keeps its default."""
 
 
 class Call(Struct, frozen=True, dict=True):
-    """What a caller asks for, in either era."""
+    """A caller's request, in either era."""
 
     caller: Caller
     params: JsonObject
@@ -66,12 +66,12 @@ class Call(Struct, frozen=True, dict=True):
     trace: Trace | None = None
     """The trace that the request continues."""
     task: Task | None = None
-    """The task that it is about, if that was read already (`stepwire.engine.blocks`)."""
+    """The request's task, if it was read already (`stepwire.engine.blocks`)."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
     """Of the endpoint's URL."""
     is_indirect: bool = False
-    """Whether the client named the tool in the arguments of another, so that its headers repeat nothing of it."""
+    """Whether the client named the tool in another tool's arguments, so that its headers do not repeat it."""
     deadline: datetime | None = None
     """When Lambda ends the invocation; None: not known."""
 
@@ -82,17 +82,17 @@ class Call(Struct, frozen=True, dict=True):
 
     @cached_property
     def request_state(self) -> str | None:
-        """The requestState of a round before, of 2026-07-28."""
+        """The requestState of an earlier round, of 2026-07-28."""
         return optional_text_in(self.params, "requestState")
 
     @cached_property
     def input_responses(self) -> JsonObject:
-        """What the client answers to what it was asked before, or in advance; of 2026-07-28."""
+        """The client's answers to earlier questions, or in advance; of 2026-07-28."""
         return optional_object_in(self.params, "inputResponses") or {}
 
     @cached_property
     def asks_for_task(self) -> bool:
-        """Whether a call is to be a task: a modern client declares that it may, an older one says so each time.
+        """Whether a call should be a task: a modern client declares that it may, an older one says so each time.
 
         Raises:
             InvalidParams: `params.task` is no object.
@@ -109,12 +109,12 @@ class Call(Struct, frozen=True, dict=True):
 
     @cached_property
     def modes(self) -> frozenset[Mode]:
-        """What the client can be asked."""
+        """The kinds of questions that the client can be asked."""
         return modes_of(self.client_capabilities)
 
     @cached_property
     def shows_cards(self) -> bool:
-        """Whether the client's host shows cards: in this era it says so in this very request, else in its session."""
+        """Whether the client's host shows cards: declared in this request (modern) or in its session (legacy)."""
         return shows_cards(self.client_capabilities, self.query)
 
     def shows_card_of(self, tool: Tool) -> bool:
@@ -123,7 +123,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @cached_property
     def selection(self) -> Selection | None:
-        """Which tools of the catalog the URL names; None: all.
+        """The tools of the catalog that the URL selects; None: all.
 
         Raises:
             InvalidParams: the URL names nothing, or too much.
@@ -132,7 +132,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @cached_property
     def resumes(self) -> Resumes:
-        """Which responses the client resumes; all others are sent as JSON."""
+        """The responses that the client resumes; all others are sent as JSON."""
         # VS Code and the PHP SDK send no version, and never resume a response.
         is_able = self.headers.accepts_events and self.headers.version and self.session.id
         return self.session.resumes if self.version in LEGACY_VERSIONS and is_able else NEVER
@@ -141,8 +141,8 @@ class Call(Struct, frozen=True, dict=True):
     def takes_rounds(self) -> bool:
         """Whether a client of 2026-07-28 calls again after an InputRequiredResult (decision 51).
 
-        One that declares tasks, or what it can be asked, does. Of the others only some names are known: the Python SDK
-        sends the same name and bytes from hosts that take rounds and from hosts that fail the call.
+        A client that declares tasks, or kinds of questions, does. For others only some names are known: the Python SDK
+        sends the same bytes from hosts that support rounds and from hosts that fail the call.
         """
         asked = switch_in(self.query, _ROUNDS)
         return self.asks_for_task or bool(self.modes) or self._name in _TAKING_ROUNDS if asked is None else asked

@@ -1,8 +1,8 @@
-"""`tools/call`, one road for both eras: check, resume, confirm, claim the key, start, wait, ask, write.
+"""`tools/call`, one sequence for both eras: check, resume, confirm, claim the key, start, wait, ask, write.
 
-The road is the same for every call. What differs is data: an `Era` has its own checks, and a `Way` says how a call is
-confirmed and answered (as a task, on a card, in rounds, on a stream, after a wait). The era gives the way of a plain
-call; an extension may intercept the call and give another. A tool of Stepwire's own starts nothing: its call is
+Every call takes the same steps. The differences are data: an `Era` has its own checks, and a `Way` says how a call is
+confirmed and answered (as a task, on a card, in rounds, on a stream, after a wait). The era provides the way of a plain
+call; an extension may intercept the call and provide another. Stepwire's own tools start nothing: such a call is
 checked, waits for news of a task, and asks.
 """
 
@@ -38,11 +38,11 @@ from stepwire.tasks.task import Origin, Person, Task, ToolResult, tool_error
 _UNKNOWN: Final = tool_error(
     "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
 )
-"""The result for a task that is not there, whatever the reason."""
+"""The result for a missing task, whatever the reason."""
 
 
 class Era(Struct, frozen=True):
-    """What an era has of its own on the road."""
+    """The parts of a call that differ between the eras."""
 
     check: Callable[[Call, Tool], None]
     """Checks whether this client may call the tool in this way; raises a ProtocolError."""
@@ -83,13 +83,13 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
 def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, way: Way) -> ToolCall:
     followed, shows_card = call.is_followed(as_task=way.is_task), call.shows_card_of(tool)
     if shows_card:
-        # Its call answers soon, so what the client's model and roots could say comes too late.
+        # Its call answers soon, so answers of the client's model, or its roots, would come too late.
         modes = ELICITATION_MODES | (call.modes if call.declares_tasks else frozenset[Mode]())
     else:
         modes = call.modes if followed else frozenset[Mode]()
         if tool.model_may_answer and offers_answers(services, call):
             modes |= {Mode.FORM}
-    # Progress is sent on responses that the client resumes; in older versions none, as it restarts no timer there.
+    # Progress is sent only on responses that the client resumes; in older versions it restarts no timeout.
     gets_progress = followed and call.version == LEGACY_WITH_TASKS
     return ToolCall(
         call.caller.principal,
@@ -103,7 +103,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
             call.trace,
             None if tool.approvers is None else Person(call.caller.person or call.caller.principal, call.caller.name),
         ),
-        # The key identifies the call as its caller made it, without the user's answer.
+        # The key identifies the caller's call, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
         _line_of(services, call, tool, complete),
@@ -143,7 +143,7 @@ def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:
 
 
 def _waited_for(services: Services, call: Call, wait: Wait, way: PlainWay) -> Reply:
-    """Wait for news of a task; a question that this client can be asked goes to it at once."""
+    """Wait for news of a task; ask this client at once if it can answer a question."""
     before = way.answered(wait.task)
 
     def can_ask_any(task: Task) -> bool:

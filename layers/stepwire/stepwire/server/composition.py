@@ -29,8 +29,8 @@ EXTENSIONS: Final[tuple[Extension, ...]] = (
     SKILLS,
     CLIENT_CREDENTIALS,
 )
-"""The first that wants a call of a tool intercepts it, and the first whose request it was takes a client's response.
-Tools are listed in this order."""
+"""The first extension that wants a call intercepts it; the one that made a request takes the client's response. Tools
+are listed in this order."""
 ON_STREAMS: Final[tuple[OnStream, ...]] = tuple(one.on_stream for one in EXTENSIONS if one.on_stream)
 
 _OF_TOOL: Final = MappingProxyType({name: one.tools for one in EXTENSIONS for name in one.tool_names if one.tools})
@@ -52,7 +52,7 @@ def own_tool(services: Services, call: Call) -> OwnTool | None:
 
 
 def offered_tools(services: Services, call: Call) -> tuple[OwnTool, ...]:
-    """Return the tools of Stepwire's own that this client is shown."""
+    """Return Stepwire's own tools that this client sees."""
     return tuple(tool for one in EXTENSIONS if one.tools for tool in one.tools(services, call).values())
 
 
@@ -62,7 +62,7 @@ def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
 
 
 def capabilities_of(services: Services, call: Call) -> JsonObject:
-    """Return the capabilities of this server, as it tells them the client that asks with this call."""
+    """Return the server's capabilities for the client of this call."""
     added = [one.capabilities(services, call) for one in EXTENSIONS if one.capabilities]
     # M54: older versions have no stream for it (decision 27).
     merged: JsonObject = {"tools": {"listChanged": True} if call.is_modern and services.catalog.can_change else {}}

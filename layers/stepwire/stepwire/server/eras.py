@@ -1,4 +1,4 @@
-"""The methods of both eras, and what each has of its own in a call of a tool.
+"""The methods of both eras, and their differences in a tool call.
 
 Legacy is 2025-11-25, and the two versions before it, which have no tasks; modern is 2026-07-28, in which no request
 depends on an earlier one (M22): a client declares its capabilities in each. A method reads its parameters, calls an
@@ -42,7 +42,7 @@ from stepwire.tasks.inputs import Mode
 
 TOOLS_PAGE_SIZE: Final = 100
 LARGEST_TOOLS_PAGE: Final = 2_000_000
-"""Bytes, nearly, of the tools on a page, unless one tool alone has more. A response of Lambda has room for 6 MB."""
+"""Approximate bytes of tools on a page, unless one tool alone has more. Lambda's response has at most 6 MB."""
 _TOOL: Final = "tool:"  # in a cursor, before the name of the last tool on its page
 _CACHE_TTL_MS: Final = 300_000
 _TOOLS_TTL_MS: Final = REREAD_AFTER // MILLISECOND  # owners register tools while the server runs
@@ -53,7 +53,7 @@ def _tools_page(services: Services, call: Call, written: Callable[[Tool], JsonOb
 
     Tools that the caller may not call, or that the URL does not select, are left out.
     """
-    # The tool that the cursor names may be gone; the list goes on behind it.
+    # The tool that the cursor names may be gone; the list continues after it.
     text = cursor_text_in(call.params)
     after = text and text.removeprefix(_TOOL)
     if text is not None and not (text.startswith(_TOOL) and NAME_PATTERN.fullmatch(text.removeprefix(_TOOL))):
@@ -128,7 +128,7 @@ def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> No
 
 
 def _check_legacy(call: Call, tool: Tool) -> None:
-    """L3: rely on nothing that was not declared. No error of this era is made for it."""
+    """L3: rely on nothing that was not declared. This era has no error for it."""
     as_task = call.asks_for_task
     _check_kind_of_call(tool.name, tool.task_support, as_task=as_task)
     missing = _missing_capabilities(call, tool)
@@ -157,7 +157,7 @@ def _awaited(services: Services, call: Call, begun: Begun) -> Reply:
 
 
 def _on_stream(services: Services, call: Call, tool: str) -> PlainWay:
-    """Answer in time, or on a stream; a question travels on a stream, and its answer comes later."""
+    """Answer in time, or on a stream; a question is sent on a stream, and its answer comes later."""
     return PlainWay(
         partial(_awaited, services, call),
         question=lambda task: open_stream(services, call, task, is_call=True, is_fetch=True),
@@ -184,7 +184,7 @@ _LEGACY: Final = Era(
 def discover(services: Services, call: Call) -> JsonObject:
     """Return the supported versions and capabilities (M30, X1), without the legacy `tasks` capability (A4).
 
-    Its `_meta` alone has the whole identity of this endpoint: no member of the result is for that (M56).
+    Only its `_meta` has the endpoint's whole identity: the result has no member for it (M56).
     """
     return {
         "supportedVersions": list(MODERN_VERSIONS),

@@ -1,8 +1,8 @@
-"""What an extension adds to the server: a closed set of contributions, all of them data.
+"""An extension's contributions to the server: a closed set, all of them data.
 
 An extension is a folder or file of `extensions`, and a line of `composition.EXTENSIONS`. The server knows no extension
-by name: it merges their methods, tools, capabilities and what they add to streams, and asks each in turn whether a call
-of a tool goes its way.
+by name: it merges their methods, tools, capabilities and additions to streams, and asks each in turn whether it
+intercepts a tool call.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,25 +30,25 @@ Method: TypeAlias = Callable[[Services, Call], Reply]
 
 
 class Wait(Struct, frozen=True):
-    """What `task_result` does: wait for news of a task."""
+    """The outcome of `task_result`: wait for news of a task."""
 
     task: Task
     patience: timedelta
 
 
 class Ask(Struct, frozen=True):
-    """What `approval_answer` does: ask the client's user, whose answer is the call's."""
+    """The outcome of `approval_answer`: ask the client's user, whose answer becomes the call's result."""
 
     request: InputRequest
-    """What is asked; on a stream, a higher number is asked after a lower one."""
+    """The question; on a stream, a higher number is asked after a lower one."""
     message_id: str
-    """The id of the request that puts it to the client on a stream."""
+    """Id of the request that asks the client on a stream."""
     until: datetime
-    """From when on no answer counts."""
+    """The time from which answers no longer count."""
     put: Callable[[], None]
-    """Called when the question is put to the client."""
+    """Called when the client is asked."""
     take: Callable[[Json], "ToolResult | Ask"]
-    """Takes the answer; returns what came of it, or what to ask now. On a stream, answers come by `Extension.take`."""
+    """Takes the answer; returns the result or the next question. On a stream, `Extension.take` gets the answers."""
 
 
 class OwnTool(Struct, frozen=True, dict=True):
@@ -98,15 +98,15 @@ class Way(Struct, frozen=True):
     """How a call of a tool is confirmed and answered."""
 
     answer: Callable[[Begun], Reply]
-    """Waits for what the client gets of the task, and writes it."""
+    """Waits for the client's part of the task, and writes it."""
     confirm: Callable[[ToolCall, Confirmation], Begun | Reply] | None = None
-    """Asks for the confirmation before there is a task, and begins it once that is given; None: the task asks."""
+    """Asks for the confirmation before the task exists, and starts it afterwards; None: the task asks."""
     resume: Callable[[bool], Reply | None] | None = None
-    """Answers a call with a requestState from its task; None, also as the answer: it begins one, or confirms that."""
+    """Answers a call with a requestState from its task; None, also as the answer: it starts or confirms one."""
     refuse: Callable[[str], Reply] | None = None
     """Answers a call whose arguments are wrong; None: with the result of a tool that failed."""
     is_task: bool = False
-    """Whether the client gets a task, and follows that."""
+    """Whether the client gets a task, and polls it."""
     ttl_ms: int | None = None
     """The ttl that the client asks for."""
     is_cancellable: bool = True
@@ -114,24 +114,24 @@ class Way(Struct, frozen=True):
 
 
 class PlainWay(Way, frozen=True, kw_only=True):
-    """The way of a call that is no task. A tool of Stepwire's own puts the questions of a task by it, too."""
+    """The way of a call that is not a task. Stepwire's own tools also use it to ask a task's questions."""
 
     question: Callable[[Task], Reply]
-    """Puts the open questions to the client."""
+    """Asks the client the open questions."""
     ask: Callable[[Ask], Reply]
-    """Asks the client's user for a tool of Stepwire's own."""
+    """Asks the client's user for one of Stepwire's own tools."""
     answered: Callable[[Task], Task] = lambda task: task
-    """Returns the task with the answers that the call brings along."""
+    """Returns the task with the answers in the call."""
 
 
 Intercept: TypeAlias = Callable[[Services, Call, Tool, Way], Way | None]
 
 
 class OnStream(Struct, frozen=True):
-    """What is added to the streams on which legacy clients are asked and answered (`stepwire.server.sse_polling`)."""
+    """Additions to the streams of legacy clients (`stepwire.server.sse_polling`)."""
 
     due_requests: Callable[[Call, Task, int, datetime], Iterator[str]]
-    """Writes what to ask this client on the body that it gets after so many polls."""
+    """Writes the requests to this client on the body after this many polls."""
     offer: Callable[[Call, Task, InputRequest, datetime], JsonObject]
     """Returns the parameters that are added to a question."""
     is_deferred: Callable[[Call, Task, InputRequest], bool]
@@ -144,7 +144,7 @@ class Resources(Struct, frozen=True):
     """The resources that an extension serves, by the scheme of their URIs."""
 
     scheme: str
-    """What their URIs begin with, and no other extension's."""
+    """Prefix of their URIs, unique among extensions."""
     listed: Callable[[Services, Call], Iterable[JsonObject]]
     """Returns those that `resources/list` shows this client."""
     read: Callable[[Services, Call, str], JsonObject | None]
@@ -152,9 +152,9 @@ class Resources(Struct, frozen=True):
     keep_for: timedelta
     """How long a client may keep what it has read."""
     is_public: bool = False
-    """Whether that is the same for every caller."""
+    """Whether the content is the same for every caller."""
     children: Callable[[Services, Call, str], Iterable[JsonObject]] | None = None
-    """Returns what is directly below a URI, for `resources/directory/read`; None: there are no directories."""
+    """Returns the entries directly below a URI, for `resources/directory/read`; None: there are no directories."""
 
 
 class Extension(Struct, frozen=True):
@@ -163,17 +163,17 @@ class Extension(Struct, frozen=True):
     methods: Mapping[str, Mapping[str, Method]] = MappingProxyType({})
     """The methods that it adds to each version."""
     routed_names: Mapping[str, RoutedName] = MappingProxyType({})
-    """What the header Mcp-Name repeats of the parameters of those methods."""
+    """The parameter of each of those methods that the header Mcp-Name repeats."""
     capabilities: Callable[[Services, Call], JsonObject] | None = None
-    """Returns what it adds to the server's capabilities, for the client that asks, in the version agreed on."""
+    """Returns its part of the server's capabilities, for this client and version."""
     tool_names: frozenset[str] = frozenset()
     """The names of all tools that it may offer: no tool of the catalog has them."""
     tools: Callable[[Services, Call], Mapping[str, OwnTool]] | None = None
     """Returns the tools that it offers this client, by their names and in that order."""
     intercept: Intercept | None = None
-    """Returns its own way of a call, in place of the given one of a plain call; None: the call is not for it."""
+    """Returns its own way of a call instead of a plain call's; None: it does not intercept the call."""
     take: Callable[[Services, Call, Response], bool] | None = None
-    """Takes a client's response to a request of the server, and returns whether the request was its own."""
+    """Takes a client's response to a server request, and returns whether the request was its own."""
     resources: Resources | None = None
     """The resources that it adds to the methods `resources/*`."""
     on_stream: OnStream | None = None

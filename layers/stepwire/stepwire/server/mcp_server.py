@@ -56,23 +56,23 @@ _JSON: Final = {"content-type": "application/json"}
 
 
 class Exchange(Struct, frozen=True):
-    """A request, as far as it was understood, and its answer."""
+    """The understood part of a request, and its response."""
 
     response: HttpResponse
     inbound: Inbound | None = None
     error: Exception | None = None
-    """What it was answered with, if it was refused or met a fault."""
+    """The error of the response, if the request was refused or met a fault."""
 
 
 class Spans(Protocol):
-    """Makes each request a part of a trace."""
+    """Adds each request to a trace."""
 
     def begin(self, trace: Trace | None) -> Trace | None:
-        """Return what all that follows from a request continues, from what the request itself continues."""
+        """Return the trace context for a request's effects, given the request's own."""
         ...
 
     def end(self, exchange: Exchange) -> None:
-        """Take note of the answer."""
+        """Record the response."""
         ...
 
 
@@ -82,12 +82,12 @@ class McpServer(Struct, frozen=True):
     services: Services
     allowed_origins: Collection[str]
     report: Callable[[Exception], None]
-    """Receives every fault of the server; the client gets an error that says nothing of it."""
+    """Receives every fault of the server; the client gets an error without details."""
     spans: Spans | None = None
-    """None: a request continues the trace that it names, and is no part of it by itself."""
+    """None: effects continue the trace that a request names; the request itself adds nothing to it."""
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request. One that a client may repeat is repeated here while AWS throttles it: no client does."""
+        """Answer one request. While AWS throttles, retry it here if it is safe to repeat: clients do not retry."""
         received: Received | None = None
         inbound: Inbound | None = None
         failure: Exception | None = None
@@ -113,7 +113,7 @@ class McpServer(Struct, frozen=True):
         return response
 
     def _need_of(self, received: Received) -> AwsNeed:
-        """Tell what a request may need of AWS. Some are answered with what the release contains."""
+        """Tell what a request may need from AWS. Some need only the release's contents."""
         method = method_of(received)
         if method == "tasks/get" and (task_id := task_id_of(params_of(received).get("taskId"))) is not None:
             return AwsNeed(is_needed=True, task=TaskKey(received.http.caller.principal, task_id))
@@ -121,7 +121,7 @@ class McpServer(Struct, frozen=True):
         return AwsNeed(is_needed=not is_static)
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
-        """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
+        """Tell whether a message is idempotent. A call that starts work without a key is not."""
         match message:
             case Request(method="tools/call") if call.idempotency_key is None and "requestState" not in call.params:
                 return own_tool(self.services, call) is not None
@@ -143,7 +143,7 @@ class McpServer(Struct, frozen=True):
                 return HttpResponse(202)
 
     def _accept(self, call: Call, message: Notification | Response) -> None:
-        """Act on a message that has no response (L6). A wrong answer to a question is no error: it is asked again."""
+        """Act on a message without a response (L6). An invalid answer is no error: the question is asked again."""
         try:
             match message:
                 case Response():
@@ -183,14 +183,14 @@ class McpServer(Struct, frozen=True):
                 return _error_response(message_id, error, error.status)
 
     def _answer_to(self, fault: Exception, words: str) -> InternalError:
-        """Return the error for a fault, which says nothing but whether to send the message again soon, or later."""
+        """Return the error for a fault, which says only whether to repeat the message soon or later."""
         return ServiceBusy() if self.services.is_weather(fault) else InternalError(f"{words} Try again later.")
 
     def _audit(self, owner: Principal, error: ProtocolError) -> None:
         if isinstance(error, TooManyPolls):
             return  # a client that polls without a pause must not fill the log
         if isinstance(error, CallerBlocked) and not error.is_first:
-            return  # nor one that goes on although it is blocked
+            return  # nor a blocked client that keeps calling
         self.services.operations.recorder.audit(AuditEntry(AuditAction.REFUSED, owner, outcome=type(error).__name__))
 
 

@@ -1,4 +1,4 @@
-"""The methods of resources, in both eras, over what the extensions serve. Loaded with the first such request."""
+"""The methods of resources, in both eras, for the extensions' resources. Loaded with the first such request."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ _KEEP_LIST_FOR: Final = min(one.keep_for for one in _SERVED)
 
 
 def list_resources(services: Services, call: Call) -> JsonObject:
-    """Return a page of the resources that this client is shown, by their URIs."""
+    """Return a page of this client's resources, by their URIs."""
     shown = (resource for one in _SERVED for resource in one.listed(services, call))
     return {**page_of("resources", shown, call.params), **_caching(call)}
 
@@ -44,7 +44,7 @@ def read_resource(services: Services, call: Call) -> JsonObject:
 
 
 def read_directory(services: Services, call: Call) -> JsonObject:
-    """Return a page of what is directly below a URI.
+    """Return a page of the entries directly below a URI.
 
     Raises:
         NoDirectory: there is nothing below it.
@@ -64,7 +64,7 @@ def _served_at(uri: str) -> Resources | None:
 def _caching(call: Call, of: Resources | None = None) -> JsonObject:
     """Return how long a client of the newer era may keep a result (M31); in the older one, nothing says so.
 
-    A list depends on what the client shows and on what its caller may call.
+    A list depends on whether the client shows cards, and on the caller's tools.
     """
     if not call.is_modern:
         return {}

@@ -1,7 +1,7 @@
-"""The results of calls: of a task that has ended, and of one that goes on, for the model of a client without tasks.
+"""The results of calls, for ended tasks and, for the model of a client without tasks, for unfinished ones.
 
-The words are for models: each result says how the task stands, who may answer, and what to do next. Who is offered
-which tool of Stepwire's own is decided here, because the words name no tool that the client is not shown.
+The texts are for models: each says the task's state, who may answer, and what to do next. This module also decides
+which of Stepwire's own tools a client sees, because the texts name only these.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ LIST_STEP: Final = (
     "No tool gives their results: this client has MCP tasks, and follows each task by its taskId (tasks/get), also one "
     "that follows another. Do not call a tool again for the same work."
 )
-"""Say what a model does with the list of its tasks, if its client declares tasks."""
+"""Tell a model how to use the list of its tasks, if its client declares tasks."""
 
 
 def has_ended(task: Task) -> bool:
@@ -98,9 +98,9 @@ def written(call: Call, result: ToolResult) -> JsonObject:
 
 
 def offered_names(services: Services, call: Call) -> frozenset[str]:
-    """Return the names of the tools of Stepwire's own that this client is shown.
+    """Return the names of Stepwire's own tools that this client sees.
 
-    One that declares tasks follows, answers and cancels them itself, but its extension has no method that lists them.
+    A client that declares tasks polls, answers and cancels them itself, but its extension has no method to list them.
     """
     hidden = {ANSWER_TOOL, CANCEL_TOOL, RESULT_TOOL} if call.declares_tasks else set[str]()
     if call.modes & ELICITATION_MODES and call.is_followed():
@@ -146,7 +146,7 @@ def answer_question(
     response: JsonObject,
     open_to: Callable[[Task], tuple[InputRequest, ...]],
 ) -> Answered:
-    """Answer the question with this very key: one answers what one has read, and not what is asked by now.
+    """Answer the question with exactly this key, not a newer one that the caller has not read.
 
     Raises:
         InsufficientScope: the caller may not call the task's tool.
@@ -186,7 +186,7 @@ def unfinished(
 
 
 def unfinished_unread(task_id: str, *, is_repeat: bool = False) -> ToolResult:
-    """Say that a task goes on that could not be read now."""
+    """Say that a task continues but could not be read now."""
     words = f"The task {task_id} is not done yet. {fetch_step(task_id)}"
     shown: JsonObject = {"taskId": task_id, "status": "working"}
     if is_repeat:
@@ -195,7 +195,7 @@ def unfinished_unread(task_id: str, *, is_repeat: bool = False) -> ToolResult:
 
 
 def summary(services: Services, task: Task) -> JsonObject:
-    """Write how a task stands as data."""
+    """Write the state of a task as data."""
     message = status_message(task)
     until = task.last_updated_at if task.has_ended else services.now()
     return {
@@ -210,7 +210,7 @@ def summary(services: Services, task: Task) -> JsonObject:
 
 
 def title_of(services: Services, task: Task) -> str:
-    """Return what people call the tool of a task."""
+    """Return the display name of a task's tool."""
     tool = services.catalog.known(task.work.tool)
     return task.work.tool if tool is None else tool.shown_title
 
@@ -222,27 +222,27 @@ def question_shown(services: Services, call: Call, task: Task) -> JsonObject:
 
 
 def shown_question(question: InputRequest) -> JsonObject:
-    """Write a question as a model reads it."""
+    """Write a question for a model."""
     params = request_params(question)
     return {"key": question.key, "message": params["message"], "schema": params["requestedSchema"]}
 
 
 def text_result(words: str, data: JsonObject) -> ToolResult:
-    """Return a tool result with words for the model, and data."""
+    """Return a tool result with a text for the model, and data."""
     content = [{"type": "text", "text": words}]
     return ToolResult(write({"content": content, "structuredContent": data, "isError": False}), is_error=False)
 
 
 def task_result(words: str, task: JsonObject) -> ToolResult:
-    """Return a tool result with words for the model, and how a task stands.
+    """Return a tool result with a text for the model, and the state of a task.
 
-    The data contains the words too: some hosts, such as Claude Code, show a model the structured content alone.
+    The data contains the text too: some hosts, such as Claude Code, show a model only the structured content.
     """
     return text_result(words, {UNFINISHED_TASK: {**task, "instructions": words}})
 
 
 def repeat_words(tool: Tool | None) -> str:
-    """Say that a call started nothing, and whose arguments its task has."""
+    """Say that a call started nothing, and which call's arguments its task has."""
     equal = "an earlier call like this one"
     if tool is not None and tool.idempotency is not None:
         equal = f"an earlier call with the same {' and '.join(map(visible, tool.idempotency.arguments))}"
@@ -250,7 +250,7 @@ def repeat_words(tool: Tool | None) -> str:
 
 
 def who_answers(services: Services, call: Call, task: Task) -> list[str]:
-    """Say who has to answer what the task waits for: the model, or a person elsewhere. Empty if neither has to."""
+    """Say who must answer the task's question: the model, or a person elsewhere. Empty if neither must."""
     if questions := _for_this_model(services, call, task):
         return [f"It waits for an answer that you may give: {write(shown_question(questions[0]))}."]
     others = [_FOR_OTHERS] if any(one.approval is not None for one in task.questions) else []
@@ -275,7 +275,7 @@ def next_step(services: Services, call: Call, task: Task) -> str:
     if questions := _for_this_model(services, call, task):
         arguments = write({"task_id": task.task_id, "question": questions[0].key, "answer": {}})
         return f"Next: call {ANSWER_TOOL} with {arguments}, the answer filled in by its schema. {again}"
-    # Why the age: some hosts, such as Gemini CLI, stop a model that makes one call again and again.
+    # Why the age: some hosts, such as Gemini CLI, stop a model that repeats the same call.
     step = fetch_step(task.task_id, after_seconds=int((services.now() - task.created_at).total_seconds()))
     return f"{step} It waits for news by itself, so do not pause before it. {again}"
 
@@ -286,7 +286,7 @@ def fetch_step(task_id: str, **more: Json) -> str:
 
 
 def _for_this_model(services: Services, call: Call, task: Task) -> tuple[InputRequest, ...]:
-    # Most tasks have no open question, and a look at one must not ask for the catalog, which the table may hold.
+    # Most tasks have no open question; their polls must not load the catalog, which may be in the table.
     return questions_for_models(services, task) if task.input_requests and offers_answers(services, call) else ()
 
 
@@ -296,13 +296,13 @@ def offers_answers(services: Services, call: Call) -> bool:
 
 
 def _is_for_models(request: InputRequest) -> bool:
-    # A confirmation begins the work and is a person's to give, whatever the manifest says; so is a page to open.
+    # Only a person may confirm the start or open a page, whatever the manifest says.
     return isinstance(request.asked, FormElicitation) and not isinstance(request.destination, WorkflowInput)
 
 
 def _unfinished(words: str, task: JsonObject) -> ToolResult:
     result = task_result(words, task)
-    # Also where no model reads it: for a client or a host that looks for it.
+    # Also for clients and hosts that read it themselves.
     meta = {UNFINISHED_TASK: {"taskId": task["taskId"], "status": task["status"]}}
     return ToolResult(write({**result.value(), "_meta": meta}), is_error=False)
 

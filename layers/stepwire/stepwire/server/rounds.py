@@ -1,8 +1,8 @@
-"""A call of 2026-07-28 in rounds (MRTR): how its client is asked, waits, and gets progress and the result.
+"""A call of 2026-07-28 in rounds (MRTR): its client is asked, waits, and gets progress and the result.
 
 A round is one short request and response. While the workflow runs or asks something, a client that called without a
-task gets an InputRequiredResult, and calls again with its requestState: that continues the same task and starts
-nothing new. A client that may not take rounds gets an unfinished result instead (decision 51). A tool that needs a
+task gets an InputRequiredResult, and calls again with its requestState, which continues the same task. A client without
+support for rounds gets an unfinished result instead (decision 51). A tool that needs a
 confirmation asks for it before the task exists (X9).
 """
 
@@ -50,7 +50,7 @@ class Rounds(Struct, frozen=True, dict=True):
 
     @cached_property
     def so_far(self) -> Continuation | None:
-        """What the requestState of this round continues; None in the first.
+        """The content of this round's requestState; None in the first round.
 
         Raises:
             InvalidRequestState: this server did not issue it for this call, or it has expired.
@@ -58,7 +58,7 @@ class Rounds(Struct, frozen=True, dict=True):
         state = self.call.request_state
         if state is None:
             return None
-        # After a rotation, the key that signed it is not always the one that this instance has.
+        # After a rotation, this instance may not have the key that signed it.
         secret = self.services.secret()
         if not is_signed(state, secret):
             secret = next((one for one in self.services.other_secrets() if is_signed(state, one)), secret)
@@ -107,12 +107,12 @@ class Rounds(Struct, frozen=True, dict=True):
         return self.services.calls.begin(confirmed, task_id=TaskId(self.so_far.task_id))
 
     def question(self, task: Task) -> Reply:
-        """Put the open questions of a task to a client that called one of Stepwire's own tools."""
+        """Ask a client that called one of Stepwire's own tools a task's open questions."""
         requests = modern_requests(task.input_requests, self.call.modes)
         return self._input_required(Continuation(Kind.FOLLOW, task.task_id), task.expires_at, requests)
 
     def answered(self, task: Task) -> Task:
-        """Return the task with the answers that a call of such a tool brings along."""
+        """Return the task with the answers in a call of such a tool."""
         responses = self.call.input_responses
         if self.call.request_state is None or not responses or self.so_far is None:
             return task
@@ -134,7 +134,7 @@ class Rounds(Struct, frozen=True, dict=True):
         refusal = None if wrong is None else wrong.reason
         question = replace(confirmation_request(confirmation, new.arguments), refusal=refusal)
         until = self.services.now() + min(LONGEST_CONFIRMATION, new.tool.ttl)
-        # The id is dated at the end of the confirmation: an old id without a task would pass for a call that crashed.
+        # The id has the time of the confirmation's end: an old id without a task would look like a crashed call.
         continuation = Continuation(Kind.CONFIRM, self.services.calls.new_task_id(until))
         return self._input_required(continuation, until, modern_requests((question,), self.call.modes))
 
@@ -145,7 +145,7 @@ class Rounds(Struct, frozen=True, dict=True):
         return self.services.operations.get(owner, so_far.task_id)
 
     def _round_unread(self, so_far: Continuation) -> JsonObject:
-        """Answer a round whose task cannot be read now: after an error the client would have lost the call."""
+        """Answer a round whose task cannot be read now: after an error, the client would lose the call."""
         task_id = TaskId(so_far.task_id)
         if so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS:
             return modern_result(unfinished_unread(task_id, is_repeat=so_far.is_repeat))

@@ -1,4 +1,4 @@
-"""What the methods work with: the services and settings of one endpoint, built once for each function instance."""
+"""The services and settings of one endpoint that the methods use, built once for each function instance."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ INSTRUCTIONS: Final = (
 """Tell a model how to use the tools of this server."""
 _Result = TypeVar("_Result")
 _PAUSES: Final = (0.5, 1.0)  # seconds, before a message is handled again
-# With less time left, its client is asked to repeat it: a call of AWS that gets no answer takes up to 9 seconds.
+# With less time left, the client must retry: a call to AWS without an answer takes up to 9 seconds.
 _TIME_TO_REPEAT: Final = timedelta(seconds=20)
 
 
@@ -48,9 +48,9 @@ class Patience(Struct, frozen=True):
     resuming_request: timedelta = timedelta()
     """How long each request that resumes a response waits for news."""
     whole_call: timedelta = timedelta(seconds=50)
-    """How long a plain call whose response can be resumed takes in all: the TypeScript SDK gives up after 60 s."""
+    """Total time of a plain call whose response can be resumed: the TypeScript SDK times out after 60 s."""
     whole_call_with_progress: timedelta = timedelta(hours=1)
-    """The same for a call with a progressToken: progress restarts the timers of such clients."""
+    """The same for a call with a progressToken: progress restarts such clients' timeouts."""
 
 
 def no_express(call: ToolCall, _deadline: datetime | None) -> ToolResult | TaskError:
@@ -59,7 +59,7 @@ def no_express(call: ToolCall, _deadline: datetime | None) -> ToolResult | TaskE
 
 
 def is_busy(fault: Exception) -> bool:
-    """Tell whether a port says of itself that it is busy."""
+    """Tell whether a fault says that its port is busy."""
     return isinstance(fault, AtQuota | StoreBusy)
 
 
@@ -72,12 +72,12 @@ class Services(Struct, frozen=True, dict=True):
     dialogue: Dialogue
     patience: Patience
     secret: Callable[[], bytes]
-    """Signs what a client keeps for us; asked for only when something is signed."""
+    """Signs state that clients keep; loaded only when something is signed."""
     resuming: ResumingClients
     """The legacy clients that resume the response to a plain call."""
     polls: PollLimit
     report: Callable[[Exception], None]
-    """Receives faults in spite of which the client still gets its response."""
+    """Receives faults that do not prevent the client's response."""
     access: Access = field(default_factory=Access)
     blocks: Blocks = field(default_factory=nobody_blocked)
     """Refuses the callers whom an operator has blocked."""
@@ -86,18 +86,18 @@ class Services(Struct, frozen=True, dict=True):
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
     """Returns further keys that may have signed a requestState, before or after a rotation."""
     is_weather: Callable[[Exception], bool] = is_busy
-    """Tells whether a fault is AWS's and passes by itself, so that the request may be sent again soon."""
+    """Tells whether a fault is a transient one of AWS, so that the request may soon be retried."""
     identity: Identity = Identity()
     discovery: bool = False
     """Whether clients search for tools, unless their URL says otherwise."""
     events: "Callable[[], Events] | None" = None
-    """Returns what serves MCP Events; None: this server has no events."""
+    """Returns the service for MCP Events; None: this server has no events."""
     approvals: "Callable[[], Approvals] | None" = None
-    """Returns what finds and decides questions for others than their callers; None: this server does not."""
+    """Returns the service that finds and decides questions to approvers; None: this server has none."""
     askings: "Callable[[], Askings] | None" = None
-    """Returns what keeps the answers of approvers that decide nothing."""
+    """Returns the store for approvers' answers that decide nothing."""
     skills: "Callable[[], tuple[Skill, ...]]" = tuple
-    """Returns the skills of all tools; asked for only when a client asks for skills."""
+    """Returns the skills of all tools; called only when a client asks for skills."""
 
     @cached_property
     def now(self) -> Callable[[], datetime]:
@@ -121,9 +121,9 @@ class Services(Struct, frozen=True, dict=True):
     def repeatedly(
         self, act: Callable[[], _Result], deadline: datetime | None, may: Callable[[], bool] = lambda: True
     ) -> _Result:
-        """Return what an act returns; while AWS throttles it, for some seconds, do it again, because no client does.
+        """Return the result of an act, retried for some seconds while AWS throttles, because clients do not retry.
 
-        `may` tells, after a failure, whether it has the same effect twice as once.
+        `may` tells, after a failure, whether the act is idempotent.
         """
         for pause in _PAUSES:
             try:

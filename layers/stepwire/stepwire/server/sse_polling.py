@@ -1,10 +1,10 @@
-"""SSE polling (K8): a legacy client resumes its response until it is complete; each HTTP body is short and whole.
+"""SSE polling (K8): a legacy client resumes its response until it is complete; each HTTP body is short and complete.
 
 While a request is not done, its HTTP response ends without the JSON-RPC response. The client waits for `retry`, then
 sends a GET with the last event id, until a body contains the response. The event id says what the client has received,
 so any function instance can resume the stream and sends only what is new. A stream that has not ended always gets 200
-and an event id, even after a fault: any other answer makes some client give up. What extensions add to a stream is
-`composition.ON_STREAMS`.
+and an event id, even after a fault: after any other response, some client fails. `composition.ON_STREAMS` has the
+extensions' additions to a stream.
 """
 
 from collections.abc import Iterator
@@ -72,10 +72,10 @@ def retry_ms(polls: int) -> int:
 def open_stream(
     services: Services, call: Call, task: Task, *, is_call: bool, is_repeat: bool = False, is_fetch: bool = False
 ) -> Stream | Written:
-    """Answer a request for the result of a task: with the result where it is there, else with the first body.
+    """Answer a request for the result of a task: with the result if it exists, else with the first body.
 
     Args:
-        services: what the methods work with.
+        services: the services and settings of the endpoint.
         call: the request.
         task: the task whose result it wants.
         is_call: whether it is a `tools/call`; else it is a `tasks/result`.
@@ -105,7 +105,7 @@ def open_stream(
 
 
 def resume_stream(services: Services, call: Call, event_id: str) -> Stream:
-    """Return what the client has not yet received of a stream.
+    """Return the part of a stream that the client has not yet received.
 
     Raises:
         InvalidRequest: the event id is not one that this server issued.
@@ -135,10 +135,10 @@ def resume_stream(services: Services, call: Call, event_id: str) -> Stream:
 
 
 def cancel_request(services: Services, call: Call) -> None:
-    """Cancel a request: the workflow of a plain call stops, that of a task goes on.
+    """Cancel a request: the workflow of a plain call stops, that of a task continues.
 
-    The call itself may not have arrived yet; then its work does not begin. A request that was answered with where its
-    work goes on is over: one host still cancels it when it exits, and the work goes on.
+    If the call itself has not arrived yet, its work will not start. A request that was answered with an unfinished
+    result is over: one host still cancels it on exit, and the work continues.
     """
     request_id: Json = call.params.get("requestId")
     digest = call.session.digest_of(request_id) if is_id(request_id) else None
@@ -183,7 +183,7 @@ class _Stream(Struct, frozen=True):
         return seen
 
     def news(self, seen: list[Task]) -> list["_Message"]:
-        """Write what the client has not heard of yet."""
+        """Write what the client has not received yet."""
         position, news = self.position, self._due_requests(seen[-1])
         for task in seen:
             for one in _unsent_messages(self.services, self.call, position, task):
@@ -195,7 +195,7 @@ class _Stream(Struct, frozen=True):
         return [*news, self._unfinished(result)]
 
     def end_of(self, watched: WatchedTask) -> list["_Message"]:
-        """Write the end of a request that its client has cancelled, or whose task is not there."""
+        """Write the end of a request that its client has cancelled, or whose task does not exist."""
         if not watched.is_cancelled:
             return [self.ending(error_text(self.position.message_id, UnknownTask()))]
         # The Go SDK closes its session on any status but 200, here too.
@@ -204,7 +204,7 @@ class _Stream(Struct, frozen=True):
         return [*due, self.ending(error_text(self.position.message_id, error))]
 
     def ending(self, text: str) -> "_Message":
-        """Write a response, after which nothing comes."""
+        """Write the response, which ends the stream."""
         return _Message(text, replace(self.position, has_ended=True))
 
     def body(self, news: list["_Message"], task: Task | None = None) -> str:
@@ -227,7 +227,7 @@ class _Stream(Struct, frozen=True):
 
     @property
     def _left(self) -> timedelta | None:
-        """The time until the response must come; None where it comes when the work ends."""
+        """The deadline of the response; None: the response comes when the work ends."""
         if not self.position.ends_at:
             return None
         left = timedelta(milliseconds=self.position.ends_at - milliseconds_of(self.services.now()))
@@ -256,7 +256,7 @@ class _Stream(Struct, frozen=True):
         return task.has_ended or needs_model or is_asked
 
     def _due_requests(self, task: Task) -> list["_Message"]:
-        """Write the requests of extensions that are due. They move the client to no other position."""
+        """Write the extensions' due requests, which do not change the client's position."""
         polls, now = self.position.polls, self.services.now()
         due = (text for one in ON_STREAMS for text in one.due_requests(self.call, task, polls, now))
         return [_Message(text, self.position, has_id=False) for text in due]
@@ -310,7 +310,7 @@ def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
 
 
 def _token_of(task: Task, position: StreamPosition) -> str | int | None:
-    """Return the token for progress on a stream; the task's belongs to the call that created it, and to no other."""
+    """Return the token for progress on a stream; the task's own belongs only to the call that created it."""
     return None if position.is_repeat or position.is_fetch else task.origin.progress_token
 
 
@@ -336,8 +336,8 @@ def _response_text(services: Services, task: Task, position: StreamPosition) -> 
 
 
 def _longest(services: Services, call: Call, *, is_repeat: bool) -> timedelta:
-    """Say how long a plain call may last: longer where progress keeps the client's timer from running out."""
-    # Codex, in an older version, has a timer that progress does not restart.
+    """Return how long a plain call may last: longer if progress restarts the client's timeout."""
+    # Codex, in an older version, has a timeout that progress does not restart.
     restarts = call.version == LEGACY_WITH_TASKS
     gets_progress = restarts and call.progress_token is not None and not is_repeat
     return services.patience.whole_call_with_progress if gets_progress else services.patience.whole_call

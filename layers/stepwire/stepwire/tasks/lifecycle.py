@@ -3,14 +3,13 @@
 Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and an ended
 task ignores every event, so events may arrive late, more than once and in any order. `TABLE` has the states that each
 event leads to. An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call.
-From completed, failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last
-question expires, an input_required task becomes working, and an unconfirmed one completed. A question to others than
-the caller (`approvals`) leaves the task working.
+The statuses completed, failed and cancelled are final (T10, X30). Time changes a state too (`as_of`): when its last
+question expires, an input_required task becomes working, and an unconfirmed one completed. A question to approvers
+(`approvals`) leaves the task working.
 
-The end of a run is followed by another attempt, as the retry policy says, or by the end of the task, as the quorum says
-(`runs`), or by nothing while other runs can fill the quorum. What follows is returned as effects (`events`); what must
-happen although the process may die is also in the task (`Run.pending`, `Inputs.undelivered`) until it is known to be
-done.
+After the end of a run, the retry policy starts another attempt, or the quorum ends the task (`runs`), or nothing
+happens while other runs can fill the quorum. Effects are returned (`events`). Those that must survive a crash are also
+in the task (`Run.pending`, `Inputs.undelivered`) until they are known to be done.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -103,7 +102,7 @@ _UNCONFIRMED: Final = "Nobody confirmed the call in time, and nothing was starte
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
-    """Return the task after the event, and what follows; the same task if nothing changes."""
+    """Return the task after the event, and its effects; the same task if nothing changes."""
     task = as_of(task, at)
     row = TABLE[type(event)]
     if not row.targets.get(state_of(task)):  # T10, X30: a terminal status never changes
@@ -118,8 +117,8 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
 def as_of(task: Task, at: datetime) -> Task:
     """Return the task without its expired questions; the same object if time has changed nothing.
 
-    The message of a task whose next attempt has begun no longer says when it begins. A task that was not
-    confirmed in time is completed, and its workflow never starts; that is not written, so its end is kept no longer.
+    Once the next attempt has begun, the message no longer says when it begins. A task that was not confirmed in time is
+    completed, and its workflow never starts; this is not saved, so it does not extend its retention.
     """
     attempt = task.runs[0].attempt  # only the attempt of a sole run is in messages
     if attempt.begins_at is not None and attempt.begins_at <= at and not task.has_ended:
@@ -139,7 +138,7 @@ def as_of(task: Task, at: datetime) -> Task:
 def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
     states = None if task.states is None else newest_states((*task.states, *event.passed))
     task = task if states == task.states else replace(task, states=states)
-    # Progress that the workflow reports itself says more than the name of a state.
+    # The workflow's own progress takes precedence over the name of a state.
     if reports_progress(task):
         return task
     if event.items is None:
@@ -182,7 +181,7 @@ def _ask(task: Task, event: InputRequested, at: datetime) -> Task | Advanced:
 
 
 def _adopted(task: Task, event: InputRequested) -> Task | None:
-    """Give a retried state what it has asked before, or the answer to that; None: it has not asked it before."""
+    """Return the task if a retried state has asked this before: it gets that question or its answer; else None."""
     asking = event.destination.asking
     for one in task.questions:
         callback = one.destination
@@ -216,7 +215,7 @@ def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
 
 
 def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
-    """Count what a person has decided, once, and never of the caller where that is not allowed."""
+    """Count a person's vote once; ignore the caller's unless the question allows it."""
     vote = event.vote
     asked = next((one for one in task.questions if one.number == event.number), None)
     approval = None if asked is None else asked.approval
@@ -232,7 +231,7 @@ def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
 
 
 def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Advanced:
-    """Return the task with the decision of others, which is an answer to deliver as any other is."""
+    """Return the task with the approvers' decision, which is delivered like any answer."""
     policy, votes = approval.policy, tuple(replace(one, content=None) for one in approval.votes)
     decision = Decision(asked.number, asked.key, approval.shown, last.is_approval, votes)
     undelivered = task.inputs.undelivered
@@ -362,7 +361,7 @@ def _begin_anew(task: Task, event: RunNotRedriven, at: datetime) -> Task | Advan
 def _with_attempt(task: Task, end: RunEnd, attempt: Attempt, at: datetime) -> Advanced:
     """Return the task with the next attempt of a run. No state of the attempt before waits for an answer any more.
 
-    It gives its turn up and asks for another one: until it begins, nothing runs that the limit is for.
+    It gives up its turn and asks for another one: until the attempt begins, it uses nothing of the limit.
     """
     run = replace(task.runs[end.run], attempt=attempt, pending=None if task.line is None else Pending.TURN)
     begun = _without_questions_of(replace(task, runs=with_run(task.runs, end.run, run)), end.run)
@@ -382,7 +381,7 @@ def _beginning(task: Task, runs: Iterable[int], at: datetime) -> Iterator[Begin]
 
 
 def _without_questions_of(task: Task, index: int) -> Task:
-    """Return the task without what a run has asked, and without the answers to that."""
+    """Return the task without a run's questions and their answers."""
     asked_by = [one.destination.run if isinstance(one.destination, Callback) else None for one in task.questions]
     left = tuple(one for one, run in zip(task.questions, asked_by, strict=True) if run != index)
     undelivered = tuple(one for one in task.inputs.undelivered if one.run != index)
@@ -425,7 +424,7 @@ def _note_line(task: Task, event: LineChecked, at: datetime) -> Task:
             runs = with_run(runs, index, replace(runs[index], pending=None))
     checked = replace(task, runs=runs, in_line=None, checked_at=max(at, task.checked_at))
     if task.due_runs(at):
-        return checked  # what runs has more to say than what waits
+        return checked  # a running run's state takes precedence over a place in line
     words = retry_text(runs[0].attempt, task.retry, at) if len(runs) == 1 and runs[0].attempt.number > 1 else None
     if event.in_line is not None and checked.waiting_runs(at) and not checked.due_runs(at):
         checked, words = replace(checked, in_line=event.in_line), event.in_line.text(at)
@@ -465,7 +464,7 @@ _ENDS: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
 
 
 class Row(NamedTuple):
-    """What an event does, and the states that it leads to."""
+    """The effect of an event, and the states that it leads to."""
 
     act: Callable[[Task, Any, datetime], Task | Advanced]
     targets: Mapping[State, frozenset[State]]

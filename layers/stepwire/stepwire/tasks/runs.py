@@ -1,9 +1,9 @@
-"""The runs of a task: one to five state machines work on it, and as many successes as the quorum end it. Pure.
+"""The runs of a task: one to five state machines work on it, until the quorum has succeeded. Pure.
 
 A plain task has one run and the quorum one. A run has attempts: each begins in a new execution, whose name derives from
-the task's (`restart`), or in the failed execution, from its failed state (`redrive`). An attempt is known by the number
-of its execution and the number of its redrives. The rule: an end counts once, for its attempt and for no other, and a
-run that has ended never changes, so ends may arrive late and more than once.
+the task's (`restart`), or in the failed execution, from its failed state (`redrive`). The number of its execution and
+the number of its redrives identify an attempt. The rule: an end counts once, only for its attempt, and an ended run
+never changes, so ends may arrive late and more than once.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ TIMEOUT: Final = "States.Timeout"
 ALL: Final = "States.ALL"
 TASK_FAILED: Final = "States.TaskFailed"
 META_RACE: Final = "stepwire/race"
-"""The server's own member of `_meta` on the result of several runs: which has won, and what became of the others."""
+"""The member of `_meta` in the result of several runs: the winner, and the outcome of each."""
 _NEVER_BY_WILDCARD: Final = frozenset({"States.DataLimitExceeded", "States.Runtime", "Stepwire.ProtocolError"})
-"""Errors that repeat themselves, and the deliberate answer of a workflow: retried only where a policy names them."""
+"""Errors that a retry repeats, and a workflow's deliberate error: retried only if a policy names them."""
 _NEXT_AT: Final = ", next at "
 _LONGEST_NAME: Final = 80  # characters of an error's name in a message
 _SKEW: Final = timedelta(seconds=1)
-"""By how much the clocks of two function instances may differ: a run may have started so much too early."""
+"""Largest difference between two instances' clocks: a run may have started this much too early."""
 _LONGEST_SAVE: Final = timedelta(seconds=60)
-"""More than passes from the decision about a task to its save: until then, others may start runs that become due."""
+"""Longer than from the decision about a task to its save, in which others may start due runs."""
 
 
 class Retry(Struct, frozen=True, omit_defaults=True):
@@ -46,16 +46,16 @@ class Retry(Struct, frozen=True, omit_defaults=True):
     errors: tuple[str, ...]
     """Names of errors, or wildcards, as Amazon States Language matches them."""
     redrives: bool = False
-    """Whether the failed execution goes on; else a new one starts."""
+    """Whether the failed execution continues; else a new one starts."""
     may_restart: bool = True
-    """Whether a new execution starts where Step Functions refuses to redrive."""
+    """Whether a new execution starts if Step Functions refuses to redrive."""
     delay: timedelta = timedelta(seconds=1)
     """The time between the first failure and the second attempt."""
     backoff: float = 2.0
     """The factor by which each further delay is longer."""
     longest_delay: timedelta = timedelta(hours=1)
     has_jitter: bool = False
-    """Whether a delay is a random part of its full length, as ASL's FULL; else it is the full length."""
+    """Whether a delay is a random part of its full length, as ASL's FULL."""
 
 
 ONCE: Final = Retry(1, (), may_restart=False)
@@ -71,7 +71,7 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
     redrives: int = 0
     """How often this execution has been, or is to be, redriven."""
     begins_at: datetime | None = None
-    """None of a first attempt that begins with the task."""
+    """When it begins; None: a first attempt, which begins with the task."""
     after: str = ""
     """Name of the error of the attempt before, as the caller may read it; it may be empty."""
 
@@ -82,11 +82,11 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_first(self) -> bool:
-        """Tell whether no attempt and no execution of the run was before it."""
+        """Tell whether it is the run's first attempt and execution."""
         return self.number == 1 and not self.is_redriven
 
     def is_of(self, execution: int, redrives: int) -> bool:
-        """Tell whether an end is of this attempt; an end of an earlier one is old news."""
+        """Tell whether an end belongs to this attempt, and not to an earlier one."""
         return execution == self.execution and redrives >= self.redrives
 
     def time_left(self, at: datetime) -> timedelta:
@@ -95,7 +95,7 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
 
 
 class RunState(Enum):
-    """How a run stands."""
+    """The state of a run."""
 
     OPEN = "open"
     """It runs, or will start."""
@@ -109,35 +109,35 @@ class RunState(Enum):
 
 
 class Pending(Enum):
-    """What may be left to do for a run: whoever reads the task next does it."""
+    """An action that may be left to do for a run; the next reader of the task does it."""
 
     START = "start"
     """Its execution may not have begun, because its start was throttled or got no answer."""
     STOP = "stop"
     """Its execution may run although the task has ended: another request may have started it, or start it now."""
     TURN = "turn"
-    """It begins when it has a turn of its line: it waits for one, or has yet to ask."""
+    """It begins when it gets a turn in its line: it waits for one, or has yet to ask."""
 
 
 class Run(Struct, frozen=True, omit_defaults=True):
     """One of the state machines that work on a task."""
 
     state_machine_arn: str
-    """With the version or the alias, where the manifest names one."""
+    """With the version or the alias that the manifest names, if any."""
     name: str = ""
-    """As the manifest and the result call it; empty where the task has no other."""
+    """Its name in the manifest and the result; empty if the task has no other run."""
     role: str = ""
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     constants: str = ""
-    """JSON text of an object: members of its input that are always so; empty: none."""
+    """JSON text of an object with constant members of its input; empty: none."""
     delay: timedelta = NO_TIME
-    """How long after the task begins it starts: the head start of the others."""
+    """Delay of its start after the task's: the head start of the others."""
     attempt: Attempt = Attempt()
     state: RunState = RunState.OPEN
     place: int = 0
-    """Of a run that succeeded: its place among those that did, from 1."""
+    """Rank of a run that succeeded among those that did, from 1."""
     error: str = ""
-    """Of a run that failed: what its caller may read about it."""
+    """Error of a run that failed, as its caller may read it."""
     pending: Pending | None = None
 
     @property
@@ -146,11 +146,11 @@ class Run(Struct, frozen=True, omit_defaults=True):
         return self.state is RunState.OPEN
 
     def is_due(self, at: datetime) -> bool:
-        """Tell whether its execution must be there."""
+        """Tell whether its execution must exist."""
         return self.is_ready(at) and self.pending is not Pending.TURN
 
     def is_ready(self, at: datetime) -> bool:
-        """Tell whether its execution must be there, or begins with its next turn."""
+        """Tell whether its execution must exist, or begins with its next turn."""
         return self.is_open and not self.attempt.time_left(at)
 
     def beginning_at(self, at: datetime) -> "Run":
@@ -187,7 +187,7 @@ class RunEnd(Struct, frozen=True):
     redrives: int
     """How often it had been redriven."""
     state: RunState
-    """How the run stands after it, if no further attempt follows."""
+    """The state of the run after it, unless another attempt follows."""
     error: str | None = None
     """Name of the error that a policy may match; None: there is none."""
     shown: str = ""
@@ -259,7 +259,7 @@ def with_run(runs: tuple[Run, ...], index: int, changed: Run) -> tuple[Run, ...]
 
 
 def needed_now(runs: Sequence[Run], quorum: int, at: datetime) -> list[int]:
-    """Return the indices of the runs that start now, after a failure: nobody uses their head start any more."""
+    """Return the indices of the runs that start now, after a failure of all runs with a head start."""
     waiting = [
         index for index, run in enumerate(runs) if run.is_open and run.attempt.number == 1 and run.attempt.time_left(at)
     ]
@@ -294,7 +294,7 @@ def _which(attempt: Attempt, policy: Retry) -> str:
 
 
 def end_text(runs: Sequence[Run], quorum: int, policy: Retry, end: RunEnd) -> str:
-    """Say what the end of one of several runs means for a task that goes on."""
+    """Return the message after the end of one of several runs, for a task that continues."""
     run = runs[end.run]
     if run.state is RunState.SUCCEEDED:
         return f"{run.name} succeeded: {successes(runs)} of {quorum} successes."
@@ -309,14 +309,14 @@ def end_text(runs: Sequence[Run], quorum: int, policy: Retry, end: RunEnd) -> st
 
 
 def lost_text(runs: Sequence[Run], quorum: int) -> str:
-    """Return the error of a task of several runs that is lost: each run with its own."""
+    """Return the error of a task whose quorum is out of reach: each run with its own."""
     needed = f"{quorum} of its {len(runs)} arms had" if quorum > 1 else "one arm had"
     head = f"The race was lost: {needed} to succeed, and {successes(runs) or 'none'} did."
     return "\n".join((head, *(f"- {run.name}: {_fate(run)}" for run in runs)))
 
 
 def result_meta(runs: Sequence[Run], winner: Run | None, ended_at: datetime) -> JsonObject:
-    """Return the member of `_meta` in which the result of several runs says what became of them; empty for one run."""
+    """Return the member of `_meta` with the outcomes of several runs; empty for one run."""
     if len(runs) == 1:
         return {}
     won = {} if winner is None else {"winner": winner.name}
@@ -324,7 +324,7 @@ def result_meta(runs: Sequence[Run], winner: Run | None, ended_at: datetime) -> 
 
 
 def _outcome(run: Run, ended_at: datetime) -> str:
-    """Name what became of a run; one that was open when its task ended was stopped, or never started."""
+    """Name the outcome of a run; one that was open at its task's end was stopped, or never started."""
     if run.state is RunState.REFUSED:
         return RunState.FAILED.value
     if not run.is_open:

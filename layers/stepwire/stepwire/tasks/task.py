@@ -42,7 +42,7 @@ class ToolResult(Struct, frozen=True, tag="inside"):
 
 
 def tool_error(text: str) -> ToolResult:
-    """Return a CallToolResult that says that the tool failed, and why."""
+    """Return a CallToolResult for a tool that failed, with the reason."""
     return ToolResult(write({"content": [{"type": "text", "text": text}], "isError": True}), is_error=True)
 
 
@@ -57,10 +57,7 @@ class ResultElsewhere(Struct, frozen=True, tag="elsewhere"):
 
 
 class ResultInExecution(Struct, frozen=True, tag="in_execution"):
-    """A result that is nowhere stored: it stays in Step Functions and is fetched on demand.
-
-    So is one whose output a denied key kept from being read.
-    """
+    """A result that is not stored: it stays in Step Functions and is fetched on demand, as after a denied key."""
 
     is_error: bool
 
@@ -81,7 +78,7 @@ class Working(Struct, frozen=True, tag="working", omit_defaults=True):
 
     message: str | None = None
     requests: tuple[InputRequest, ...] = ()
-    """The open questions to others than the caller, oldest first."""
+    """The open questions to approvers, oldest first."""
 
 
 class InputRequired(Struct, frozen=True, tag="input_required", omit_defaults=True):
@@ -128,7 +125,7 @@ class Causes(Enum):
 
 
 class Terms(Struct, frozen=True, tag="inside", omit_defaults=True):
-    """What the workflow gets, and what its output must become. They may be large, and are needed only at both ends."""
+    """The input of the workflow, and the required form of its output. Large terms are read only at start and end."""
 
     input: str
     """JSON text, byte for byte as sent to Step Functions: a start is idempotent only with the same input."""
@@ -146,7 +143,7 @@ class TermsElsewhere(Struct, frozen=True, tag="elsewhere"):
 
 
 class Work(Struct, frozen=True, omit_defaults=True):
-    """What the task runs, with everything that is needed to start it later and to interpret its end."""
+    """What the task runs: everything needed to start it later and to interpret its end."""
 
     tool: str
     terms: Terms | TermsElsewhere
@@ -162,11 +159,11 @@ class Work(Struct, frozen=True, omit_defaults=True):
     approvers: Approvers | None = None
     """Who decides questions of the workflow in place of the caller; None: all questions are the caller's."""
     title: str = ""
-    """What people call the tool; only where others decide questions of the work."""
+    """Display name of the tool; only if approvers decide questions of the work."""
 
 
 class Person(Struct, frozen=True):
-    """Who called, as those who decide a question of the call see it."""
+    """The caller, as approvers see them."""
 
     digest: str
     """The same for every client of the person."""
@@ -183,9 +180,9 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     request: str | None = None
     """Digest of a legacy call without a task, by which the client can cancel it; None for all other calls."""
     trace: Trace | None = None
-    """What the call continues, and all that is done for the task with it."""
+    """The trace that the call, and all work for the task, continues."""
     person: Person | None = None
-    """Who called; only where others decide questions of the work."""
+    """The caller; only if approvers decide questions of the work."""
 
 
 class Inputs(Struct, frozen=True, omit_defaults=True):
@@ -196,11 +193,11 @@ class Inputs(Struct, frozen=True, omit_defaults=True):
     used_keys: tuple[str, ...] = ()
     undelivered: tuple[UndeliveredAnswer, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    """What others have decided, newest last."""
+    """The decisions of approvers, newest last."""
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
-    """How far the workflow is."""
+    """How far the workflow has come."""
 
     done: int | float
     total: int | float | None = None
@@ -214,7 +211,7 @@ def reports_progress(task: "Task") -> bool:
 
 
 class ItemCount(Struct, frozen=True):
-    """How far a Distributed Map is."""
+    """How far a Distributed Map has come."""
 
     done: int
     """Items that have ended, well or not."""
@@ -230,7 +227,7 @@ class Execution(Keyed, frozen=True):
     """Without version and alias, as Step Functions itself reports it."""
     name: str
     qualifier: str = ""
-    """Version or alias to start; empty: what the state machine is now."""
+    """Version or alias to start; empty: the current state machine."""
     role: str = ""
     """ARN of the role for calls about it; empty: the functions' own."""
 
@@ -239,12 +236,12 @@ class Execution(Keyed, frozen=True):
 
     @property
     def started_arn(self) -> str:
-        """ARN of what is started."""
+        """ARN to start: with the version or alias."""
         return f"{self.state_machine_arn}:{self.qualifier}" if self.qualifier else self.state_machine_arn
 
 
 def newest_states(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the newest names of states, oldest first: each once, where it was last; a loop is not told in full."""
+    """Return the newest names of states, oldest first, each once at its latest position."""
     newest, room = list[str](), _LARGEST_STATES
     for name in dict.fromkeys(reversed(list(names))):
         room -= len(name.encode())
@@ -267,18 +264,18 @@ class Follows(Struct, frozen=True, omit_defaults=True):
     task_id: TaskId
     """The task that had ended."""
     first: TaskId
-    """The task that the caller's own call made: the input names it, if it names any."""
+    """The task of the caller's own call: the input may contain its id."""
     execution_of: TaskId | None = None
-    """The task whose execution goes on in this one, because an operator has redriven it; None: it has its own."""
+    """The task whose redriven execution this one continues; None: it has its own."""
 
 
 class FollowUpIds(Struct, frozen=True, omit_defaults=True):
     """The tasks that follow one which has ended."""
 
     redrive: TaskId | None = None
-    """Follows its execution, which an operator has redriven."""
+    """The task that follows a redrive of its execution."""
     restart: TaskId | None = None
-    """Does its work again, from the beginning."""
+    """The task that repeats its work."""
 
 
 class Task(Struct, frozen=True, omit_defaults=True):
@@ -319,7 +316,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
     line: LineTerms | None = None
     """The line in which its runs wait for their turns; None: its tool has no limit."""
     in_line: InLine | None = None
-    """Where it stands in that line; None: it does not wait, or another run says more."""
+    """Its place in that line; None: it does not wait, or another run's state is shown."""
     states: tuple[str, ...] | None = None
     """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
     version: int = 0
@@ -342,13 +339,13 @@ class Task(Struct, frozen=True, omit_defaults=True):
         return self.execution_of(0 if winner is None else self.runs.index(winner))
 
     def execution_of(self, index: int, number: int | None = None) -> Execution:
-        """Return an execution of a run: of this number, or else of its attempt that runs, or of its next one."""
+        """Return an execution of a run: of this number, else of its current attempt, or of its next one."""
         run = self.runs[index]
         letter, number = LETTERS[index] if len(self.runs) > 1 else "", number or run.attempt.execution
         again = f"r{number}" if number > 1 else ""
         suffix = f"-{letter}{again}" if letter or again else ""
         arn, qualifier = unqualified(run.state_machine_arn)
-        # A task that goes on with the execution of another one has that one's name.
+        # A task that continues another one's execution uses that one's name.
         named_after = (self.follows.execution_of if self.follows else None) or self.task_id
         name = execution_name_of(TaskKey(self.owner, named_after), self.work.execution_prefix, suffix)
         return Execution(arn, name, qualifier, run.role)
@@ -358,11 +355,11 @@ class Task(Struct, frozen=True, omit_defaults=True):
         return tuple(self.execution_of(index, number) for number in range(1, self.runs[index].attempt.execution + 1))
 
     def due_runs(self, at: datetime) -> tuple[int, ...]:
-        """Return the indices of the runs whose executions must be there by this time."""
+        """Return the indices of the runs whose executions must exist by this time."""
         return tuple(index for index, run in enumerate(self.runs) if run.is_due(at))
 
     def ready_runs(self, at: datetime) -> tuple[int, ...]:
-        """Return the indices of the runs whose executions must be there by now, or begin with their next turns."""
+        """Return the indices of the runs whose executions must exist by now, or begin with their next turns."""
         return tuple(index for index, run in enumerate(self.runs) if run.is_ready(at))
 
     def waiting_runs(self, at: datetime) -> tuple[int, ...]:
@@ -376,12 +373,12 @@ class Task(Struct, frozen=True, omit_defaults=True):
     def is_stopped(self, index: int, stopped: Collection[str]) -> bool:
         """Tell whether a run is among the executions that were stopped, and stays so.
 
-        Whoever redrives a stopped execution at this moment brings it back, as one who starts it now.
+        A redrive of a stopped execution at this moment revives it, like a start.
         """
         return self.execution_of(index).name in stopped and not self.runs[index].attempt.is_redriven
 
     def runs_pending(self, pending: Pending) -> tuple[int, ...]:
-        """Return the indices of the runs for which this is left to do."""
+        """Return the indices of the runs with this pending action."""
         return tuple(index for index, run in enumerate(self.runs) if run.pending is pending)
 
     @property
@@ -396,12 +393,12 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def expires_at(self) -> datetime:
-        """From when on no reader sees the task, even if DynamoDB has not deleted it yet."""
+        """The time from which no reader sees the task, even if DynamoDB has not deleted it yet."""
         return self.created_at + self.kept
 
     @property
     def kept(self) -> timedelta:
-        """How long the task is kept, from its creation: the `ttl` that clients are told.
+        """How long the task is kept from its creation: the `ttl` in responses.
 
         Once it has ended in time, its result is kept as long as its tool promises, and not much longer.
         """
@@ -438,7 +435,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
         return tuple(one for one in self.questions if one.approval is None)
 
     def next_reminder(self) -> datetime | None:
-        """Return when a question to others must be announced again; None: never while it is open."""
+        """Return when a question to approvers must be announced again; None: never while it is open."""
         times = (
             (one.approval and one.approval.next_reminder(), min(one.expires_at or self.expires_at, self.expires_at))
             for one in self.questions
@@ -447,7 +444,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def asked_by(self) -> str:
-        """The digest of the person who called, who decides no question to others."""
+        """The digest of the caller, who may not decide questions to approvers."""
         return self.origin.person.digest if self.origin.person else self.owner
 
     @property
