@@ -37,7 +37,7 @@ _GONE: Final = tool_error("Nothing was decided: your sign-in does not let you de
 
 
 def open_asking(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
-    """Return the first body of a stream, with what the client's user is asked."""
+    """Return the first body of a stream, with the question to the client's user."""
     token = call.progress_token if call.version == LEGACY_WITH_TASKS else None
     patience, now = services.patience, services.now()
     longest = patience.whole_call if token is None else patience.whole_call_with_progress

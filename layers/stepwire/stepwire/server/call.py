@@ -1,11 +1,11 @@
-"""What a caller asks for, read once; the tools of the catalog that it reaches; and the kinds of reply to it.
+"""A caller's request, read once; the tools of the catalog that it reaches; and the kinds of reply to it.
 
 Every request, notification, response and resumption of either era becomes one `Call`, when it has passed the ladder
-(`stepwire.protocol.inbound`). What is asked of a call several times is read on first use, and kept: a parameter that
-cannot be read is refused when a method asks for it, not before, and the error names it (M37).
+(`stepwire.protocol.inbound`). Parameters are parsed on first use and cached, so an invalid one is refused when a method
+needs it, not before, and the error names it (M37).
 
-A call reaches the tools that its caller may call, and of them those that its URL selects: whoever lists or calls tools
-for a client asks here. Tasks are not selected: a caller has the same at every URL.
+A call reaches the tools that its caller may call and its URL selects; every list and call of tools uses this. Tasks are
+not selected: a caller has the same ones at every URL.
 """
 
 from datetime import datetime
@@ -250,7 +250,7 @@ Reply: TypeAlias = JsonObject | Stream | Written | ResultOnStream | SessionOpene
 
 
 def discovers(services: Services, call: Call) -> bool:
-    """Tell whether a client searches for tools, and is not listed them: at this URL, or else at this endpoint.
+    """Tell whether a client searches for tools instead of listing them: at this URL, or else at this endpoint.
 
     Raises:
         InvalidParams: the URL says neither 1 nor 0.
@@ -260,12 +260,12 @@ def discovers(services: Services, call: Call) -> bool:
 
 
 def listed_tools(services: Services, call: Call) -> list[Tool]:
-    """Return the tools that a client is listed: those that its calls reach, unless it searches for them."""
+    """Return the tools in a client's list: those that its calls reach, unless it searches for them."""
     return [] if discovers(services, call) else reached_tools(services, call)
 
 
 def approver_in(services: Services, call: Call) -> "Approver | None":
-    """Return who calls, if they may decide questions of some tool's work; None if they may not, or nobody knows."""
+    """Return the caller as an approver; None if they may decide no tool's questions, or nobody signs in."""
     audiences = services.catalog.audiences
     if services.approvals is None or not services.access.knows_callers or not audiences:
         return None
@@ -287,7 +287,7 @@ def reached_tools(services: Services, call: Call) -> list[Tool]:
     if chosen is None:
         return allowed
     usable = {group for tool in allowed for group in tool.groups}
-    # Stepwire's own tools are there at every URL, so naming one changes nothing.
+    # Every URL has Stepwire's own tools, so naming one changes nothing.
     unknown = chosen.tools - OWN_TOOLS - {tool.name for tool in allowed}
     if unknown or not chosen.groups <= usable:
         raise UnknownSelection(unknown, chosen.groups - usable, usable)

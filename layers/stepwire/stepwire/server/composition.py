@@ -39,7 +39,7 @@ _INTERCEPTING: Final = tuple(one.intercept for one in EXTENSIONS if one.intercep
 
 
 def meant_call(services: Services, call: Call) -> Call:
-    """Return the call of a tool that a call stands for, or the call itself."""
+    """Return the tool call inside this call, or the call itself."""
     meant = _MEANT.get(str(call.params.get("name")))
     return call if meant is None else meant(services, call)
 

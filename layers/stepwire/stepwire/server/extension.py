@@ -177,7 +177,7 @@ class Extension(Struct, frozen=True):
     resources: Resources | None = None
     """The resources that it adds to the methods `resources/*`."""
     on_stream: OnStream | None = None
-    """What it adds to the streams of legacy clients."""
+    """Its additions to the streams of legacy clients."""
     meant: Mapping[str, Callable[[Services, Call], Call]] = MappingProxyType({})
     """By the names of tools that stand for others: returns the call that is meant, before anything looks at the given
     one, or that one."""

@@ -200,7 +200,7 @@ def refusal(error: ProtocolError) -> HttpResponse:
 
 
 def _call_of(inbound: Inbound, at: datetime, trace: Trace | None, task: Task | None) -> Call:
-    """Climb the last rungs of the ladder, and return what is asked for."""
+    """Check the last rungs of the ladder, and return the call."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
     return Call(

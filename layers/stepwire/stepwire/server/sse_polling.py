@@ -240,7 +240,7 @@ class _Stream(Struct, frozen=True):
         return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // MILLISECOND))
 
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
-        """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
+        """Add a little progress if the client has had none for too long, which restarts its timeout."""
         token, now = _token_of(task, position), milliseconds_of(self.services.now())
         is_check_due = now + self._retry_ms(task) + _SLACK > position.sent_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
