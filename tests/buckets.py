@@ -1,5 +1,6 @@
 """Buckets in the simulated account."""
 
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -28,6 +29,14 @@ def objects_in(bucket: str) -> dict[str, bytes]:
 def delete_objects_in(bucket: str) -> None:
     """Delete every object of a bucket."""
     _keys_of(bucket).clear()
+
+
+def fill_again(bucket: str, objects: Mapping[str, bytes]) -> None:
+    """Let a bucket have these objects, and no others."""
+    delete_objects_in(bucket)
+    backend: Any = s3_backends[ACCOUNT]["aws"]
+    for key, content in objects.items():
+        backend.put_object(bucket, key, content)
 
 
 def _keys_of(bucket: str) -> Any:

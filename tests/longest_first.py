@@ -8,7 +8,7 @@ from typing import Final
 
 SECONDS: Final = {
     # The first ones with ALL=1.
-    "tests/faults/test_faults.py": 250,
+    "tests/faults/test_faults.py": 120,
     # It forks its process for each input, so it begins while the process is small.
     "tests/worst/test_worst.py": 240,
     "tests/model/test_model.py": 180,

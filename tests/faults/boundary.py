@@ -115,7 +115,7 @@ class Boundary:
         try:
             yield
         finally:
-            self.injection, self._is_watching = None, False
+            self.injection, self._is_watching, self._latest = None, False, ""
 
     def _watched(self, client: Any) -> Any:
         events = client.meta.events

@@ -22,6 +22,7 @@ from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Cancelled, Completed, Failed, Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
+from tests.faults.moments import Moment
 from tests.faults.operation import Operation
 from tests.faults.operations import OPERATIONS
 from tests.faults.seen import Act, Seen, modern
@@ -99,30 +100,70 @@ def tried(case: Case, account: Account) -> Outcome:
     Raises:
         AssertionError: something wrong lasted longer than it may, or something was lost.
     """
-    returning = _tried(case, account, client_returns=True)
-    if returning.mended == (ITSELF,) and returning.saw is Seen.RESULT:
-        gone = returning
-    else:
-        gone = _tried(case, account, client_returns=case.operation.caller.always_comes_again)
-    return Outcome(returning.saw.value, ", ".join(returning.mended), ", ".join(gone.mended))
-
-
-@dataclass(frozen=True)
-class _Run:
-    saw: Seen
-    mended: tuple[str, ...]
-
-
-def _tried(case: Case, account: Account, *, client_returns: bool) -> _Run:
-    site = Site(account, case.operation.limits)
+    scene = _scene_of(case.operation, account)
     try:
-        act = case.operation.arrange(site)
-        saw = _seen(site, case, act)
-        mended = _Repair(site, case.operation, act).by(saw, client_returns=client_returns)
-        leaked = settle(site, client_returns=client_returns)
-        return _Run(saw, (*mended, *leaked))
+        scene.begin()
+        saw = _seen(scene.site, case, scene.act)
+        returning = scene.repaired(saw, client_returns=True)
+        if returning == (ITSELF,) and saw is Seen.RESULT:
+            gone = returning
+        else:
+            gone = scene.repaired(saw, client_returns=case.operation.caller.always_comes_again)
+        return Outcome(saw.value, ", ".join(returning), ", ".join(gone))
     finally:
-        site.close()
+        scene.site.close()
+
+
+class _Scene:
+    """An operation that is arranged once for all its faults, and what repairs each state that they leave.
+
+    Most faults of a call leave one of two states: it was made, or it was not. A state is repaired once.
+    """
+
+    def __init__(self, operation: Operation, account: Account) -> None:
+        self.operation, self.site = operation, Site(account, operation.limits)
+        self.act = operation.arrange(self.site)
+        self._start = _Situation(self.site, self.act)
+        self._known = dict[object, tuple[str, ...]]()
+
+    def begin(self) -> None:
+        """Return to what was arranged."""
+        self._start.restore()
+
+    def repaired(self, saw: Seen, *, client_returns: bool) -> tuple[str, ...]:
+        """Repair the effects of a fault and settle; return what repaired them. Then all is again as it was before."""
+        self.site.forget_what_was_reported()
+        left = _Situation(self.site, self.act)
+        if (known := (saw, client_returns, left.marks)) not in self._known:
+            mended = _Repair(self.site, self.operation, self.act).by(saw, client_returns=client_returns)
+            self._known[known] = (*mended, *settle(self.site, client_returns=client_returns))
+            left.restore()
+        return self._known[known]
+
+
+class _Situation:
+    """All that an operation can change: the objects of its site, and what the account keeps for it."""
+
+    def __init__(self, site: Site, act: Act) -> None:
+        self._site, self._kept = site, site.kept()
+        self._moment = Moment(site, act)
+        self.marks: Final = (site.marks(), self._moment.marks)
+        """Equal for equal situations."""
+
+    def restore(self) -> None:
+        """Return to this situation."""
+        self._moment.restore()
+        self._site.keep(self._kept)
+
+
+_latest: list[_Scene] = []
+
+
+def _scene_of(operation: Operation, account: Account) -> _Scene:
+    """Return the scene of an operation. Only the latest is kept, because cases come operation by operation."""
+    if not _latest or _latest[0].operation is not operation or _latest[0].site.account is not account:
+        _latest[:] = [_Scene(operation, account)]
+    return _latest[0]
 
 
 def _seen(site: Site, case: Case, act: Act) -> Seen:

@@ -4,7 +4,6 @@ A request to an endpoint is a step like a call to AWS: `Boundary.post` gives it 
 """
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
@@ -172,8 +171,8 @@ def arrange_failed_delivery(site: Site) -> Act:
     """The receiver answers 503 once."""
     made = _begin(site)
     _record(made)
-    answers: Iterator[int] = iter([503])
-    made.receivers.answers[URL] = lambda _: Answer(next(answers, 200))
+    answers = [503]
+    made.receivers.answers[URL] = lambda _: Answer(answers.pop() if answers else 200)
     return _handled(made)
 
 
@@ -183,8 +182,8 @@ def arrange_refused_delivery(site: Site) -> Act:
     _record(made)
     _record(made)
     site.bells.pop()
-    answers: Iterator[int] = iter([413])
-    made.receivers.answers[URL] = lambda _: Answer(next(answers, 200))
+    answers = [413]
+    made.receivers.answers[URL] = lambda _: Answer(answers.pop() if answers else 200)
     return _handled(made)
 
 

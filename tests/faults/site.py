@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
@@ -52,7 +53,7 @@ from stepwire.tasks.usage import Limits
 from stepwire_local.account.engine import shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
-from tests.buckets import delete_objects_in, new_bucket
+from tests.buckets import fill_again, new_bucket, objects_in
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, without_retry_delays
 from tests.kits import (
@@ -184,6 +185,14 @@ class Process:
         self.outbox = StatusChangesHandler(lambda: boundary.events, lambda: boundary.patient_dynamodb)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What the account has of a site: the items of the table, and the objects of the buckets, by bucket."""
+
+    items: Json
+    objects: dict[str, dict[str, bytes]]
+
+
 @dataclass
 class Site:
     """One stack, new for each case. It is an endpoint for the clients of `tests.server.clients`."""
@@ -252,9 +261,31 @@ class Site:
 
     def close(self) -> None:
         """Delete everything from the account."""
+        self.keep(Kept({}, {}))
+
+    def kept(self) -> Kept:
+        """Return a copy of what the account has."""
+        return Kept(deepcopy(self._table.items), {bucket: objects_in(bucket) for bucket in self._buckets})
+
+    def keep(self, kept: Kept) -> None:
+        """Let the account have a copy of this, and nothing else."""
         self._table.items.clear()
-        for bucket in (self.account.large_results, self.account.reports):
-            delete_objects_in(bucket)
+        self._table.items.update(deepcopy(kept.items))
+        for bucket in self._buckets:
+            fill_again(bucket, kept.objects.get(bucket, {}))
+
+    def marks(self) -> tuple[str, ...]:
+        """Return what is equal if the account has the same."""
+        return repr(self.items), *(repr(objects_in(bucket)) for bucket in self._buckets)
+
+    def forget_what_was_reported(self) -> None:
+        """Forget what tests alone look at."""
+        self.troubles.clear()
+        self.account.boundary.calls.clear()
+
+    @property
+    def _buckets(self) -> tuple[str, str]:
+        return self.account.large_results, self.account.reports
 
     # The state of the account; these calls get no faults.
 
