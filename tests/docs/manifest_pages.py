@@ -5,9 +5,15 @@
 Both are made of the models that check manifests (`stepwire.catalog.manifest`), and of their words.
 """
 
+import ast
+import inspect
 import json
 import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, Final, cast, get_args
 
 from annotated_types import Ge, Le
@@ -15,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from stepwire.catalog.manifest import LARGEST_SCHEMA, SHAPES, Manifest, fields, model_of
-from stepwire.catalog.manifest_fields import LARGEST_ADDITION
+from stepwire.catalog.manifest_fields import LARGEST_ADDITION, Fields
 from stepwire.json_text import JsonObject, as_object
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -59,14 +65,38 @@ type, with [manifest.schema.json](manifest.schema.json). For the YAML extension 
 def page() -> str:
     """Return the text of docs/manifest.md."""
     rows = (
-        f"| `{path}` | {_type_of(path)} | {_default_of(path, field)} | {_range_of(path, field)} | {_effect_of(field)} |"
+        f"| `{path}` | {_type_of(path)} | {_default_of(path, field)} | {_range_of(path, field)} | {effects()[path]} |"
         for path, field in fields().items()
     )
     return _HEAD + "\n".join(re.sub(r"(?<=\|) +(?= \|)", "", row) for row in rows) + "\n"
 
 
-def _effect_of(field: FieldInfo) -> str:
-    return " ".join((field.description or "").split())
+@cache
+def effects() -> Mapping[str, str]:
+    """Return the effect of each field: the text below it in the source, by the field's path."""
+    return dict(_effects_of(Manifest, ""))
+
+
+def _effects_of(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
+    texts = {
+        name: text for kind in reversed(model.__mro__) if issubclass(kind, Fields) for name, text in _texts_in(kind)
+    }
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{field.alias or name}"
+        yield path, texts.get(name, "")
+        if (inner := model_of(field)) is not None:
+            yield from _effects_of(inner, f"{path}.")
+
+
+def _texts_in(model: type[Fields]) -> Iterator[tuple[str, str]]:
+    (definition,) = ast.parse(dedent(inspect.getsource(model))).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, below in pairwise(definition.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                yield name, " ".join(text.split())
+            case _:
+                pass
 
 
 def schema() -> JsonObject:
@@ -130,7 +160,7 @@ def _plain(value: Any) -> Any:
 
 def _words(path: str) -> str:
     """Return the effect of a field without Markdown, and what its text must be."""
-    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", _effect_of(fields()[path])).replace("`", "")
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", effects()[path]).replace("`", "")
     return f"{words} Must be {shape}." if (shape := _shape_of(path)) else words
 
 

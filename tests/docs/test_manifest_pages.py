@@ -10,7 +10,7 @@ import yaml
 
 from stepwire.catalog.manifest import SHAPES, fields
 from stepwire.json_text import JsonObject
-from tests.docs.manifest_pages import DURATION, PAGE, SCHEMA, page, schema
+from tests.docs.manifest_pages import DURATION, PAGE, SCHEMA, effects, page, schema
 from tests.docs.pages import ROOT
 from tests.docs.pages import page as document
 
@@ -32,7 +32,8 @@ def test_the_page_and_the_schema_are_as_the_models_make_them() -> None:
 
 
 def test_every_field_has_words() -> None:
-    assert [path for path, field in fields().items() if not field.description] == []
+    assert effects().keys() == fields().keys()
+    assert all(effects().values())
 
 
 def test_a_pattern_has_words_that_say_what_it_takes() -> None:

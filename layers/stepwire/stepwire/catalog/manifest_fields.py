@@ -83,9 +83,13 @@ Text = Annotated[str, AfterValidator(partial(visible, keep="\n\r\t"))]
 
 
 class Fields(BaseModel):
-    """Fields of a manifest; there are no others."""
+    """Fields of a manifest; there are no others.
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    The text below each is its description in the documents, which `tests/docs/manifest_pages.py` reads from the source:
+    to let pydantic read it takes a fifth of the import of this.
+    """
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Annotations(Fields):
