@@ -120,9 +120,8 @@ class Upkeep(Struct, frozen=True):
             # Without a check first: a start is idempotent.
             is_wanted = self.is_wanted(task)
             return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
-        task = self.after_delivery(task)
-        if task.questions:
-            task = self.runs.reminded(task)
+        if task.inputs.undelivered or task.questions:
+            task = self.runs.reminded(self.after_delivery(task))
         looks = self._look_due(task, now)
         if looks is None:
             return task
