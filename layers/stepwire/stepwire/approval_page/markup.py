@@ -25,11 +25,12 @@ class Markup(str):
     __slots__ = ()
 
 
+_Attribute: TypeAlias = str | bool | None
 Node: TypeAlias = "str | Iterable[Node] | None"
 """A text, markup, nothing, or several."""
 
 
-def h(tag: str, /, *children: Node, **attributes: str | bool | None) -> Markup:
+def h(tag: str, /, *children: Node, **attributes: _Attribute) -> Markup:
     """Return an element.
 
     Of an attribute's name, an underscore at the end falls away and others become hyphens. True has no value; False and
@@ -44,13 +45,11 @@ def verbatim(text: str) -> Markup:
     return Markup(escape(text))
 
 
-def _attribute(name: str, value: object) -> str:
+def _attribute(name: str, value: _Attribute) -> str:
     if value is None or value is False:
         return ""
     shown = name.rstrip("_").replace("_", "-")
-    return (
-        f" {shown}" if value is True else f' {shown}="{value if isinstance(value, Markup) else _escaped(str(value))}"'
-    )
+    return f" {shown}" if value is True else f' {shown}="{_inner(value)}"'
 
 
 def _inner(node: Node) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from stepwire.json_text import Json, as_list, as_object, write
+from stepwire.schemas.validation import violations_of
 from stepwire.schemas.work import parts_of
 from stepwire.visible_text import first_invisible
 
@@ -77,25 +78,11 @@ def impossible_choices(schema: Json, pointer: str = "") -> Iterator[str]:
     for keyword in ("enum", "const") if types else ():
         choices = as_list(members.get("enum")) if keyword == "enum" else [members.get("const")]
         for one in choices:
-            if one is not None and _types_of(one).isdisjoint(types):
+            if one is not None and violations_of(write({"type": types}), one):
                 what_to_do = "put it in quotes" if "string" in types else "leave it out, or correct the type"
                 yield f"at {pointer}/{keyword}: {write(one)[:_SHOWN]} is no {' or '.join(types)}: {what_to_do}"
     for path, part in parts_of(members):
         yield from impossible_choices(part, f"{pointer}/{path}")
-
-
-def _types_of(value: Json) -> frozenset[str]:
-    match value:
-        case bool():
-            return frozenset({"boolean"})
-        case int() | float():
-            return frozenset({"number", "integer"} if float(value).is_integer() else {"number"})
-        case str():
-            return frozenset({"string"})
-        case list():
-            return frozenset({"array"})
-        case _:
-            return frozenset({"object"})
 
 
 def unknown_field(name: str, fields: Sequence[str]) -> str:

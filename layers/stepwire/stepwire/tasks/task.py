@@ -24,6 +24,7 @@ from stepwire.tracing import Trace
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=365)  # an execution of Step Functions runs no longer
 LONGEST_KEPT: Final = timedelta(days=30)  # after its end; results in S3 are kept a day longer
+AFTER_ANY_TASK: Final = LONGEST_TTL + timedelta(days=31)  # of what counts tasks, from its last change
 _HINT_PART: Final = 10  # polls at the hinted interval notice an end after at most a tenth of the task's run time
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 MOST_STATES: Final = 50

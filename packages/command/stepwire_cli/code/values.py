@@ -5,12 +5,11 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from stepwire_cli.code.tree import Function, Program, Shape
-from stepwire_cli.wrap.values import EACH
+from stepwire_cli.wrap.values import DEEPEST, EACH
 
 JSON_TEXT: Final = "{}"
 """The step of a path that stands for what a JSON text says."""
 _MOST: Final = 5
-_DEEPEST: Final = 12  # objects inside objects
 _MOST_MEMBERS: Final = 200  # that are put into an object one by one; more would take quadratic time
 
 
@@ -32,8 +31,8 @@ class Object:
     @cached_property
     def levels(self) -> int:
         """How many objects are inside one another."""
-        inner = (one for value in (*dict(self.members).values(), self.base) for one in value)
-        return 1 + max((one.levels for one in inner if isinstance(one, Object)), default=0)
+        inner = [value for _, value in self.members] + [self.base]
+        return 1 + max((one.levels for value in inner for one in value if isinstance(one, Object)), default=0)
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def either(*values: Value) -> Value:
 def put_together(members: tuple[tuple[str, Value], ...], base: Value) -> Value:
     """Return an object, or anything if too many objects are inside one another."""
     made = Object(members, base)
-    return (made,) if made.levels <= _DEEPEST else ANYTHING
+    return (made,) if made.levels <= DEEPEST else ANYTHING
 
 
 def paths_of(value: Value) -> list[tuple[str, ...]]:

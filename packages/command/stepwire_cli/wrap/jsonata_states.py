@@ -16,8 +16,8 @@ from stepwire_cli.wrap.visits import (
     Visit,
     assigned,
     called,
+    fields_in,
     next_of,
-    parts_with_fields,
     repeated,
     side_by_side,
     takes_of,
@@ -27,7 +27,7 @@ from stepwire_cli.wrap.visits import (
 def visited(state: JsonObject, scope: Scope) -> Visit:
     """Return what a state does, and note what it reads in the scope."""
     visit = Visit()
-    for name, value in (field for one in parts_with_fields(state) for field in one.items()):
+    for name, value in fields_in(state):
         if (use := FIELDS.get(name)) is not None and (text := expression_in(value)) is not None:
             evaluated(text, scope, use)
     if state.get("Type") == "Choice":

@@ -19,8 +19,8 @@ from stepwire_cli.wrap.visits import (
     Visit,
     assigned,
     called,
+    fields_in,
     next_of,
-    parts_with_fields,
     repeated,
     side_by_side,
     takes_of,
@@ -33,7 +33,7 @@ def visited(state: JsonObject, scope: Scope) -> Visit:
     """Return what a state does, and note what it reads in the scope."""
     visit, raw = Visit(), scope.data
     scope = scope.with_data(_selected(state, "InputPath", scope))
-    for name, text in (field for one in parts_with_fields(state) for field in one.items()):
+    for name, text in fields_in(state):
         if isinstance(text, str) and (use := _PATHS.get(name)) is not None:
             _ = dynamic(text, scope) if text.startswith("States.") else read_path(text, scope, use)
     if state.get("Type") == "Choice":

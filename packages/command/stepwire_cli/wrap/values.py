@@ -14,7 +14,7 @@ EACH: Final = "[]"
 """The step of a path that stands for each item of an array."""
 Path: TypeAlias = tuple[str, ...]
 _MOST_ALTERNATIVES: Final = 6
-_DEEPEST: Final = 12  # steps of a path, and levels of a record
+DEEPEST: Final = 12  # steps of a path, and levels of a record
 _MOST_MEMBERS: Final = 200  # that are put into an object one by one; more would take quadratic time
 
 
@@ -165,7 +165,7 @@ def literal_in(value: Value) -> Json:
 
 def _step(one: Alternative, name: str) -> Value:
     if isinstance(one, FromInput):
-        return frozenset({FromInput((*one.path, name))}) if len(one.path) < _DEEPEST else UNKNOWN
+        return frozenset({FromInput((*one.path, name))}) if len(one.path) < DEEPEST else UNKNOWN
     if isinstance(one, Record) and name != EACH:
         found = dict(one.members).get(name)
         if found is None and one.base is not None:
@@ -196,7 +196,7 @@ def _joined(alternatives: "object") -> Value:
         by_base[base] = _members(by_base[base], {}, base)
         plain -= base
     records = {Record(tuple(sorted(members.items())), base) for base, members in by_base.items()}
-    whole = plain | frozenset(one for one in records if one.levels <= _DEEPEST and len(one.members) <= _MOST_MEMBERS)
+    whole = plain | frozenset(one for one in records if one.levels <= DEEPEST and len(one.members) <= _MOST_MEMBERS)
     if len(whole) <= _MOST_ALTERNATIVES and len(whole) == len(plain) + len(records):
         return whole
     left = whole.union(*(one.base for one in records - whole if one.base is not None))

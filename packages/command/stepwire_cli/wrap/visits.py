@@ -1,6 +1,6 @@
 """What one state does: its ways out, its conditions, and the states inside it. Shared by both query languages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -33,10 +33,11 @@ FIELDS: Final[Mapping[str, Use]] = {
 Fill: TypeAlias = Callable[[Json, Scope], Value]
 
 
-def parts_with_fields(state: JsonObject) -> tuple[JsonObject, ...]:
-    """Return what has such fields: the state, and of a Distributed Map how it reads and batches its items."""
+def fields_in(state: JsonObject) -> Iterator[tuple[str, Json]]:
+    """Yield the fields of a state and, in a Distributed Map, those that say how it reads and batches its items."""
     reader = as_object(state.get("ItemReader"))
-    return state, as_object(reader.get("ReaderConfig")), as_object(state.get("ItemBatcher"))
+    for one in (state, as_object(reader.get("ReaderConfig")), as_object(state.get("ItemBatcher"))):
+        yield from one.items()
 
 
 @dataclass(frozen=True)

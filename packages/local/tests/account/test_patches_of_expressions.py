@@ -54,6 +54,14 @@ def calls_of(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[obj
     return calls
 
 
+def calls_when_known(account: Account, owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return the calls of a function while a service answers the second time."""
+    account.workflows.list_state_machines()
+    calls = calls_of(owner, name, monkeypatch)
+    account.workflows.list_state_machines()
+    return calls
+
+
 @pytest.mark.parametrize(
     ("expression", "values", "name", "after"),
     [
@@ -166,19 +174,9 @@ def test_an_update_s_text_is_parsed_once(account: Account, monkeypatch: pytest.M
 
 @proof("operations_are_listed_once")
 def test_a_service_s_operations_are_listed_once(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    account.workflows.list_state_machines()
-    listed = calls_of(inspect, "getmembers", monkeypatch)
-
-    account.workflows.list_state_machines()
-
-    assert listed == []
+    assert calls_when_known(account, inspect, "getmembers", monkeypatch) == []
 
 
 @proof("accounts_are_found_at_once")
 def test_an_account_that_is_there_is_not_made(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    account.workflows.list_state_machines()
-    made = calls_of(BackendDict, "_create_account_specific_backend", monkeypatch)
-
-    account.workflows.list_state_machines()
-
-    assert made == []
+    assert calls_when_known(account, BackendDict, "_create_account_specific_backend", monkeypatch) == []

@@ -13,7 +13,7 @@ version is still so. Items that nobody removes expire; the next repair of the li
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, cast
 
 from botocore.exceptions import ClientError
@@ -24,7 +24,7 @@ from stepwire.codec import decode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Share, Ticket
-from stepwire.tasks.task import LONGEST_TTL
+from stepwire.tasks.task import AFTER_ANY_TASK
 
 _LINE: Final = "line"
 _TURN: Final = "turn#"
@@ -33,7 +33,6 @@ _RANK: Final = "rank#"
 _SHARE: Final = "share#"
 _LINES: Final = "lines"
 _RESTRICTED: Final = "restricted"
-_RETENTION: Final = LONGEST_TTL + timedelta(days=31)  # a turn is held, and a place kept, as long as a task runs
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_READ: Final = "version = :version"
 _FEWER: Final = (
@@ -97,7 +96,7 @@ class DynamoDbLines(Struct, frozen=True):
         return [item["sk"]["S"] for item in sorted(found, key=lambda item: _RESTRICTED not in item)]
 
     def change(self, key: str, before: Line | None, change: Change, at: datetime) -> bool:
-        lasts = at + _RETENTION
+        lasts = at + AFTER_ANY_TASK
         parts = [
             self._state(key, before, change.line, lasts),
             *self._turns(key, change, lasts),

@@ -23,7 +23,7 @@ from stepwire.engine.ports import Lease
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey, slot_names
-from stepwire.tasks.task import LONGEST_TTL
+from stepwire.tasks.task import AFTER_ANY_TASK
 from stepwire.tasks.usage import (
     RECLAIM_PAUSE,
     Limits,
@@ -45,7 +45,6 @@ _IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
 _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
 _IS_RESERVED: Final = "contains(active, :text)"
 _MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
-_RETENTION: Final = LONGEST_TTL + timedelta(days=31)  # after the last call, whose task may run so long
 _HAS_A_FREE_SLOT: Final = "attribute_not_exists(leases) OR size(leases) < :most OR contains(leases, :number)"
 _POOL_RETENTION: Final = timedelta(days=1)  # longer than any lease; then DynamoDB's TTL removes an unused pool
 _NUMBERS_PER_MILLISECOND: Final = 100_000  # more than the largest `Lease.number`
@@ -141,7 +140,7 @@ class CallerUsage(Struct, frozen=True):
         A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
         """
         pace, now = share.pace // MILLISECOND, milliseconds_of(at)
-        pacing = {":now": {"N": str(now)}, ":expires": in_seconds(at + _RETENTION)}
+        pacing = {":now": {"N": str(now)}, ":expires": in_seconds(at + AFTER_ANY_TASK)}
         if usage.paced_until is None or usage.paced_until <= at:
             paced, in_pace = ":next", _IS_IDLE
             pacing[":next"] = {"N": str(now + pace)}

@@ -1,5 +1,7 @@
 """Alarms, dashboards and metric filters: accepted and without effect, because nothing records metrics here."""
 
+from functools import partial
+
 from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World, keep
 
 _NOT_COUNTED = "alarms, dashboards and metric filters: nothing is counted, so none rings or shows anything"
@@ -10,12 +12,9 @@ def _alarm(resource: Resource, world: World) -> Created:
     return Created(name, {"Arn": world.arn("cloudwatch", f"alarm:{name}")})
 
 
-def _dashboard(resource: Resource, world: World) -> Created:
-    return Created(resource.properties.get("DashboardName", world.name(resource)))
-
-
-def _metric_filter(resource: Resource, world: World) -> Created:
-    return Created(resource.properties.get("FilterName", world.name(resource)))
+def _named(name: str, resource: Resource, world: World) -> Created:
+    """Create a resource that has only a name, in this property or made."""
+    return Created(resource.properties.get(name, world.name(resource)))
 
 
 KINDS = {
@@ -47,14 +46,14 @@ KINDS = {
         update=keep,
     ),
     "AWS::CloudWatch::Dashboard": Kind(
-        _dashboard,
+        partial(_named, "DashboardName"),
         served=("DashboardName",),
         harmless=("DashboardBody",),
         note=_NOT_COUNTED,
         update=keep,
     ),
     "AWS::Logs::MetricFilter": Kind(
-        _metric_filter,
+        partial(_named, "FilterName"),
         served=("FilterName",),
         harmless=("ApplyOnTransformedLogs", "FilterPattern", "LogGroupName", "MetricTransformations"),
         note=_NOT_COUNTED,
