@@ -28,6 +28,19 @@ _OF_WRAP: Final = frozenset({"jsonata", "tree_sitter", "tree_sitter_javascript",
 
 def main() -> None:
     """Run the command, and end the process."""
+    if not os.environ.get(DEBUG):
+        # An interrupt may leave an object half made, and its destructor would complain after the last line.
+        sys.unraisablehook = lambda _: None
+    code = _run()
+    if code == INTERRUPTED:  # at once: threads that still read an account would be waited for
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command, and return its exit code."""
     try:
         from stepwire_cli.app import run
 
@@ -35,24 +48,20 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        return 0
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        return INTERRUPTED
     except ModuleNotFoundError as error:
         if error.name is None or os.environ.get(DEBUG):
             raise
         sys.stderr.write(f"error: {_lacking(error.name.partition('.')[0])}\n")
-        code = 2
+        return 2
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
         sys.stderr.write(f"error: {_fault(error)} This is a fault of stepwire; {DEBUG}=1 shows where it comes from.\n")
-        code = 1
-    if code == INTERRUPTED:  # at once: threads that still read an account would be waited for
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+        return 1
+    return code
 
 
 def _lacking(package: str) -> str:
