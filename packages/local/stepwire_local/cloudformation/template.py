@@ -5,6 +5,7 @@ The rule: paths in a template are relative to the template's folder. The transla
 region, so it runs inside the simulated account. AWS::Include is served among resources.
 """
 
+import json
 import logging
 import pickle
 from collections.abc import Callable, Mapping, Sequence
@@ -43,10 +44,13 @@ class Template:
         return self.body.get(name) or {}
 
 
-def load(path: Path, parameters: Mapping[str, str], *, without_code: bool = False) -> Template:
+def load(
+    path: Path, parameters: Mapping[str, str], *, own: Mapping[str, str] | None = None, without_code: bool = False
+) -> Template:
     """Return a translated template; parts of the translation depend on parameter values.
 
-    `without_code` accepts functions and layers whose code is missing: they are in no folder.
+    `own` are values that differ from start to start, such as a port: a template that differs in nothing else is
+    translated once. `without_code` accepts functions and layers whose code is missing: they are in no folder.
 
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
@@ -55,7 +59,8 @@ def load(path: Path, parameters: Mapping[str, str], *, without_code: bool = Fals
     definitions = [path.parent / uri for uri in _definition_uris(source)]
     folders = _localise(source, path.parent, without_code=without_code)
     signatures = {name: signature(folder) for name, folder in folders.items()}
-    return Template(path, _translate(path, source, parameters), folders, definitions, signatures, included)
+    body = _translate(path, source, parameters, own or {})
+    return Template(path, body, folders, definitions, signatures, included)
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -237,11 +242,25 @@ _translator.make_policy_template_for_function_plugin = cache(_translator.make_po
 logging.getLogger("samtranslator").setLevel(logging.ERROR)
 
 
-def _translate(path: Path, source: dict[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+def _translate(
+    path: Path, source: dict[str, Any], given: Mapping[str, str], own: Mapping[str, str]
+) -> Mapping[str, Any]:
     declared: dict[str, Any] = source.get("Parameters", {})
-    values = {name: given.get(name, entry.get("Default", "")) for name, entry in declared.items()}
+    marks = {name: f"<own value of {name}>" for name in own if name not in given}
+    known = {**given, **marks}
+    values = {name: known.get(name, entry.get("Default", "")) for name, entry in declared.items()}
     try:
-        return transform(source, values, cast("Any", _NoManagedPolicies()))
+        text = _translated(json.dumps([source, values]))
     except InvalidDocumentException as error:
         causes = "; ".join(str(cause.message) for cause in error.causes)
         raise TemplateError(f"{path}: {causes or error.message}") from error
+    for name, mark in marks.items():
+        text = text.replace(mark, json.dumps(own[name])[1:-1])
+    return json.loads(text)
+
+
+@lru_cache(maxsize=32)
+def _translated(template_and_values: str) -> str:
+    """Return the translation as JSON: whoever gets it may change it."""
+    source, values = json.loads(template_and_values)
+    return json.dumps(transform(source, values, cast("Any", _NoManagedPolicies())))
