@@ -18,6 +18,7 @@ BLANK = {
 
 
 # X-M7
+@pytest.mark.long
 def test_every_control_and_direction_character_of_unicode_is_written_as_an_escape() -> None:
     characters = "".join(map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))))
 
@@ -26,6 +27,7 @@ def test_every_control_and_direction_character_of_unicode_is_written_as_an_escap
     assert {one for one in kept if unicodedata.category(one) in INVISIBLE or one in BLANK} == set()
 
 
+@pytest.mark.long
 def test_every_other_character_is_unchanged() -> None:
     characters = map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1)))
     others = "".join(

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,15 @@ def after(code: str, function: str, environment: dict[str, str] | None = None) -
     return json.loads(done.stdout)
 
 
+@cache
+def imported(function: str) -> dict[str, Any]:
+    """Return what an interpreter reports that has imported a function."""
+    return after("import app", function)
+
+
 @pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
 def test_importing_a_function_loads_no_modules_of_others_needs_no_environment_and_builds_nothing(function: str) -> None:
-    found = after("import app", function)
+    found = imported(function)
 
     loaded = {module for module in NOT_IN_A_FUNCTION if module in found["modules"]}
     assert loaded == set()
@@ -71,7 +78,7 @@ def test_importing_a_function_loads_no_modules_of_others_needs_no_environment_an
 
 @pytest.mark.parametrize("function", ["execution_events", "input_requests", "webhooks"])
 def test_a_function_for_which_no_client_waits_loads_no_server(function: str) -> None:
-    modules = after("import app", function)["modules"]
+    modules = imported(function)["modules"]
 
     # The settings of function mcp name a type of the room of the server.
     loaded = {module for module in modules if module.startswith("stepwire.server.")}

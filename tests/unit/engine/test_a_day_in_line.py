@@ -25,6 +25,7 @@ def test_every_call_of_a_day_has_its_turn_and_never_more_run_than_may(calls: int
     assert day.turns_left() == MOST
 
 
+@pytest.mark.long
 def test_a_flood_of_one_caller_delays_the_others_by_little() -> None:
     day = Day(1_500, seed=2)
 

@@ -133,7 +133,7 @@ class OneRace:
 
 
 # R19
-@pytest.mark.parametrize("quorum", [1, 2])
+@pytest.mark.parametrize("quorum", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_thousand_races_have_a_thousand_winners_and_no_arm_runs_on(quorum: int) -> None:
     winners = 0
     for seed in range(RACES // 2):
