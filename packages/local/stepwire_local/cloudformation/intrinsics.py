@@ -66,6 +66,28 @@ def holds(expression: Any, lookup: Lookup) -> bool:
     raise TemplateError(f"This is not a condition that the local stack understands: {expression}")
 
 
+def check_rules(rules: Any) -> None:
+    """Refuse a section Rules with a function that is none of those that CloudFormation takes there.
+
+    Raises:
+        TemplateError: it has one, so CloudFormation would refuse the template.
+    """
+    if refused := sorted(_functions_in(rules) - _IN_RULES):
+        raise TemplateError(f"CloudFormation takes no {' and no '.join(refused)} in Rules, and refuses the template.")
+
+
+def _functions_in(value: Any) -> set[str]:
+    match value:
+        case dict():
+            entries = cast("dict[str, Any]", value)
+            named = {name for name in entries if name.startswith("Fn::") or name == "Condition"}
+            return named.union(*map(_functions_in, entries.values()))
+        case list():
+            return set[str]().union(*map(_functions_in, cast("list[Any]", value)))
+        case _:
+            return set()
+
+
 def _unknown(name: str, argument: Any, lookup: Lookup) -> Any:
     if name == "Condition" and not isinstance(argument, str):
         # A policy statement has a key named Condition too.
@@ -143,6 +165,21 @@ def _equals(argument: Any, lookup: Lookup) -> bool:
     return text_of(left) == text_of(right)
 
 
+def _contains(argument: Any, lookup: Lookup) -> bool:
+    members, wanted = resolve(argument, lookup)
+    return wanted in members
+
+
+def _each_member_equals(argument: Any, lookup: Lookup) -> bool:
+    members, wanted = resolve(argument, lookup)
+    return all(member == wanted for member in members)
+
+
+def _each_member_in(argument: Any, lookup: Lookup) -> bool:
+    members, wanted = resolve(argument, lookup)
+    return set(members) <= set(wanted)
+
+
 def text_of(value: Any) -> str:
     """Return a value as CloudFormation writes it into a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -168,4 +205,16 @@ _CONDITIONS: Mapping[str, Callable[[Any, Lookup], bool]] = {
     "Fn::And": lambda argument, lookup: all(holds(part, lookup) for part in argument),
     "Fn::Or": lambda argument, lookup: any(holds(part, lookup) for part in argument),
     "Condition": lambda argument, lookup: lookup.condition(argument),
+    "Fn::Contains": _contains,
+    "Fn::EachMemberEquals": _each_member_equals,
+    "Fn::EachMemberIn": _each_member_in,
 }
+
+# CloudFormation's list of the functions that Rules take is closed.
+_IN_RULES = frozenset(
+    f"Fn::{name}"
+    for name in (
+        *("And", "Contains", "EachMemberEquals", "EachMemberIn", "Equals", "Not", "Or", "RefAll", "ValueOf"),
+        "ValueOfAll",
+    )
+)

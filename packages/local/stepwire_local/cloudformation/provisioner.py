@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ParamValidationError
 
 from stepwire_local.cloudformation.dynamic_references import resolve_dynamic
-from stepwire_local.cloudformation.intrinsics import NO_VALUE, holds, resolve
+from stepwire_local.cloudformation.intrinsics import NO_VALUE, check_rules, holds, resolve
 from stepwire_local.cloudformation.parameters import ParameterValue
 from stepwire_local.cloudformation.resources import KINDS
 from stepwire_local.cloudformation.resources.kinds import NOT_SERVED, Change, Created, Kind, Resource, World
@@ -130,7 +130,9 @@ class Provisioner:
             self._world.notes.append(f"{resource.logical_id}: {resource.kind} ignores {', '.join(ignored)}")
 
     def _check_rules(self) -> None:
-        for rule in self._template.section("Rules").values():
+        rules = self._template.section("Rules")
+        check_rules(rules)
+        for rule in rules.values():
             if "RuleCondition" in rule and not holds(rule["RuleCondition"], self):
                 continue
             for assertion in rule.get("Assertions", ()):

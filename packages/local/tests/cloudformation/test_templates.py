@@ -1,6 +1,7 @@
 """Parameters, conditions, intrinsic functions and references of a template, and the errors in them."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,17 @@ def test_a_circular_reference_is_named(bench: Bench) -> None:
             },
             "a is not b",
         ),
+        (
+            {
+                "Rules": {
+                    "R": {
+                        "RuleCondition": {"Fn::Equals": ["a", "b"]},
+                        "Assertions": [{"Assert": {"Fn::Equals": [{"Fn::Join": ["", ["a"]]}, "a"]}}],
+                    }
+                }
+            },
+            "CloudFormation takes no Fn::Join in Rules",
+        ),
     ],
 )
 def test_each_error_is_one_line(bench: Bench, sections: dict[str, Any], words: str) -> None:
@@ -151,6 +163,29 @@ def test_each_error_is_one_line(bench: Bench, sections: dict[str, Any], words: s
 
     assert words in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("given", "asserted", "does_hold"),
+    [
+        ("", {"Fn::EachMemberEquals": [{"Ref": "List"}, ""]}, True),
+        ("a,a", {"Fn::EachMemberEquals": [{"Ref": "List"}, "a"]}, True),
+        ("a,b", {"Fn::EachMemberEquals": [{"Ref": "List"}, "a"]}, False),
+        ("a,b", {"Fn::Contains": [{"Ref": "List"}, "b"]}, True),
+        ("a,b", {"Fn::Contains": [{"Ref": "List"}, "c"]}, False),
+        ("a,b", {"Fn::EachMemberIn": [{"Ref": "List"}, ["a", "b", "c"]]}, True),
+        ("a,b", {"Fn::EachMemberIn": [{"Ref": "List"}, ["a"]]}, False),
+    ],
+)
+def test_a_rule_looks_into_a_list(bench: Bench, given: str, asserted: Any, does_hold: bool) -> None:
+    sections: dict[str, Any] = {
+        "Parameters": {"List": {"Type": "CommaDelimitedList", "Default": given}},
+        "Rules": {"R": {"Assertions": [{"Assert": asserted, "AssertDescription": "it does not hold"}]}},
+        "Resources": {"Queue": queue()},
+    }
+
+    with nullcontext() if does_hold else pytest.raises(TemplateError, match="it does not hold"):
+        bench.outputs(**sections)
 
 
 @pytest.mark.parametrize(
