@@ -10,7 +10,6 @@ import pytest
 
 from stepwire.catalog.tools import REREAD_AFTER
 from stepwire_local import LocalStack
-from stepwire_local.lambdas import asynchronous
 from tests.integration.clock import Clock
 from tests.integration.forty_machines import ARGUMENTS, KINDS, TEAMS, make_the_rest, tool_of, write_templates
 from tests.integration.owners import Owner
@@ -35,7 +34,7 @@ def stack(clock: Clock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[De
     parameters = {"WaitSeconds": "15", "PollsPerSecond": "0", "MostActiveTasks": "1000", "MostTasksPerMinute": "60000"}
     with LocalStack(ROOT / "template.yaml", others=templates, parameters=parameters) as local, clock.drives(local):
         make_the_rest(local)
-        asynchronous.wait_for(local.functions.values())
+        local.drain()
         yield Deployed(local, AwsCalls())
 
 
@@ -101,7 +100,7 @@ def test_an_owner_registers_changes_breaks_and_removes_a_tool_and_no_other_call_
 
     def listed_in_time(description: str | None) -> None:
         """Let 30 seconds pass after the compilation. A caller may be reading the list anew at that very moment."""
-        asynchronous.wait_for(stack.stack.functions.values())
+        stack.stack.drain()
         clock.move(seconds=REREAD_AFTER.total_seconds())
         until(lambda: described() == description)
 

@@ -15,7 +15,6 @@ from botocore.model import OperationModel
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import FunctionError, at_once
-from stepwire_local.lambdas import asynchronous
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded
 from tests.server.answers import Json
@@ -167,7 +166,7 @@ def found(client: ModernClient, task_id: str) -> Json:
 def until_status(stack: Deployed, client: ModernClient, task_id: str, status: str) -> None:
     """Wait until a task has a status, and until whatever gave it that has written its log: the task is saved first."""
     until(lambda: found(client, task_id)["status"] == status)
-    asynchronous.wait_for(stack.stack.functions.values())
+    stack.stack.drain()
 
 
 def leaked(log: Log) -> list[str]:

@@ -318,7 +318,7 @@ class LocalStack:
             machinery.start()
             undo.callback(machinery.stop)
         # Tools are registered by events: the first client must not come before they are compiled.
-        asynchronous.wait_for(self.functions.values())
+        self.drain()
         undo.enter_context(serving(self._front(), listener))
         self._look()
         undo.callback(self._scripts.close)  # first of all: nothing waits for a script that is to be ended

@@ -28,29 +28,17 @@ _LONGEST_ERROR = 1024  # characters of a message attribute
 _places = threading.BoundedSemaphore(CONCURRENCY)
 
 
-_changed = threading.Condition()
+_lock = threading.Lock()
 _begun: Counter[str] = Counter()  # invocations so far, by the function's ARN
 _pending: Counter[str] = Counter()  # those under way
 
 
 def invoke_later(function: Function, event: str) -> None:
     """Invoke a function with an event, as JSON text, without waiting."""
-    with _changed:
+    with _lock:
         _begun[function.arn] += 1
         _pending[function.arn] += 1
     threading.Thread(target=_work, args=(function, event), daemon=True).start()
-
-
-def wait_for(functions: Iterable[Function], *, within: float = 120.0) -> None:
-    """Wait until no asynchronous invocation of these functions is under way.
-
-    Raises:
-        TimeoutError: one takes longer than so many seconds.
-    """
-    waited_for = list(functions)
-    with _changed:
-        if not _changed.wait_for(lambda: is_idle(waited_for), within):
-            raise TimeoutError(f"Functions still run after {within} seconds.")
 
 
 def is_idle(functions: Iterable[Function]) -> bool:
@@ -67,9 +55,8 @@ def _work(function: Function, event: str) -> None:
     try:
         _try_repeatedly(function, event)
     finally:
-        with _changed:
+        with _lock:
             _pending[function.arn] -= 1
-            _changed.notify_all()
 
 
 def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) -> None:
