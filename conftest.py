@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import botocore.loaders
@@ -53,6 +54,9 @@ botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
 # Each call makes its User-Agent twice, of a hundred texts that it cleans: a tenth of the time of a simulated call.
 botocore.useragent.sanitize_user_agent_string_component = cache(botocore.useragent.sanitize_user_agent_string_component)
 botocore.useragent.UserAgentComponent.to_string = cache(botocore.useragent.UserAgentComponent.to_string)
+# Each client of httpx would read the certificates of all authorities again, a 30th of a second for most requests.
+inside_httpx: Any = import_module("httpx._transports.default")  # httpx has no setting for this
+inside_httpx.create_ssl_context = cache(inside_httpx.create_ssl_context)
 
 
 @pytest.fixture

@@ -21,6 +21,19 @@ def proof(patch: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("account", [pytest.param(set[str](), id="patched"), lifted], indirect=True)
 
 
+def calls_of(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that gets the arguments of each call of a function from now on."""
+    calls: list[object] = []
+    original = getattr(owner, name)
+
+    def noted(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        return original(*given, **more)
+
+    monkeypatch.setattr(owner, name, noted)
+    return calls
+
+
 def together(act: Callable[[], Any], count: int) -> list[Any]:
     """Call a function in several threads at once; return the results and errors."""
     gate = threading.Barrier(count)

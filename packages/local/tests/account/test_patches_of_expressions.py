@@ -12,7 +12,7 @@ from moto.dynamodb.parsing import validators
 from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser
 from moto.dynamodb.parsing.tokens import ExpressionTokenizer
 
-from packages.local.tests.proving import proof
+from packages.local.tests.proving import calls_of, proof
 from packages.local.tests.simulated import Account
 
 # Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
@@ -39,19 +39,6 @@ def updated(account: Account, expression: str, **values: Any) -> Any:
     return {
         name: value for name, value in account.tables.get_item(TableName=table, Key=KEY)["Item"].items() if name in item
     }
-
-
-def calls_of(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return a list that gets the arguments of each call of a function from now on."""
-    calls: list[object] = []
-    original = getattr(owner, name)
-
-    def noted(*given: Any, **more: Any) -> Any:
-        calls.append(given)
-        return original(*given, **more)
-
-    monkeypatch.setattr(owner, name, noted)
-    return calls
 
 
 def calls_when_known(account: Account, owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:

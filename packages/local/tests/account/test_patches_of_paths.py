@@ -5,8 +5,9 @@ import re
 from typing import Any
 
 import pytest
+from jsonpath_ng.parser import JsonPathParser
 
-from packages.local.tests.proving import proof
+from packages.local.tests.proving import calls_of, proof
 from packages.local.tests.simulated import Account
 
 # Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
@@ -95,3 +96,25 @@ def test_a_workflow_may_invent_an_error_of_step_functions(account: Account) -> N
     }
 
     assert account.ended(account.start(account.machine_of(states)))["status"] == "SUCCEEDED"
+
+
+@proof("paths_are_parsed_once")
+def test_the_paths_of_a_state_and_of_an_event_are_parsed_once(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = account.machine({"Type": "Pass", "Result": 1, "ResultPath": "$.b"})
+    queue = account.queue()
+    account.rule_to(f"arn:aws:sqs:us-east-1:123456789012:{queue.rpartition('/')[2]}", {"source": ["us"]})
+
+    def happen(number: int) -> list[Any]:
+        given = {"Source": "us", "DetailType": "it", "Detail": json.dumps({"number": number})}
+        account.rules.put_events(Entries=[given])
+        (sent,) = account.messages(queue)
+        return [json.loads(account.ended(account.start(machine, {"a": number}))["output"]), sent["detail"]]
+
+    first = happen(1)
+    parsers = calls_of(JsonPathParser, "__init__", monkeypatch)
+    second = happen(2)
+
+    assert [first, second] == [[{"a": number, "b": 1}, {"number": number}] for number in (1, 2)]
+    assert parsers == []
