@@ -88,10 +88,11 @@ def test_a_contender_that_answers_with_an_error_stops_the_measurement(found: Map
 
 
 # Modules: of Python 3.11 to 3.14. Bytes: of the answer.
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "calls", "modules", "size"),
     [
-        pytest.param("server/discover", (), 230, 1_500, marks=pytest.mark.long),
+        ("server/discover", (), 230, 1_500),
         ("tasks/get", ("BatchGetItem",), 450, 400),
         (
             "tools/call that starts a workflow",
@@ -99,14 +100,8 @@ def test_a_contender_that_answers_with_an_error_stops_the_measurement(found: Map
             460,
             900,
         ),
-        pytest.param("tools/list, the catalog in the package", (), 230, 9_000, marks=pytest.mark.long),
-        pytest.param(
-            "tools/list, the catalog in the table",
-            ("BatchGetItem", "BatchGetItem"),
-            450,
-            9_000,
-            marks=pytest.mark.long,
-        ),
+        ("tools/list, the catalog in the package", (), 230, 9_000),
+        ("tools/list, the catalog in the table", ("BatchGetItem", "BatchGetItem"), 450, 9_000),
     ],
 )
 def test_what_a_cold_request_imports_calls_and_answers(

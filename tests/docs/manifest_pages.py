@@ -99,6 +99,7 @@ def _texts_in(model: type[Fields]) -> Iterator[tuple[str, str]]:
                 pass
 
 
+@cache
 def schema() -> JsonObject:
     """Return the JSON Schema of docs/manifest.schema.json."""
     made = as_object(_plain(Manifest.model_json_schema(by_alias=True)))

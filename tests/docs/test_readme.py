@@ -1,6 +1,7 @@
 """The commands of README.md and docs/calling_by_hand.md that call the local stack are run as they are shown."""
 
 import json
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -8,12 +9,17 @@ from typing import Final
 
 import pytest
 
+from stepwire_cli.__main__ import in_front
+from stepwire_cli.app import run
+from stepwire_cli.exits import Exit
 from stepwire_local import LocalStack
 from tests.adopted import ADOPTER
 from tests.docs.pages import ROOT, page
 from tests.waiting import HANG_GUARD
 
-CALLS: Final = ("export ", ".venv/bin/stepwire ")
+EXPORT: Final = "export STEPWIRE_URL="
+STEPWIRE: Final = ".venv/bin/stepwire "
+LOCAL: Final = "http://127.0.0.1:3000/mcp"
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +30,7 @@ def local() -> Iterator[LocalStack]:
 
 def ran(local: LocalStack, commands: list[str]) -> subprocess.CompletedProcess[str]:
     """Run commands, unchanged except for the port."""
-    script = "\n".join(commands).replace("http://127.0.0.1:3000/mcp", local.url)
+    script = "\n".join(commands).replace(LOCAL, local.url)
     ended = subprocess.run(
         ["/bin/sh", "-euc", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
     )
@@ -32,11 +38,20 @@ def ran(local: LocalStack, commands: list[str]) -> subprocess.CompletedProcess[s
     return ended
 
 
-def test_the_command_lists_and_calls_the_tools_as_shown(local: LocalStack) -> None:
-    ended = ran(local, [command for command in page(ROOT / "README.md").commands if command.startswith(CALLS)])
+def test_the_command_lists_and_calls_the_tools_as_shown(
+    local: LocalStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, because each further one imports the client again."""
+    commands = page(ROOT / "README.md").commands
+    (url,) = [command.removeprefix(EXPORT) for command in commands if command.startswith(EXPORT)]
+    monkeypatch.setenv("STEPWIRE_URL", url.replace(LOCAL, local.url))
 
-    assert "wait_and_echo" in ended.stdout
-    assert '"message": "hello"' in ended.stdout
+    codes = [run(in_front(shlex.split(one.removeprefix(STEPWIRE)))) for one in commands if one.startswith(STEPWIRE)]
+
+    assert set(codes) == {Exit.DONE}
+    shown = capsys.readouterr().out
+    assert "wait_and_echo" in shown
+    assert '"message": "hello"' in shown
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl, as the page does")

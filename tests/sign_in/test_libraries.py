@@ -53,8 +53,8 @@ def test_a_library_signs_in_with_nothing_but_the_url(
     ("shape", "parameters", "error"),
     [
         # Entra ID: an Application ID URI that is not the endpoint's URL, as with API Gateway's own domain.
-        ("entra", {"OfferedScopes": "api://stepwire/call"}, "invalid_target"),
-        ("elliptic", {}, ""),
+        pytest.param("entra", {"OfferedScopes": "api://stepwire/call"}, "invalid_target", marks=pytest.mark.long),
+        pytest.param("elliptic", {}, "", marks=pytest.mark.long),
     ],
 )
 def test_two_settings_cannot_work(
@@ -232,9 +232,9 @@ def missed_by_a_strict_client(site: Site) -> list[str]:
     ("shape", "parameters", "missed"),
     [
         ("strict", {}, []),
-        ("auth0", {}, []),
+        pytest.param("auth0", {}, [], marks=pytest.mark.long),
         pytest.param("lax", {}, ["S256", "none"], marks=pytest.mark.long),
-        ("cognito", {"Metadata": "pool"}, ["S256", "none"]),
+        pytest.param("cognito", {"Metadata": "pool"}, ["S256", "none"], marks=pytest.mark.long),
         ("cognito", {}, []),
     ],
 )
@@ -253,6 +253,7 @@ def test_the_mirror_never_offers_registration(sites: Sites) -> None:
     assert all(one.startswith(f"{sites('cognito').issuer.origin}/oauth2/") for one in endpoints)
 
 
+@pytest.mark.long
 @among("mcp 2.3", "client 2.4")
 def test_announced_documents_work_with_the_mirror(sites: Sites, seen_by: Seen, library: str) -> None:
     site = sites("cognito", ClientDocuments="announce")
@@ -263,6 +264,7 @@ def test_announced_documents_work_with_the_mirror(sites: Sites, seen_by: Seen, l
     assert (seen.get("error"), seen["client_id"]) == (None, DOCUMENT)
 
 
+@pytest.mark.long
 @among("mcp 2.3", "client 2.4")
 def test_a_pool_that_begins_to_say_who_it_is_ends_the_mirror_and_no_sign_in(
     sites: Sites, seen_by: Seen, library: str
@@ -281,7 +283,7 @@ def test_a_pool_that_begins_to_say_who_it_is_ends_the_mirror_and_no_sign_in(
 
 @among("mcp 2.3", "client 2.4")
 def test_the_trap_is_real(sites: Sites, seen_by: Seen, library: str) -> None:
-    site = sites("cognito", OfferedScopes="")
+    site = sites("cognito")
     assert missed_by_a_strict_client(site) == []  # the function has asked the pool, and serves the mirror
     site.issuer.shape = replace(SHAPES["cognito"], answers_with_iss=True)
     try:

@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from layers.account import main
 from tests.template.document import ROOT
 from tests.waiting import HANG_GUARD
 
@@ -17,13 +18,16 @@ KEYS: Final = {"AWS_ACCESS_KEY_ID": "an id", "AWS_SECRET_ACCESS_KEY": "a secret"
 REGION: Final = {"AWS_DEFAULT_REGION": "eu-central-1"}
 
 
+def alone(home: Path) -> dict[str, str]:
+    """Return the variables of a user who has no settings of AWS."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
+
+
 def checked(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the check as `make deploy` does, for a user who has no other settings of AWS."""
-    alone = {"PATH": os.environ["PATH"], "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
     command = [sys.executable, ROOT / "layers/account.py", *arguments]
-    return subprocess.run(
-        command, cwd=home, env=alone | variables, capture_output=True, text=True, timeout=HANG_GUARD, check=False
-    )
+    env = alone(home) | variables
+    return subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
 
 
 @pytest.mark.parametrize(
@@ -37,12 +41,20 @@ def checked(home: Path, *arguments: str, **variables: str) -> subprocess.Complet
     ],
 )
 def test_what_a_deployment_lacks_is_said_before_the_build(
-    tmp_path: Path, variables: dict[str, str], arguments: list[str], missing: list[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variables: dict[str, str],
+    arguments: list[str],
+    missing: list[str],
 ) -> None:
-    ended = checked(tmp_path, "dev", *arguments, **variables)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "environ", alone(tmp_path) | variables)
 
-    assert ended.returncode == (1 if missing else 0)
-    lines = ended.stderr.splitlines()
+    code = main(["dev", *arguments])
+
+    assert code == (1 if missing else 0)
+    lines = capsys.readouterr().err.splitlines()
     assert [line.startswith(words) for line, words in zip(lines, missing, strict=True)] == [True] * len(missing)
 
 

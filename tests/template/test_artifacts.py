@@ -103,8 +103,11 @@ def test_a_layer_without_a_budget_is_over_it(tmp_path: Path) -> None:
     assert len(over_budget(artifacts(built(tmp_path, layer("NewLayer", b"1"))))) == 1
 
 
-def test_a_function_with_its_layers_must_be_within_lambdas_limit(tmp_path: Path) -> None:
-    half = bytes(UNPACKED_LIMIT // 2)
+def test_a_function_with_its_layers_must_be_within_lambdas_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("layers.artifacts.UNPACKED_LIMIT", 1_000)
+    half = bytes(500)
     build = built(
         tmp_path,
         layer("DependenciesLayer", half),
@@ -121,3 +124,7 @@ def test_a_function_with_its_layers_must_be_within_lambdas_limit(tmp_path: Path)
 def test_every_layer_has_a_budget_and_that_of_the_dependencies_is_12_mb() -> None:
     assert LAYER_BUDGETS.keys() == {found.logical_id for found in resources(LAYER)}
     assert LAYER_BUDGETS["DependenciesLayer"] == 12 * MB
+
+
+def test_lambda_takes_250_mib_unpacked() -> None:
+    assert UNPACKED_LIMIT == 250 * 1024 * 1024

@@ -67,7 +67,7 @@ def in_the_layer() -> set[str]:
     ("function", "left_out", "more"),
     [
         ("mcp", OF_CATALOG, set[str]()),
-        ("execution_events", OF_CATALOG, set[str]()),
+        pytest.param("execution_events", OF_CATALOG, set[str](), marks=pytest.mark.long),
         ("catalog", (), locked(CATALOG_LAYER)),
     ],
 )

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,15 +46,26 @@ def run(command: list[str | Path], folder: Path, **variables: str) -> str:
     return ended.stdout
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], Path]:
+    """Make projects as a user does, from a folder of this repository and the values of its questions; each once."""
+
+    @cache
+    def made(location: Path, values: str) -> Path:
+        assert SAM.exists(), "run `make .venv-sam/ready`"
+        folder, extra = tmp_path_factory.mktemp("made"), ["--extra-context", values]
+        run([SAM, "init", "--location", str(location), "--no-input", "--output-dir", str(folder), *extra], folder)
+        return folder
+
+    return made
+
+
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
-    """Make a project as a user does, from a folder of this repository; `more` are values of its questions."""
+def make(made: Callable[[Path, str], Path], tmp_path: Path) -> Make:
+    """Return a project of the test's own; `more` are values of its questions."""
 
     def generate(location: Path, project: str, **more: str) -> Path:
-        assert SAM.exists(), "run `make .venv-sam/ready`"
-        extra = ["--extra-context", json.dumps(more)] if more else []
-        run([SAM, "init", "--location", str(location), "--no-input", "--output-dir", str(tmp_path), *extra], tmp_path)
-        return tmp_path / project
+        return Path(shutil.copytree(made(location, json.dumps(more)) / project, tmp_path / project, symlinks=True))
 
     return generate
 
@@ -101,6 +113,7 @@ def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> N
     assert "skipped" not in summary
 
 
+@pytest.mark.long
 def test_its_own_tests_need_no_stepwire_but_for_the_call(make: Make) -> None:
     project = make(TEMPLATES / "workflow-tool", "settle-invoices")
 
@@ -136,6 +149,7 @@ def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_cho
     assert spare == set(), "the policies of the template allow what the workflow never does"
 
 
+@pytest.mark.long
 def test_the_whole_repository_as_the_location_makes_a_tool(make: Make) -> None:
     project = make(ROOT, "settle-invoices")
 
