@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,14 +14,19 @@ import yaml
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.commanding import BLOCKS, obeyed
 from stepwire_cli.account.pacing import Pacer
+from stepwire_client import Pace
 from stepwire_local import LocalStack
 from stepwire_local.cloudformation.template import parse
+from stepwire_local.lambdas.environment import machine_variables, separate_function_environments
+from stepwire_local.lambdas.functions import Function, FunctionSettings
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
 EXAMPLES: Final = ROOT / "examples" / "template.yaml"
 PENGUINS: Final = ROOT / "examples" / "data" / "penguins-raw.csv"
 BUCKET: Final = "datasets"
+BRISK: Final = Pace(longest=timedelta(seconds=0.1))
+"""For clients of a stack with PollsPerSecond=0: they wait less than the manifests ask for."""
 
 Json = dict[str, Any]
 
@@ -40,9 +46,19 @@ class Execution:
 @contextmanager
 def stack_with_bucket() -> Generator[LocalStack]:
     """Serve both stacks, and create the bucket."""
-    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"ProfileBucketName": BUCKET}) as stack:
+    parameters = {"ProfileBucketName": BUCKET, "PollsPerSecond": "0"}
+    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters=parameters) as stack:
         stack.client("s3").create_bucket(Bucket=BUCKET)
         yield stack
+
+
+def function_alone(logical_id: str, **variables: str) -> Function:
+    """Return a function of the examples that needs nothing of a stack."""
+    properties = parse(EXAMPLES)["Resources"][logical_id]["Properties"]
+    folder = EXAMPLES.parent / properties["CodeUri"]
+    given = {**machine_variables(), **variables}
+    separate_function_environments()
+    return Function(FunctionSettings(logical_id, "arn", folder, properties["Handler"], timeout=30, variables=given))
 
 
 def store(stack: LocalStack, key: str, content: bytes) -> str:

@@ -13,7 +13,7 @@ from stepwire_client import Callbacks, Completed, TaskClient, Working, connect
 from stepwire_local import LocalStack
 from stepwire_local.console import Console, Watchers
 from stepwire_local.console.guard import HEADER
-from tests.examples.stacks import EXAMPLES, ROOT
+from tests.examples.stacks import BRISK, EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD, until
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,9 @@ REFUND: Final[Json] = {"order_id": "A-1003", "amount": "890.00", "currency": "EU
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
-    stack = LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link"})
+    stack = LocalStack(
+        ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link", "PollsPerSecond": "0"}
+    )
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:
@@ -67,7 +69,7 @@ async def in_thread(wait: Callable[[], Any]) -> Any:
 
 
 async def test_the_second_person_sees_who_asks_for_what_and_the_caller_waits(stack: LocalStack, page: Page) -> None:
-    async with connect(stack.url, callbacks=Callbacks()) as client:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
         question = await asked(client, page)
         task = await client.get_task(question["taskId"])
 
@@ -105,7 +107,7 @@ async def test_the_second_person_sees_who_asks_for_what_and_the_caller_waits(sta
 async def test_what_the_second_person_decides_is_what_the_caller_gets(
     stack: LocalStack, page: Page, answer: Json, expected: Json, said: str
 ) -> None:
-    async with connect(stack.url, callbacks=Callbacks()) as client:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
         question = await asked(client, page)
         response = await in_thread(lambda: page.answer(question["name"], "Ann", answer))
         result = await client.task_result(question["taskId"])
@@ -123,15 +125,15 @@ async def test_what_the_second_person_decides_is_what_the_caller_gets(
     ("person", "answer", "why"),
     [
         ("Ann", {"action": "accept", "content": {"amount": 890.01}}, "greater than the maximum of 890"),
-        ("Ann", {"action": "cancel"}, "closing the question decides nothing"),
-        ("Ann", ["accept"], "This cannot be the answer"),
+        pytest.param("Ann", {"action": "cancel"}, "closing the question decides nothing", marks=pytest.mark.long),
+        pytest.param("Ann", ["accept"], "This cannot be the answer", marks=pytest.mark.long),
         ("alice", {"action": "decline"}, "Nobody here is called 'alice'"),
     ],
 )
 async def test_an_answer_that_cannot_be_taken_leaves_the_question_open(
     stack: LocalStack, page: Page, person: str, answer: object, why: str
 ) -> None:
-    async with connect(stack.url, callbacks=Callbacks()) as client:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
         question = await asked(client, page)
         response = await in_thread(lambda: page.answer(question["name"], person, answer))
         still_open = await in_thread(lambda: page.open_for("Ann", question["taskId"]))
@@ -141,7 +143,7 @@ async def test_an_answer_that_cannot_be_taken_leaves_the_question_open(
 
 
 async def test_the_link_of_a_question_leads_to_its_page_on_this_stack(stack: LocalStack, page: Page) -> None:
-    async with connect(stack.url, callbacks=Callbacks()) as client:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
         question = await asked(client, page)
         (link,) = question["links"]
         answer = await in_thread(lambda: httpx.get(link, timeout=HANG_GUARD))
@@ -155,7 +157,7 @@ async def test_the_link_of_a_question_leads_to_its_page_on_this_stack(stack: Loc
 async def test_the_audit_trail_says_once_that_somebody_has_seen_a_question(
     stack: LocalStack, page: Page, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with connect(stack.url, callbacks=Callbacks()) as client:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
         question = await asked(client, page)
         for person in ("Ann", "Bob", "Ann"):
             await in_thread(lambda person=person: page.open_for(person, question["taskId"]))
@@ -168,7 +170,7 @@ async def test_the_audit_trail_says_once_that_somebody_has_seen_a_question(
 
 
 async def test_of_two_people_the_first_decides(stack: LocalStack, page: Page) -> None:
-    async with connect(stack.url, callbacks=Callbacks()) as client:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
         question = await asked(client, page)
         first, second = [
             await in_thread(lambda person=person: page.answer(question["name"], person, {"action": "decline"}))

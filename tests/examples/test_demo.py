@@ -23,7 +23,7 @@ from examples.terminal_user import User
 from examples.waiting import Waiting
 from stepwire_client import connect
 from stepwire_local import LocalStack
-from tests.examples.stacks import PENGUINS, stack_with_bucket
+from tests.examples.stacks import BRISK, PENGUINS, stack_with_bucket
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ class Terminal(io.StringIO):
     ("typed", "status"),
     [
         pytest.param("accept\n300\n120.5\nHalf of it.\n", "120.50", id="accept, after too much"),
-        pytest.param("decline\n", "declined", id="decline"),
-        pytest.param("", "dismissed", id="the end of the input"),
+        pytest.param("decline\n", "declined", id="decline", marks=pytest.mark.long),
+        pytest.param("", "dismissed", id="the end of the input", marks=pytest.mark.long),
     ],
 )
 def test_at_a_terminal_the_user_answers(
@@ -196,7 +196,7 @@ async def test_the_demo_says_so_if_nobody_has_to_wait_in_line(
     status = Waiting(console, "connecting")
     progress, user = demo.Progress(console, status), User(console, status, by_itself=True)
 
-    async with connect(stack.url) as client:
+    async with connect(stack.url, pace=BRISK) as client:
         await demo.Demo(console, client, progress, user).wait_in_line()
 
     assert "All 1 are reserved; none had to wait, because the calls came slowly." in " ".join(screen.getvalue().split())

@@ -10,13 +10,13 @@ import pytest
 from stepwire_client import Task, connect
 from stepwire_local import LocalStack
 from stepwire_local.iam.permissions import Call, watched
-from tests.examples.stacks import EXAMPLES, ROOT
+from tests.examples.stacks import BRISK, EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD, until
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
-    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES]) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"PollsPerSecond": "0"}) as stack:
         yield stack
 
 
@@ -31,7 +31,7 @@ def stack() -> Iterator[LocalStack]:
 def test_the_first_carrier_that_answers_wins(stack: LocalStack, closed: list[str], outcomes: dict[str, str]) -> None:
     async def quote() -> Any:
         with anyio.fail_after(HANG_GUARD):
-            async with connect(stack.url) as client:
+            async with connect(stack.url, pace=BRISK) as client:
                 return await client.call_tool("get_quote", {"goods": "a piano", "closed": closed})
 
     result = anyio.run(quote)
@@ -85,7 +85,7 @@ def test_an_item_that_is_out_of_stock_is_looked_for_again(
 
     async def reserve() -> bool:
         with anyio.fail_after(HANG_GUARD):
-            async with connect(stack.url) as client:
+            async with connect(stack.url, pace=BRISK) as client:
                 wanted = {"item": "chair", "in_stock_at_attempt": in_stock_at}
                 result = await client.call_tool("reserve_stock", wanted, watch=note)
                 return bool(result.is_error)

@@ -11,7 +11,7 @@ from stepwire_client import Callbacks, Completed, InputRequired, Task, TaskClien
 from stepwire_local import FunctionError, LocalStack
 from stepwire_local.account.engine import ACCOUNT
 from stepwire_local.iam.permissions import Call, registered, watched
-from tests.examples.stacks import EXAMPLES, ROOT
+from tests.examples.stacks import BRISK, EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ Asked = list[ElicitRequestFormParams]
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """Serve the template."""
-    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES]) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"PollsPerSecond": "0"}) as stack:
         yield stack
 
 
@@ -48,7 +48,7 @@ NEVER_ASKED: Final = answering(ElicitResult(action="cancel"), [])
 async def refund(stack: LocalStack, arguments: Json, answer: ElicitResult | None = None) -> tuple[Json, Asked]:
     """Call the tool with a task; return its result and the questions to the user."""
     asked: Asked = []
-    async with connect(stack.url, callbacks=answering(answer, asked) if answer else Callbacks()) as client:
+    async with connect(stack.url, callbacks=answering(answer, asked) if answer else Callbacks(), pace=BRISK) as client:
         result = await client.call_tool(TOOL, arguments)
     assert not result.is_error, result.content
     assert result.structured_content is not None
@@ -120,7 +120,7 @@ async def test_without_the_users_approval_nothing_is_refunded(
 
 
 async def test_approving_more_than_requested_is_refused_and_the_question_stays_open(stack: LocalStack) -> None:
-    async with connect(stack.url, callbacks=NEVER_ASKED) as client:
+    async with connect(stack.url, callbacks=NEVER_ASKED, pace=BRISK) as client:
         handle = await client.create_task(TOOL, LARGE)
         assert isinstance(handle, Working)
         await state_after(client, handle, "working")
@@ -137,7 +137,7 @@ async def test_approving_more_than_requested_is_refused_and_the_question_stays_o
 
 
 async def test_the_workflow_waits_for_an_answer_as_long_as_the_caller_chose(stack: LocalStack) -> None:
-    async with connect(stack.url, callbacks=NEVER_ASKED) as client:
+    async with connect(stack.url, callbacks=NEVER_ASKED, pace=BRISK) as client:
         handle = await client.create_task(TOOL, {**LARGE, "answer_within_seconds": 1})
         assert isinstance(handle, Working)
         state = await state_after(client, handle, "working", "input_required")

@@ -1,13 +1,11 @@
 """Every file in examples/events/ is taken by the function that it is for."""
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 
-from stepwire_local import LocalStack
-from tests.examples.stacks import EXAMPLES, stack_with_bucket
+from tests.examples.stacks import EXAMPLES, function_alone
 
 FOLDER: Final = EXAMPLES.parent / "events"
 ANSWERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
@@ -18,19 +16,13 @@ ANSWERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def stack() -> Iterator[LocalStack]:
-    """Serve both stacks."""
-    with stack_with_bucket() as stack:
-        yield stack
-
-
 @pytest.mark.parametrize("name", ANSWERS)
-def test_a_function_answers_its_sample_event(stack: LocalStack, name: str) -> None:
+def test_a_function_answers_its_sample_event(name: str) -> None:
     function, expected = ANSWERS[name]
 
-    answer = stack.invoke(function, json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+    outcome = function_alone(function).invoke((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
+    answer = json.loads(outcome.payload)
     assert answer == answer | expected
 
 

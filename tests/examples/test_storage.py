@@ -8,9 +8,8 @@ from threading import Thread
 
 import pytest
 
-from stepwire_local.lambdas.environment import machine_variables, separate_function_environments
-from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings
-from tests.examples.stacks import ROOT
+from stepwire_local.lambdas.functions import Failed
+from tests.examples.stacks import function_alone
 from tests.ports import free_port
 
 
@@ -53,7 +52,6 @@ def served(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
 def error_of_reading_from(endpoint: str) -> dict[str, str]:
     """Invoke read_dataset with another S3; return the error as Lambda reports it."""
     variables = {
-        **machine_variables(),
         "PROFILE_BUCKET": "datasets",
         "AWS_ENDPOINT_URL_S3": endpoint,
         "AWS_ACCESS_KEY_ID": "none",
@@ -61,10 +59,9 @@ def error_of_reading_from(endpoint: str) -> dict[str, str]:
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    folder = ROOT / "examples" / "profile_dataset"
-    settings = FunctionSettings("read", "arn", folder, "read_dataset.handler", timeout=30, variables=variables)
-    separate_function_environments()
-    outcome = Function(settings).invoke(json.dumps({"s3_uri": "s3://datasets/file.csv"}))
+    outcome = function_alone("ReadDatasetFunction", **variables).invoke(
+        json.dumps({"s3_uri": "s3://datasets/file.csv"})
+    )
     assert isinstance(outcome, Failed)
     return json.loads(outcome.payload)
 
@@ -81,3 +78,14 @@ def test_an_s3_that_cannot_be_reached_is_unavailable() -> None:
     error = error_of_reading_from(f"http://127.0.0.1:{free_port()}")
 
     assert error["errorType"] == "StorageUnavailable"
+
+
+def test_without_a_bucket_nothing_is_read_from_s3() -> None:
+    function = function_alone("ReadDatasetFunction", PROFILE_BUCKET="")
+
+    outcome = function.invoke(json.dumps({"s3_uri": "s3://datasets/file.csv"}))
+
+    assert isinstance(outcome, Failed)
+    error = json.loads(outcome.payload)
+    assert error["errorType"] == "DatasetRefused"
+    assert "deployed without ProfileBucketName" in error["errorMessage"]

@@ -46,6 +46,7 @@ def test_the_agent_is_woken_and_fetches_its_result_once(sign_in: SignIn) -> None
     assert "chair" not in json.dumps(found.event)
 
 
+@pytest.mark.long
 def test_without_the_flag_the_agent_is_told_why_it_is_not_woken(sign_in: SignIn) -> None:
     with pytest.raises(NotWoken, match="https://"):
         woken(sign_in, local_webhooks=False)
