@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.approval_page.desk import Desk, desk_with
+from tests.approval_page.desk import Desk, Question, desk_with
 
 
 @pytest.fixture(scope="module")
@@ -20,3 +20,15 @@ def by_link() -> Iterator[Desk]:
 def by_sign_in() -> Iterator[Desk]:
     with desk_with("sign-in") as desk:
         yield desk
+
+
+@pytest.fixture(scope="module")
+def open_by_link(by_link: Desk) -> Question:
+    """A question for the tests that decide nothing: each looks that it is still open."""
+    return by_link.ask()
+
+
+@pytest.fixture(scope="module")
+def open_by_sign_in(by_sign_in: Desk) -> Question:
+    """Likewise."""
+    return by_sign_in.ask()

@@ -145,8 +145,8 @@ def test_no_link_for_a_question_that_needs_people_who_are_not_named(by_link: Des
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT"])
-def test_what_follows_links_decides_nothing(by_link: Desk, method: str) -> None:
-    question, scanner = by_link.ask(), Browser({"sec-purpose": "prefetch;prerender"})
+def test_what_follows_links_decides_nothing(by_link: Desk, open_by_link: Question, method: str) -> None:
+    question, scanner = open_by_link, Browser({"sec-purpose": "prefetch;prerender"})
 
     answers = [scanner.send(method, question.url) for _ in range(2)]
     scanner.send("GET", f"{question.url}?decision=approve")
@@ -191,10 +191,9 @@ def _expired(desk: Desk, question: Question) -> str:
     ],
 )
 def test_a_link_that_was_not_made_for_an_open_question(
-    by_link: Desk, made: Callable[[Desk, Question], str], status: int, words: str
+    by_link: Desk, open_by_link: Question, made: Callable[[Desk, Question], str], status: int, words: str
 ) -> None:
-    question = by_link.ask()
-    url = made(by_link, question)
+    url = made(by_link, open_by_link)
 
     seen = Browser().get(url)
     sent = Browser().send("POST", url, data={"decision": "approve"}, headers=SAME)
@@ -203,7 +202,7 @@ def test_a_link_that_was_not_made_for_an_open_question(
         assert answer.status_code == status
         assert words in text_of(answer.text)
         assert "Pay 700?" not in answer.text
-    assert by_link.status_of(question) == "working"
+    assert by_link.status_of(open_by_link) == "working"
 
 
 @pytest.mark.parametrize(
@@ -229,14 +228,14 @@ def test_a_link_that_was_not_made_for_an_open_question(
         ({"content": b"\xff", "headers": {**SAME, "content-type": "application/x-www-form-urlencoded"}}, 400),
     ],
 )
-def test_what_is_not_the_pages_own_form_decides_nothing(by_link: Desk, sent: dict[str, Any], status: int) -> None:
-    question = by_link.ask()
-
-    answer = Browser().send("POST", question.url, **sent)
+def test_what_is_not_the_pages_own_form_decides_nothing(
+    by_link: Desk, open_by_link: Question, sent: dict[str, Any], status: int
+) -> None:
+    answer = Browser().send("POST", open_by_link.url, **sent)
 
     assert answer.status_code == status, text_of(answer.text)
     assert "Nothing was decided" in text_of(answer.text)
-    assert by_link.status_of(question) == "working"
+    assert by_link.status_of(open_by_link) == "working"
 
 
 def test_no_text_of_a_workflow_or_a_caller_becomes_markup(by_link: Desk) -> None:
@@ -281,11 +280,9 @@ def test_every_answer_keeps_other_pages_and_caches_out(by_link: Desk) -> None:
         assert "set-cookie" not in headers
 
 
-def test_a_link_shows_neither_the_caller_nor_the_task(by_link: Desk) -> None:
-    question = by_link.ask()
-
-    assert question.task_id not in question.url
-    assert len(question.url) < 300  # characters, which mail programs do not break
+def test_a_link_shows_neither_the_caller_nor_the_task(open_by_link: Question) -> None:
+    assert open_by_link.task_id not in open_by_link.url
+    assert len(open_by_link.url) < 300  # characters, which mail programs do not break
 
 
 def test_no_link_is_in_a_log(

@@ -59,8 +59,8 @@ def test_a_person_signs_in_and_approves(by_sign_in: Desk) -> None:
     assert browser.cookies == {}
 
 
-def test_a_sign_in_begins_behind_a_rest_api_too_which_writes_an_empty_value(by_sign_in: Desk) -> None:
-    to_issuer = Browser().get(f"{by_sign_in.ask().url}?sign-in=")
+def test_a_sign_in_begins_behind_a_rest_api_too_which_writes_an_empty_value(open_by_sign_in: Question) -> None:
+    to_issuer = Browser().get(f"{open_by_sign_in.url}?sign-in=")
 
     assert to_issuer.status_code == httpx.codes.SEE_OTHER
 
@@ -100,10 +100,8 @@ def test_what_the_issuer_is_asked(by_sign_in: Desk) -> None:
 
 
 @pytest.mark.parametrize("person", ["carla", "sam"])
-def test_neither_the_caller_nor_somebody_else_decides(by_sign_in: Desk, person: str) -> None:
-    question = by_sign_in.ask()
-
-    page = by_sign_in.signed_in(question, person)
+def test_neither_the_caller_nor_somebody_else_decides(by_sign_in: Desk, open_by_sign_in: Question, person: str) -> None:
+    page = by_sign_in.signed_in(open_by_sign_in, person)
 
     assert page.status_code == httpx.codes.FORBIDDEN
     assert "Not yours to decide" in text_of(page.text)
@@ -134,14 +132,12 @@ def test_a_group_that_is_taken_away_between_link_and_sign_in(by_sign_in: Desk, m
     assert "<form" not in page.text
 
 
-def test_a_forwarded_link_is_of_no_use_without_a_sign_in(by_sign_in: Desk) -> None:
-    question = by_sign_in.ask()
-
-    answer = Browser().send("POST", question.url, data={"decision": "approve"}, headers=SAME)
+def test_a_forwarded_link_is_of_no_use_without_a_sign_in(by_sign_in: Desk, open_by_sign_in: Question) -> None:
+    answer = Browser().send("POST", open_by_sign_in.url, data={"decision": "approve"}, headers=SAME)
 
     assert answer.status_code == httpx.codes.FORBIDDEN
     assert "Sign in again" in text_of(answer.text)
-    assert by_sign_in.status_of(question) == "working"
+    assert by_sign_in.status_of(open_by_sign_in) == "working"
 
 
 def _of_another_link(desk: Desk, token: str) -> str:
@@ -170,16 +166,18 @@ def _missing(_desk: Desk, _token: str) -> str:
 
 
 @pytest.mark.parametrize("made", [_of_another_link, _expired, _forged, _of_another_purpose, _missing])
-def test_a_form_that_is_not_of_this_sign_in(by_sign_in: Desk, made: Callable[[Desk, str], str]) -> None:
-    question, browser = by_sign_in.ask(), Browser()
-    page = by_sign_in.signed_in(question, "frida", browser)
+def test_a_form_that_is_not_of_this_sign_in(
+    by_sign_in: Desk, open_by_sign_in: Question, made: Callable[[Desk, str], str]
+) -> None:
+    browser = Browser()
+    page = by_sign_in.signed_in(open_by_sign_in, "frida", browser)
     token = made(by_sign_in, form_of(page.text).values["signed-in"])
 
     answer = browser.submit(page, "approve", **{"signed-in": token})
 
     assert answer.status_code == httpx.codes.FORBIDDEN
     assert "Nothing was decided" in text_of(answer.text)
-    assert by_sign_in.status_of(question) == "working"
+    assert by_sign_in.status_of(open_by_sign_in) == "working"
 
 
 def test_an_answer_of_the_issuer_counts_only_in_the_browser_that_began(by_sign_in: Desk) -> None:
@@ -221,9 +219,11 @@ def test_a_code_is_taken_once(by_sign_in: Desk) -> None:
         ({"code": "another"}, "does not take the code"),
     ],
 )
-def test_an_answer_that_is_not_right(by_sign_in: Desk, changes: dict[str, str | None], words: str) -> None:
-    question, browser = by_sign_in.ask(), Browser()
-    answer = by_sign_in.came_back(begun(by_sign_in, question.url, browser), "frida")
+def test_an_answer_that_is_not_right(
+    by_sign_in: Desk, open_by_sign_in: Question, changes: dict[str, str | None], words: str
+) -> None:
+    browser = Browser()
+    answer = by_sign_in.came_back(begun(by_sign_in, open_by_sign_in.url, browser), "frida")
     told = {name: value for name, value in {**query_of(answer), **changes}.items() if value is not None}
 
     page = browser.get(f"{by_sign_in.origin}/approvals/signed-in?{urlencode(told)}")
@@ -250,11 +250,15 @@ def test_an_answer_that_is_not_right(by_sign_in: Desk, changes: dict[str, str | 
     ],
 )
 def test_a_token_for_something_else(
-    by_sign_in: Desk, changing_tokens: dict[str, Any], claims: dict[str, Any], words: str
+    by_sign_in: Desk,
+    open_by_sign_in: Question,
+    changing_tokens: dict[str, Any],
+    claims: dict[str, Any],
+    words: str,
 ) -> None:
     changing_tokens.update(claims)
 
-    page = by_sign_in.signed_in(by_sign_in.ask(), "frida")
+    page = by_sign_in.signed_in(open_by_sign_in, "frida")
 
     assert page.status_code == httpx.codes.FORBIDDEN
     assert words in text_of(page.text)
@@ -295,10 +299,8 @@ def replace_url(question: Any, url: str) -> Any:
     return type(question)(question.task_id, {**question.event, "links": [{"to": None, "url": url}]})
 
 
-def test_a_prefetch_of_a_link_begins_no_sign_in(by_sign_in: Desk) -> None:
-    question = by_sign_in.ask()
-
-    answers = [Browser().send(method, question.url) for method in ("GET", "HEAD")]
+def test_a_prefetch_of_a_link_begins_no_sign_in(open_by_sign_in: Question) -> None:
+    answers = [Browser().send(method, open_by_sign_in.url) for method in ("GET", "HEAD")]
 
     assert [one.status_code for one in answers] == [httpx.codes.OK] * 2
     assert not any("set-cookie" in one.headers or "Pay 700?" in one.text for one in answers)

@@ -1,7 +1,9 @@
 """The workflow profile_dataset on the local stack: from the tool's arguments to the report, or to a named error."""
 
+import csv
 import json
 from collections.abc import Iterator
+from io import StringIO
 from threading import Event
 from typing import Any
 
@@ -47,12 +49,19 @@ def manifest() -> Json:
 
 class TestReports:
     def test_the_profile_of_the_penguins_agrees_with_published_numbers(self, stack: LocalStack, manifest: Json) -> None:
-        execution = execute(stack, {"csv": PENGUINS.read_text()})
+        with PENGUINS.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        text = StringIO(newline="")
+        known = csv.DictWriter(text, ["Species", "Island", "Sex", "Body Mass (g)"], extrasaction="ignore")
+        known.writeheader()
+        known.writerows(rows)
+
+        execution = execute(stack, {"csv": text.getvalue()})
 
         report = execution.output
         assert report is not None
         jsonschema.validate(report, manifest["output_schema"])
-        assert (report["rows"], report["short_rows"], len(report["columns"])) == (344, 0, 17)
+        assert (report["rows"], report["short_rows"], len(report["columns"])) == (344, 0, 4)
         columns = {column["name"]: column for column in report["columns"]}
         # The numbers are from the documentation of the data set.
         assert [entry["count"] for entry in columns["Species"]["most_frequent"]] == [152, 124, 68]

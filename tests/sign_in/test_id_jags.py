@@ -139,7 +139,10 @@ def test_an_assertion_is_taken_once(company: LocalIssuer, site: Site) -> None:
     assert redeemed(site, assertion).json() == {"error": "invalid_grant"}
 
 
-@pytest.mark.parametrize(("shape", "text"), [("strict", "offered: a company's"), ("keycloak", "not announced: ")])
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [("strict", "offered: a company's"), pytest.param("keycloak", "not announced: ", marks=pytest.mark.long)],
+)
 def test_the_command_says_whether_an_issuer_offers_it(
     sites: Sites, capsys: pytest.CaptureFixture[str], shape: str, text: str
 ) -> None:

@@ -70,6 +70,7 @@ def test_scopes_are_whole_words_between_spaces(sites: Sites, scope: Any, status:
     assert site.listing(site.token(scope=scope)).status_code == status
 
 
+@pytest.mark.long
 def test_a_client_replaces_a_missing_subject_only_if_the_owner_says_so(sites: Sites) -> None:
     machine = {"sub": None, "client_id": "a machine"}
     usual, allowing = sites("strict"), sites("strict", PrincipalClaims="iss,sub|client_id")

@@ -126,8 +126,8 @@ def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_cho
     words = 'Reports "sales": by month.'
     project = make(
         TEMPLATES / "workflow-tool",
-        "Sales-Report",
-        project_name="Sales-Report",
+        "Sales_Report",
+        project_name="Sales_Report",
         description=words,
         endpoint_stack="ours",
     )
@@ -242,11 +242,15 @@ def new(*words: str | Path) -> None:
 def test_the_command_makes_the_tool_that_sam_init_makes(make: Make, tmp_path: Path) -> None:
     words = 'Reports "sales": by month.'
     theirs = make(
-        TEMPLATES / "workflow-tool", "Sales_R", project_name="Sales_R", description=words, endpoint_stack="ours"
+        TEMPLATES / "workflow-tool",
+        "Sales_Report",
+        project_name="Sales_Report",
+        description=words,
+        endpoint_stack="ours",
     )
 
     ours = tmp_path / "ours"
-    new("tool", "--name", "Sales_R", "--description", words, "--endpoint", "ours", "--output", ours)
+    new("tool", "--name", "Sales_Report", "--description", words, "--endpoint", "ours", "--output", ours)
 
     assert files_of(ours) == files_of(theirs)
 
