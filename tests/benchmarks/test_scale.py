@@ -34,6 +34,7 @@ def test_a_task_that_runs_costs_the_sweep_a_hundredth_of_a_read_and_a_thousandth
     assert found.calls["GetItem"] == found.calls["DescribeExecution"] == 2 * MOST_SINGLE_CHECKS
 
 
+@pytest.mark.long
 def test_lost_ends_are_found_within_two_intervals_inside_the_quotas() -> None:
     found = swept(6_000, lost=3_000, machines=2)
 

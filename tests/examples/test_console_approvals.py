@@ -101,6 +101,7 @@ async def test_the_second_person_sees_who_asks_for_what_and_the_caller_waits(sta
             {"status": "declined", "refunded": "0.00", "why": "Ann of finance declined it."},
             "Ann of finance refused",
             id="refuses",
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -186,6 +186,7 @@ def test_a_refund_that_disagrees_with_the_answer_is_detected(
     assert len(list(demo.disagreements(refund, answer))) == found
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 async def test_the_demo_says_so_if_nobody_has_to_wait_in_line(
     stack: LocalStack, monkeypatch: pytest.MonkeyPatch

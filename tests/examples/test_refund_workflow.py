@@ -93,9 +93,9 @@ async def test_the_model_s_reason_is_quoted_and_cannot_pass_for_words_of_the_que
 @pytest.mark.parametrize(
     ("content", "refunded", "note"),
     [
-        pytest.param({"amount": 249}, "249.00", None, id="all of it"),
+        pytest.param({"amount": 249}, "249.00", None, id="all of it", marks=pytest.mark.long),
         pytest.param({"amount": 120.5, "note": "Half, it is used."}, "120.50", "Half, it is used.", id="less, and why"),
-        pytest.param({"amount": 0.019, "note": ""}, "0.01", None, id="cut to cents"),
+        pytest.param({"amount": 0.019, "note": ""}, "0.01", None, id="cut to cents", marks=pytest.mark.long),
     ],
 )
 async def test_an_approved_amount_is_refunded(
@@ -182,9 +182,13 @@ async def test_a_question_that_could_not_be_recorded_at_first_is_still_asked(
     ("change", "why"),
     [
         ({"order_id": "A-9999"}, "There is no such order."),
-        ({"currency": "USD"}, "The order was paid in EUR, not in USD."),
-        ({"amount": "249.01"}, "That is more than the 249.00 EUR that were paid."),
-        ({"order_id": "A-1003", "amount": "1000.01"}, "At most 1000.00 EUR can be refunded in this way."),
+        pytest.param({"currency": "USD"}, "The order was paid in EUR, not in USD.", marks=pytest.mark.long),
+        pytest.param({"amount": "249.01"}, "That is more than the 249.00 EUR that were paid.", marks=pytest.mark.long),
+        pytest.param(
+            {"order_id": "A-1003", "amount": "1000.01"},
+            "At most 1000.00 EUR can be refunded in this way.",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 async def test_a_refund_against_the_rules_is_refused_without_asking(stack: LocalStack, change: Json, why: str) -> None:

@@ -86,7 +86,7 @@ class TestReports:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("only\n1\n", id="one column"),
+            pytest.param("only\n1\n", id="one column", marks=pytest.mark.long),
             pytest.param("a,b\n", id="no rows"),
             pytest.param("a,a,\n1,x\n,NA,true\n2024-01-01,2.5e3\n", id="odd names, short rows, mixed kinds"),
             pytest.param("c," * 99 + "c\n" + "1," * 99 + "1\n", id="a hundred columns", marks=pytest.mark.long),
