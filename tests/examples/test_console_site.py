@@ -162,6 +162,7 @@ def test_a_retried_task_shows_its_attempts_in_order(http: httpx.Client) -> None:
         found = read(http, f"tasks/{task_id}")["executions"]
         return found if [one["status"] for one in found] == ["FAILED", "SUCCEEDED"] else None
 
+    until(lambda: by_id(read(http, "tasks")).get(task_id, {}).get("status") == "completed")
     first, second = until(both)
     assert first["states"]["OutOfStock"]["status"] == "failed"
     assert second["name"] == f"{first['name']}-r2"

@@ -93,6 +93,7 @@ def test_at_a_terminal_the_user_answers(
     assert "Answered by itself" not in shown
 
 
+@pytest.mark.long
 def test_yes_answers_automatically_at_a_terminal(
     stack: LocalStack, small: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator import translator  # pyright: ignore[reportMissingTypeStubs]
@@ -25,6 +25,7 @@ from stepwire_local.errors import TemplateError
 
 _BUCKET = "local"
 _APIS = ("AWS::Serverless::Api", "AWS::Serverless::HttpApi")
+_LOOPBACK: Final = "//127.0.0.1:"
 _CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 
 
@@ -49,8 +50,9 @@ def load(
 ) -> Template:
     """Return a translated template; parts of the translation depend on parameter values.
 
-    `own` are values that differ from start to start, such as a port: a template that differs in nothing else is
-    translated once. `without_code` accepts functions and layers whose code is missing: they are in no folder.
+    `own` are values that differ from start to start, as given URLs of this machine do: a template that differs in
+    nothing else is translated once. `without_code` accepts functions and layers whose code is missing: they are in no
+    folder.
 
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
@@ -246,7 +248,8 @@ def _translate(
     path: Path, source: dict[str, Any], given: Mapping[str, str], own: Mapping[str, str]
 ) -> Mapping[str, Any]:
     declared: dict[str, Any] = source.get("Parameters", {})
-    marks = {name: f"<own value of {name}>" for name in own if name not in given}
+    passing = {name: value for name, value in {**own, **given}.items() if name not in given or _LOOPBACK in value}
+    marks = {name: f"<own value of {name}>" for name in passing}
     known = {**given, **marks}
     values = {name: known.get(name, entry.get("Default", "")) for name, entry in declared.items()}
     try:
@@ -255,7 +258,7 @@ def _translate(
         causes = "; ".join(str(cause.message) for cause in error.causes)
         raise TemplateError(f"{path}: {causes or error.message}") from error
     for name, mark in marks.items():
-        text = text.replace(mark, json.dumps(own[name])[1:-1])
+        text = text.replace(mark, json.dumps(passing[name])[1:-1])
     return json.loads(text)
 
 
