@@ -134,6 +134,7 @@ async def test_only_whose_token_has_the_group_is_shown_the_tools(place: Place) -
     assert shown == {"alice": False, "ann": True, "fred": False}
 
 
+@pytest.mark.long
 async def test_the_caller_decides_by_no_client_of_theirs_though_they_know_the_question(place: Place) -> None:
     user = User(ElicitResult(action="accept", content={"amount": 890}))
     async with client_of(place, "alice", user) as alice, client_of(place, "ann", user) as ann:

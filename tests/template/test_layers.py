@@ -68,7 +68,7 @@ def in_the_layer() -> set[str]:
     [
         ("mcp", OF_CATALOG, set[str]()),
         pytest.param("execution_events", OF_CATALOG, set[str](), marks=pytest.mark.long),
-        ("catalog", (), locked(CATALOG_LAYER)),
+        pytest.param("catalog", (), locked(CATALOG_LAYER), marks=pytest.mark.long),
     ],
 )
 def test_a_function_imports_only_packages_of_its_layers_or_lambda(
