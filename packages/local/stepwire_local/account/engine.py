@@ -25,6 +25,7 @@ from moto.core.models import botocore_stubber
 from stepwire_local.account import moto_patches
 from stepwire_local.account.isolation import ACCESS_KEY, isolated
 from stepwire_local.account.moto_patches import express
+from stepwire_local.account.service_models import read_models_once
 from stepwire_local.account.signing import sign_dummies_quickly
 from stepwire_local.errors import EngineError
 from stepwire_local.iam import permissions
@@ -116,5 +117,6 @@ BUILTIN_HANDLERS.append(("before-call.sfn.StartSyncExecution", express.to_one_ho
 # Every call of every session that is made from now on.
 BUILTIN_HANDLERS.append(("before-parameter-build", permissions.check))
 sign_dummies_quickly()
+read_models_once()
 # After moto's own, which was added when it was imported: the first answer counts.
 BUILTIN_HANDLERS.append(("before-send", _refuse_the_network))

@@ -62,16 +62,18 @@ def definitions_are_parsed_once(replace: _Replace) -> None:
     parser: Any = asl_parser.AmazonStateLanguageParser
     original = parser.parse
 
-    @lru_cache(maxsize=256)
-    def tree_of(definition: str) -> Any:
-        return original(definition)[1]
-
     def parse(definition: str) -> tuple[Any, Any]:
-        tree = tree_of(definition)
+        tree = _tree_of(original, definition)
         # The program holds the state of an execution, so each execution gets its own program from the shared tree.
         return Preprocessor().visit(tree), tree
 
     replace(parser, "parse", staticmethod(parse))
+
+
+@lru_cache(maxsize=256)
+def _tree_of(parse: Callable[[str], tuple[Any, Any]], definition: str) -> Any:
+    """Return the syntax tree of a definition, also for the accounts of this process that come later."""
+    return parse(definition)[1]
 
 
 def names_are_made_up_and_unique(replace: _Replace) -> None:
