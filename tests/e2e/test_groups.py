@@ -8,7 +8,7 @@ from mcp_types import ElicitResult
 
 from stepwire_client import connect
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 OWN: Final = {"find_tools", "call_tool", "task_answer", "task_cancel", "task_list", "task_result"}
 ECHO: Final = {"message": "hello", "waited_seconds": 0}
 REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "It wobbles."}

@@ -15,6 +15,7 @@ DECLINE: Final = ["--answer", json.dumps({"action": "decline"})]
 VS_CODE: Final = ["--name", "Visual Studio Code"]
 
 
+@pytest.mark.long
 def test_a_task_asks_while_a_client_waits_for_its_result(legacy_client: LegacyClient) -> None:
     seen = legacy_client("call_as_a_task", "approve_refund", REFUND, *ACCEPT)
 
@@ -29,6 +30,7 @@ def test_a_task_asks_while_a_client_waits_for_its_result(legacy_client: LegacyCl
     assert was_resumed(seen)
 
 
+@pytest.mark.long
 def test_a_plain_call_asks_before_its_result(legacy_client: LegacyClient) -> None:
     seen = legacy_client("call", "approve_refund", REFUND, *ACCEPT)
 
@@ -38,6 +40,7 @@ def test_a_plain_call_asks_before_its_result(legacy_client: LegacyClient) -> Non
     assert was_resumed(seen)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
 def test_a_declined_question_reaches_the_workflow(legacy_client: LegacyClient, scenario: str) -> None:
     seen = legacy_client(scenario, "approve_refund", REFUND, *DECLINE)
@@ -46,6 +49,7 @@ def test_a_declined_question_reaches_the_workflow(legacy_client: LegacyClient, s
     assert len(seen["asked"]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
 def test_a_client_that_cannot_ask_is_not_asked(legacy_client: LegacyClient, scenario: str) -> None:
     seen = legacy_client(scenario, "approve_refund", REFUND)
@@ -106,12 +110,14 @@ class TestAClientThatDoesNotComeBack:
         assert seen["error"]["code"] == -31001
         assert not streams(seen)
 
+    @pytest.mark.long
     def test_a_task_is_polled_to_its_end(self, legacy_client: LegacyClient) -> None:
         seen = legacy_client("run_to_the_end", *VS_CODE)
 
         assert seen["result"]["structuredContent"]["message"] == "hello"
         assert not streams(seen)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
     def test_its_user_cannot_be_asked(self, legacy_client: LegacyClient, scenario: str) -> None:
         seen = legacy_client(scenario, "approve_refund", REFUND, *ACCEPT, *VS_CODE)

@@ -48,6 +48,7 @@ async def call(url: str, user: User, tool: str, arguments: dict[str, Any], *, as
         return await client.call_tool(tool, arguments)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answer", "status", "refunded"), [(HALF, "refunded", "120.50"), (DECLINE, "declined", "0.00")]
 )

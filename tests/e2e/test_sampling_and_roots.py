@@ -43,8 +43,10 @@ def test_mcp_1_answers_on_the_stream(own_legacy_client: LegacyClient, scenario: 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{**SAMPLED, "role": "user"}, {**SAMPLED, "content": {**TEXT, "text": "x" * 20_000}}],
-    ids=["a wrong role", "too large"],
+    [
+        pytest.param({**SAMPLED, "role": "user"}, id="a wrong role"),
+        pytest.param({**SAMPLED, "content": {**TEXT, "text": "x" * 20_000}}, id="too large", marks=pytest.mark.long),
+    ],
 )
 def test_mcp_1_is_asked_again_after_nonsense(own_legacy_client: LegacyClient, wrong: Json) -> None:
     seen = own_legacy_client("call_as_a_task", "ask_client", ARGUMENTS, *samples(wrong, SAMPLED), *ROOTS)

@@ -227,6 +227,7 @@ def test_a_token_without_the_scope_gets_a_403_with_a_challenge(guarded_url: str,
     }
 
 
+@pytest.mark.long
 def test_the_pages_of_the_list_have_every_task_once_newest_first(
     guarded_url: str, issuer: TestIssuer, legacy_client_of: Callable[[str], Callable[..., Any]]
 ) -> None:

@@ -4,6 +4,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from stepwire_local import LocalStack
 from stepwire_local.account.engine import shared_account
 from stepwire_local.operating import account_of
@@ -16,6 +18,7 @@ from tests.waiting import until
 SECONDS: Final = 60.0  # from the backup to an answer; it takes one, and the rest is for slow machines
 
 
+@pytest.mark.long
 def test_tasks_of_a_lost_region_are_answered_in_another(tmp_path: Path) -> None:
     owners = owners_in(tmp_path)
     with shared_account():

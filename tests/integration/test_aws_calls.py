@@ -130,6 +130,7 @@ def test_the_removal_of_an_ended_task_makes_no_aws_call(client: Client, stack: D
 
 
 # Read, check, record, free the slot: the most expensive poll, once for each task whose event was lost.
+@pytest.mark.long
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
 def test_a_poll_that_repairs_an_overdue_task_is_four_calls_and_the_next_poll_is_one(
     impatient_stack: Deployed, clock: Clock, era: type[Client]
@@ -169,6 +170,7 @@ def test_the_result_of_a_task_that_has_ended_is_one_read(stack: Deployed) -> Non
     assert stack.calls.made == [*calls.POLL]
 
 
+@pytest.mark.long
 def test_a_list_of_tasks_is_one_query_a_page(stack: Deployed) -> None:
     client = LegacyClient(stack)
     ids = {start(client, FAST) for _ in range(51)}

@@ -233,6 +233,7 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
 
 
 # Read, claim, check, record: once per interval, and only if no progress was reported.
+@pytest.mark.long
 def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> None:
     clock, rare = Clock(), {"REPAIR_AFTER_SECONDS": "600", "STATE_AFTER_SECONDS": "4"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:

@@ -198,6 +198,7 @@ def bus_that(answers: list[tuple[int, Detail]]) -> Generator[list[int]]:
         session.events.unregister("before-call.events.PutEvents", cast(Any, answer))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("bus", "status", "body"),
     [
@@ -214,6 +215,7 @@ def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status
     assert len(sizes) == 4
 
 
+@pytest.mark.long
 def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_alone() -> None:
     with deployed(ROOT / "template.yaml", at_once, Events="off") as stack:
         deployed_names = set(stack.stack.physical_ids)
@@ -224,6 +226,7 @@ def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_a
     assert "questions" in str(mapping["FilterCriteria"])
 
 
+@pytest.mark.long
 def test_a_webhook_is_reported_as_not_served() -> None:
     secret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hook"
     webhook = {"WebhookUrl": "https://agent.example/hook", "WebhookSecretArn": secret}

@@ -50,6 +50,7 @@ def test_a_state_machine_without_its_tag_is_not_started_and_its_executions_conti
     refusals.clear()
 
 
+@pytest.mark.long
 def test_a_state_machine_that_a_parameter_names_needs_no_tag() -> None:
     names = "arn:aws:states:us-east-1:123456789012:stateMachine:local-*"
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", StateMachineArns=names) as stack:
@@ -60,6 +61,7 @@ def test_a_state_machine_that_a_parameter_names_needs_no_tag() -> None:
         until(lambda: ModernClient(stack).task("get", task_id).result["status"] == "completed")
 
 
+@pytest.mark.long
 def test_two_endpoints_of_one_account_get_only_events_of_their_own_executions(stack: Deployed) -> None:
     heard: list[str] = []
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as other:

@@ -125,6 +125,7 @@ def test_an_agent_is_woken_when_its_task_has_ended(modern: ModernClient, private
     assert not [body for _, body in hook.posts if b"xyzzy" in body]
 
 
+@pytest.mark.long
 def test_a_stack_delivers_to_no_address_of_this_machine_unless_told_to(hook: Hook) -> None:
     delivery = {"mode": "webhook", "url": hook.url, "secret": SECRET}
     with deployed(ROOT / "template.yaml", at_once, Events="on", **SIGN_IN) as stack:

@@ -148,7 +148,9 @@ def test_a_running_task_is_checked_once_per_interval_however_often_it_is_polled(
     modern.task("cancel", task_id)
 
 
-@pytest.mark.parametrize("events", [twice, after(0.3), thrice], ids=["twice", "late", "thrice"])
+@pytest.mark.parametrize(
+    "events", [twice, pytest.param(after(0.3), marks=pytest.mark.long), thrice], ids=["twice", "late", "thrice"]
+)
 def test_late_and_duplicate_events_are_harmless(modern: ModernClient, stack: Deployed, events: EventPolicy) -> None:
     stack.stack.events = events
     task_id = start(modern)
@@ -235,6 +237,7 @@ def test_a_plain_call_waits_for_the_end(stack: Deployed, era: type[LegacyClient 
 
 
 # T6, M43
+@pytest.mark.long
 def test_a_plain_call_longer_than_one_response_continues_in_the_next_round(stack: Deployed, clock: Clock) -> None:
     plain, arguments = (
         ModernClient(stack, ALICE, capabilities=ASKING_CAPABILITY),
@@ -280,6 +283,7 @@ def test_a_request_for_the_result_waits_for_it(legacy: LegacyClient, clock: Cloc
 
 
 # T15, K8
+@pytest.mark.long
 def test_a_request_for_a_result_that_takes_too_long_can_be_repeated(
     legacy: LegacyClient, modern: ModernClient, clock: Clock
 ) -> None:

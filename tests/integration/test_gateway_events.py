@@ -179,6 +179,7 @@ def test_an_incomplete_identity_is_refused_with_the_missing_claims(guarded: Depl
 
 
 # M4
+@pytest.mark.long
 def test_a_caller_without_the_scope_gets_the_challenge_through_api_gateway(needing_scope: Deployed) -> None:
     response = answer(needing_scope, recorded("http_post_jwt_without_subject"))
 

@@ -15,6 +15,7 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 from tests.server.messages import progress_of, questions
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
 ACCEPT: Json = {"action": "accept", "content": {"amount": 120.5, "note": "Half."}}
 TEXTS = {"texts": ["Berlin", "Paris", "Rome"]}

@@ -76,6 +76,7 @@ def quiet_stack(clock: Clock) -> Iterator[Deployed]:
         yield stack
 
 
+@pytest.mark.long
 def test_a_warm_instance_reads_the_list_once_for_many_polls_and_with_the_task_of_one(
     quiet_stack: Deployed, clock: Clock
 ) -> None:

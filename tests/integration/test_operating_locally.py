@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from stepwire_local import LocalStack
 from stepwire_local.__main__ import operators_lines
 from stepwire_local.operating import account_of
@@ -14,6 +16,7 @@ from tests.integration.stacks import ROOT
 from tests.waiting import HANG_GUARD
 
 
+@pytest.mark.long
 def test_a_command_of_an_operator_works_as_the_start_says() -> None:
     with LocalStack(ROOT / "template.yaml", name="stepwire") as stack, account_of(stack) as account:
         _, export, command, _ = (line.strip() for line in operators_lines(stack, account))

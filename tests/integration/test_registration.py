@@ -63,6 +63,7 @@ def test_polls_never_read_the_catalog_and_calls_read_it_once_in_30_seconds(stack
     client.task("cancel", task_id)
 
 
+@pytest.mark.long
 def test_a_skill_is_registered_beside_its_tool_and_comes_and_goes_with_it(
     stack: Deployed, owner: Owner, clock: Clock
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_tool_is_listed_called_changed_and_removed_without_a_deployment_of_the
     assert stack.status_of(running) == "ABORTED"
 
 
+@pytest.mark.long
 def test_a_manifest_that_breaks_keeps_serving_as_it_was_and_names_its_fault(
     stack: Deployed, owner: Owner, clock: Clock
 ) -> None:
@@ -190,6 +192,7 @@ def test_a_manifest_for_a_state_machine_without_the_tag_is_refused_whoever_regis
     until(lambda: "its owner adds the tag" in owner.refusals().get("foreign", {}).get("reason", ""))
 
 
+@pytest.mark.long
 def test_a_second_manifest_of_a_machine_is_refused_where_the_tag_names_the_first_alone(
     stack: Deployed, owner: Owner
 ) -> None:

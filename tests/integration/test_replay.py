@@ -203,7 +203,9 @@ def test_a_change_of_what_is_registered_is_compiled(queue: Queue, kind: str, sou
     assert queue.left() == 0
 
 
-@pytest.mark.parametrize("error", ["TrimmedDataAccessException", "ResourceNotFoundException"])
+@pytest.mark.parametrize(
+    "error", ["TrimmedDataAccessException", pytest.param("ResourceNotFoundException", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize(("forgets", "fate", "left"), [(False, Fate.LOST, 1), (True, Fate.FORGOTTEN, 0)])
 def test_a_dead_letter_whose_record_has_expired_is_deleted_only_on_request(
     stack: Deployed, modern: ModernClient, queue: Queue, error: str, forgets: bool, fate: Fate, left: int

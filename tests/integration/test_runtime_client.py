@@ -84,7 +84,7 @@ def is_now(mcp: Runtime, task_id: str, status: str) -> Callable[[], bool]:
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        pytest.param(*one, marks=() if one[0] in ("McpFunction", "StatusChangesFunction") else pytest.mark.long)
+        pytest.param(*one, marks=() if one[0] == "McpFunction" else pytest.mark.long)
         for one in sorted(ONE_OF_EACH.items())
     ],
 )
@@ -119,6 +119,7 @@ def test_a_task_that_is_cancelled_from_outside_stops_its_execution(mcp: Runtime,
     assert status == "ABORTED"
 
 
+@pytest.mark.long
 def test_an_invalid_event_is_an_error_and_the_function_continues(services: LocalStack) -> None:
     with runtime_of("InputRequestsFunction", services) as runtime:
         fault = runtime.invoke({})
@@ -129,6 +130,7 @@ def test_an_invalid_event_is_an_error_and_the_function_continues(services: Local
     assert answer == Answer(None)
 
 
+@pytest.mark.long
 def test_a_missing_handler_stops_the_start(services: LocalStack) -> None:
     with runtime_of("McpFunction", services, handler="app.nobody") as runtime:
         fault = runtime.invoke(recorded("http_get"))

@@ -81,6 +81,7 @@ class TestTheFileOfVariables:
             one.logical_id: declared(one.logical_id) for one in resources(FUNCTION)
         }
 
+    @pytest.mark.long
     def test_is_passed_to_the_containers_unchanged(self, services: LocalStack, tmp_path: Path) -> None:
         file = tmp_path / "env.json"
         write_env_vars(services, file)
@@ -195,12 +196,14 @@ class TestGeneratedEvents:
 
         assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - gateway - OFF
 
+    @pytest.mark.long
     def test_the_error_for_a_generated_request_names_what_is_missing(self, open_services: LocalStack) -> None:
         answer = open_services.invoke("McpFunction", generated("AWS::ApiGatewayV2::Integration"))
 
         # It has a body, but no content type.
         assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (415, -32600)
 
+    @pytest.mark.long
     def test_a_generated_request_with_a_message_is_answered(self, open_services: LocalStack) -> None:
         event = generated("AWS::ApiGatewayV2::Integration")
         event |= {

@@ -48,7 +48,10 @@ def of_the_stack(stack: LocalStack, recording: dict[str, Any]) -> dict[str, Any]
     )
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+# An event that cannot be processed is retried by the function itself for a quarter of a minute.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if one.fails else ()) for name, one in sorted(SAMPLES.items())]
+)
 def test_a_sample_event_has_its_effect(stacks: dict[bool, Deployed], name: str) -> None:
     sample = SAMPLES[name]
     stack = stacks[bool(sample.parameters)].stack

@@ -209,6 +209,7 @@ def test_the_log_of_a_task_with_a_question_contains_only_its_id_and_its_owners_h
 
 
 # T28
+@pytest.mark.long
 def test_the_log_of_a_failed_task_contains_neither_error_nor_cause(
     stack: Deployed, modern: ModernClient, log: Log
 ) -> None:
@@ -226,6 +227,7 @@ def test_the_log_of_a_failed_task_contains_neither_error_nor_cause(
 
 
 # T28
+@pytest.mark.long
 def test_the_log_of_cancellations_and_refusals_contains_no_input(modern: ModernClient, log: Log) -> None:
     legacy = LegacyClient(modern.endpoint)
     task_id = modern.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
@@ -249,6 +251,7 @@ def test_the_log_of_cancellations_and_refusals_contains_no_input(modern: ModernC
 
 
 # F4
+@pytest.mark.long
 def test_the_log_of_an_incomplete_token_contains_no_claims(stack: Deployed, log: Log) -> None:
     for number, claims in enumerate([{"sub": None, "client_id": None}, {"token_use": "id"}], 1):
         endpoint = Endpoint(stack, {"sub": SECRETS["subject"], "email": SECRETS["claim"], **claims})
@@ -274,6 +277,7 @@ def test_the_log_of_a_call_that_aws_refuses_contains_no_secret(modern: ModernCli
 
 
 # T28
+@pytest.mark.long
 def test_the_log_of_a_task_request_that_aws_refuses_contains_no_secret(
     modern: ModernClient, log: Log, faults: Faults
 ) -> None:
@@ -291,6 +295,7 @@ def test_the_log_of_a_task_request_that_aws_refuses_contains_no_secret(
 
 
 # T28
+@pytest.mark.long
 def test_the_log_of_an_event_that_cannot_be_recorded_contains_no_result(
     stack: Deployed, log: Log, faults: Faults
 ) -> None:
@@ -306,6 +311,7 @@ def test_the_log_of_an_event_that_cannot_be_recorded_contains_no_result(
 
 
 # T28
+@pytest.mark.long
 def test_the_log_of_invalid_progress_does_not_quote_it(stack: Deployed, log: Log) -> None:
     changes: list[Json] = [{"progress": SECRETS["progress"]}, {"progress": 1, "message": [SECRETS["progress"]]}]
     for number, change in enumerate(changes, 1):
@@ -319,6 +325,7 @@ def test_the_log_of_invalid_progress_does_not_quote_it(stack: Deployed, log: Log
 
 
 # T24, T28
+@pytest.mark.long
 def test_the_log_of_a_failed_cleanup_contains_no_secret(stack: Deployed, log: Log, faults: Faults) -> None:
     client = ModernClient(Endpoint(stack))
     task_id = client.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()

@@ -117,6 +117,7 @@ def test_an_express_call_is_one_start_and_the_writes_of_its_limits(stack: Deploy
     assert stack.calls.made in ([*calls.EXPRESS], ["UpdateItem", *calls.EXPRESS])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("owner")
 def test_the_command_calls_an_express_tool(stack: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(stack.server.handle) as url:

@@ -26,6 +26,7 @@ from tests.recorded import recorded
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
+pytestmark = pytest.mark.long
 THREADS: Final = 12
 MOST_ACTIVE: Final = 8
 ROUNDS: Final = 4

@@ -9,7 +9,7 @@ import pytest
 
 from tests.model.profile import explore
 
-QUICK: Final = 300
+QUICK: Final = 100
 """The smallest number of steps of every test run."""
 STEPS: Final = 6_000
 """The smallest number of steps of all parts together."""

@@ -81,12 +81,14 @@ async def test_stubs_answer_a_real_call(stack: LocalStack) -> None:
     assert (billed["Status"], billed["Output"]) == ("SUCCEEDED", {"invoice": "i-1"})
 
 
+@pytest.mark.long
 async def test_an_error_of_a_stub_is_caught_by_the_workflow(stack: LocalStack) -> None:
     output = await called(stack.url, "order_pipeline", order="stolen")
 
     assert output["refused"] == {"Error": "Bank.Refused", "Cause": "card reported stolen"}
 
 
+@pytest.mark.long
 async def test_a_state_machine_known_by_its_arn_alone_is_a_tool(stack: LocalStack) -> None:
     assert await called(stack.url, "legacy_billing", order="o-17") == {"invoice": "i-1"}
 
@@ -119,6 +121,7 @@ def test_a_stub_of_a_function_answers_whoever_invokes_it(stack: LocalStack) -> N
     assert json.load(answer["Payload"])["pages"] == 1
 
 
+@pytest.mark.long
 async def test_without_stubs_it_starts_and_the_others_work(bare: LocalStack) -> None:
     lines = bare.coverage.missing
 
@@ -135,6 +138,7 @@ async def test_without_stubs_it_starts_and_the_others_work(bare: LocalStack) -> 
     assert await called(bare.url, "steady") == {"said": "hello"}
 
 
+@pytest.mark.long
 async def test_a_call_without_a_stub_fails_and_names_it(bare: LocalStack) -> None:
     error = await called(bare.url, "order_pipeline", order="o-17")
 
@@ -211,6 +215,7 @@ async def test_a_state_machine_of_the_template_can_be_a_stub_as_a_whole(tmp_path
     assert "Afar has no stub: --stub Afar=answer.json" in error
 
 
+@pytest.mark.long
 def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
     start = {"StateMachineArn": {"Ref": "Nested"}, "Input": {}}
     form = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
@@ -282,6 +287,7 @@ def test_a_stub_that_answers_for_nothing_is_told_with_what_it_may_mean(tmp_path:
         assert f"  {answer}: nothing here asks for OrderPipelin; did you mean OrderPipeline?" in told(stack)
 
 
+@pytest.mark.long
 def test_a_stub_that_another_precedes_is_told_without_its_own_name_as_what_it_may_mean(tmp_path: Path) -> None:
     topic = {"TopicArn": "arn:aws:sns:us-east-1:123456789012:t", "Message": "m"}
     asks = machine(Type="Task", Resource="arn:aws:states:::sns:publish", Parameters=topic)
