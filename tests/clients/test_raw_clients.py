@@ -23,7 +23,13 @@ _LONGEST_WAIT = 50
 _LONGEST_WAIT_FOR_JSON = 15.5  # seconds; Java gives up at 20
 ASKING = replace(OPTIONAL, name="asking", model_may_answer=True)
 GROUPED = replace(STRUCTURED, name="grouped", groups=("few",))
-each_client = pytest.mark.parametrize("behaviour", CLIENTS, ids=lambda one: one.label)
+# The quick tests have one client of each way to resume, to offer a version, to keep a session and to ask its user.
+WAYS = {(one.resumption, one.expects, one.offers, one.keeps_session, one.asks_user): one for one in reversed(CLIENTS)}
+QUICK = frozenset(WAYS.values())
+each_client = pytest.mark.parametrize(
+    "behaviour",
+    [pytest.param(one, id=one.label, marks=() if one in QUICK else pytest.mark.long) for one in CLIENTS],
+)
 
 
 @dataclass(frozen=True)

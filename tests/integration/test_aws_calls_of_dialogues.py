@@ -253,7 +253,7 @@ def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> N
 
 
 # M45: read at the first use, once per instance
-@pytest.mark.parametrize("instances", [1, 2])
+@pytest.mark.parametrize("instances", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
     with deployed(Path(__file__).parent / "template.yaml", at_once, instances) as stack:
         modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})

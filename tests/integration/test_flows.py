@@ -90,6 +90,7 @@ def patient_stack(clock: Clock) -> Iterator[Deployed]:
 
 
 # X8, X10
+@pytest.mark.long
 def test_the_event_of_the_end_completes_the_task(patient_stack: Deployed) -> None:
     modern = ModernClient(patient_stack)
     task_id = start(modern)

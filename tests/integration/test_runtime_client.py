@@ -107,6 +107,7 @@ def test_a_task_starts_in_one_process_and_is_ended_by_functions_in_another(mcp: 
     assert ask(mcp, "tasks/result", taskId=task_id)["structuredContent"] == {"message": "grüße", "waited_seconds": 1}
 
 
+@pytest.mark.long
 def test_a_task_that_is_cancelled_from_outside_stops_its_execution(mcp: Runtime, services: LocalStack) -> None:
     call = {"name": "wait_and_echo", "arguments": {"message": "never", "seconds": 600}, "task": {}}
     task_id = ask(mcp, "tools/call", **call)["task"]["taskId"]

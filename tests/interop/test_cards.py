@@ -64,6 +64,7 @@ def check(seen: Json) -> None:
 
 
 # U2
+@pytest.mark.long
 def test_mcp_1_reads_the_card(url: str) -> None:
     plan = {"capabilities": CARD_CAPABILITY, "tool": "optional", "arguments": ARGUMENTS}
 

@@ -98,7 +98,12 @@ def seen_by(script: str, python: Path, url: str, plan: Json) -> Json:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("mode", "name"), [("legacy", COMES_BACK), ("legacy", OF_UNKNOWN_NAME), ("auto", OF_UNKNOWN_NAME)]
+    ("mode", "name"),
+    [
+        pytest.param("legacy", COMES_BACK, marks=pytest.mark.long),
+        ("legacy", OF_UNKNOWN_NAME),
+        ("auto", OF_UNKNOWN_NAME),
+    ],
 )
 async def test_mcp_2(work: LongWork, url: str, mode: str, name: str) -> None:
     async with Client(url, mode=mode, client_info=Implementation(name=name, version="1")) as client:

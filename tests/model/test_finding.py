@@ -491,7 +491,10 @@ def test_a_run_with_a_planted_defect_fails(defect: Defect) -> None:
 
 @pytest.mark.parametrize(
     "moves",
-    [*(one.shown_by for one in DEFECTS.values()), _die_before_the_called_run_begins],
+    [
+        _die_before_the_called_run_begins,
+        *(pytest.param(one.shown_by, marks=pytest.mark.long) for one in DEFECTS.values()),
+    ],
     ids=lambda moves: moves.__name__,
 )
 def test_the_same_run_passes_without_the_defect(moves: Callable[[Machine], None]) -> None:

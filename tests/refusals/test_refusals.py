@@ -163,7 +163,10 @@ class TestMcp2:
 
         check_ways(seen, site, version, name)
 
-    @pytest.mark.parametrize(("mode", "with_tasks"), [("legacy", False), ("auto", False), ("auto", True)])
+    @pytest.mark.parametrize(
+        ("mode", "with_tasks"),
+        [pytest.param("legacy", False, marks=pytest.mark.long), ("auto", False), ("auto", True)],
+    )
     async def test_a_user_who_answers_wrongly_is_asked_again(self, site: Served, mode: str, with_tasks: bool) -> None:
         seen = await seen_by_mcp_2(site.url, plan_for(MODERN, can_ask=True, mode=mode, with_tasks=with_tasks))
 
