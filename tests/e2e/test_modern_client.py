@@ -77,6 +77,7 @@ async def test_a_protocol_error_is_a_failed_task(client: TaskClient, seen: list[
     assert raised.value.error.model_dump() == error
 
 
+@pytest.mark.long
 async def test_another_client_continues_a_task_by_its_id(client: TaskClient, url: str) -> None:
     handle = await start(client, {"message": "shared", "seconds": 1})
 
@@ -116,7 +117,13 @@ async def start(client: TaskClient, arguments: dict[str, Any]) -> Working:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"region": "eu-central-1", "count": -7, "sure": False}, {"region": " grün "}, {"region": ""}]
+    "arguments",
+    [
+        {},
+        {"region": "eu-central-1", "count": -7, "sure": False},
+        {"region": " grün "},
+        pytest.param({"region": ""}, marks=pytest.mark.long),
+    ],
 )
 async def test_a_client_repeats_parameters_in_headers(own_url: str, arguments: dict[str, Any]) -> None:
     async with Client(own_url) as client:

@@ -18,6 +18,8 @@ from tests.server.clients import ASKING_CAPABILITY, CARD_CAPABILITY, TASKS_CAPAB
 from tests.server.messages import questions
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 TOOL = "wait_and_echo"
 SLOW = {"message": "hello", "seconds": 600}
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
@@ -233,7 +235,6 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
 
 
 # Read, claim, check, record: once per interval, and only if no progress was reported.
-@pytest.mark.long
 def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> None:
     clock, rare = Clock(), {"REPAIR_AFTER_SECONDS": "600", "STATE_AFTER_SECONDS": "4"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:
@@ -253,7 +254,7 @@ def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> N
 
 
 # M45: read at the first use, once per instance
-@pytest.mark.parametrize("instances", [pytest.param(1, marks=pytest.mark.long), 2])
+@pytest.mark.parametrize("instances", [1, 2])
 def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
     with deployed(Path(__file__).parent / "template.yaml", at_once, instances) as stack:
         modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})

@@ -21,6 +21,8 @@ from tests.server.clients import ModernClient
 from tests.simulated.wire import answered
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 ARGUMENTS: Final = {"message": "hello", "seconds": 600}
 ERROR: Final = {"error": "OutOfStock", "cause": "on purpose"}
 DELAY: Final = 10  # seconds

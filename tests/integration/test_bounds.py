@@ -16,6 +16,8 @@ from tests.server.answers import Answer
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import HANG_GUARD
 
+pytestmark = pytest.mark.long
+
 WAIT, INLINE, HOLD = 2.0, 1.0, 1.0  # seconds
 HOUR = 3600.0  # seconds
 SLOW = {"message": "hello", "seconds": 7200}

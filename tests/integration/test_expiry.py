@@ -11,6 +11,8 @@ from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 TOOL = "wait_and_echo"
 LONG = {"message": "hello", "seconds": 600}
 LIMIT_REACHED = -31002

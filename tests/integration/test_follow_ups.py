@@ -19,6 +19,8 @@ from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 TOOL = "wait_and_echo"
 OUTPUT = {"message": "hello", "waited_seconds": 0}
 

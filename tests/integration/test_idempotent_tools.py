@@ -49,6 +49,7 @@ def is_marked(answer: Answer) -> bool:
 
 
 # X8
+@pytest.mark.long
 def test_concurrent_equal_calls_start_one_task_and_only_one_answer_has_no_mark(stack: Deployed) -> None:
     clients: list[Client] = [ModernClient(stack), LegacyClient(stack)] * (THREADS // 2)
     for number in range(ROUNDS):

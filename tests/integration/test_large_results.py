@@ -87,7 +87,7 @@ def test_arguments_that_are_too_large_start_nothing(stack: Deployed) -> None:
 
 
 # S1, S6
-@pytest.mark.parametrize(("parts", "place"), [(1, "GetItem"), (9, "GetObject")])
+@pytest.mark.parametrize(("parts", "place"), [(1, "GetItem"), pytest.param(9, "GetObject", marks=pytest.mark.long)])
 def test_an_output_in_s3_is_returned_completely(stack: Deployed, parts: int, place: str) -> None:
     """Beyond the 256 KiB of Step Functions. It is read from where the workflow left it once, at the end."""
     task_id, output = left(stack, parts)
@@ -102,6 +102,7 @@ def test_an_output_in_s3_is_returned_completely(stack: Deployed, parts: int, pla
 
 
 # S5
+@pytest.mark.long
 def test_the_end_of_a_large_result_is_one_object_and_then_the_task(stack: Deployed) -> None:
     stack.calls.forget()
 
@@ -113,6 +114,7 @@ def test_the_end_of_a_large_result_is_one_object_and_then_the_task(stack: Deploy
 
 
 # S6
+@pytest.mark.long
 def test_polls_of_a_large_result_read_one_item(stack: Deployed) -> None:
     """In 2025-11-25, `tasks/get` and `tasks/list` show no result."""
     task_id, _ = left(stack, 9)
@@ -126,6 +128,7 @@ def test_polls_of_a_large_result_read_one_item(stack: Deployed) -> None:
 
 
 # S6
+@pytest.mark.long
 def test_a_large_result_outlives_its_execution_and_what_the_workflow_left(stack: Deployed) -> None:
     task_id, output = left(stack, 9)
     forget_the_execution(stack, task_id)
@@ -136,6 +139,7 @@ def test_a_large_result_outlives_its_execution_and_what_the_workflow_left(stack:
 
 
 # S7, X28
+@pytest.mark.long
 def test_a_large_result_is_its_caller_s_alone(stack: Deployed) -> None:
     task_id, _ = left(stack, 9)
     event = recorded("http_post_jwt")

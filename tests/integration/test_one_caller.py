@@ -20,6 +20,8 @@ from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def clock() -> Clock:
@@ -76,7 +78,6 @@ def quiet_stack(clock: Clock) -> Iterator[Deployed]:
         yield stack
 
 
-@pytest.mark.long
 def test_a_warm_instance_reads_the_list_once_for_many_polls_and_with_the_task_of_one(
     quiet_stack: Deployed, clock: Clock
 ) -> None:

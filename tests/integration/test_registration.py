@@ -159,6 +159,7 @@ def test_an_invalid_tool_of_one_owner_does_not_affect_other_owners(stack: Deploy
     until(lambda: set(owner.refusals()) == {"broken"})
 
 
+@pytest.mark.long
 def test_a_tool_is_removed_and_restored_with_the_tag_of_its_state_machine(
     stack: Deployed, owner: Owner, clock: Clock, refusals: list[str]
 ) -> None:

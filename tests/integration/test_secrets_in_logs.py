@@ -264,6 +264,7 @@ def test_the_log_of_an_incomplete_token_contains_no_claims(stack: Deployed, log:
 
 
 # T28
+@pytest.mark.long
 def test_the_log_of_a_call_that_aws_refuses_contains_no_secret(modern: ModernClient, log: Log, faults: Faults) -> None:
     params: Json = {"name": "wait_and_echo", "arguments": ECHO}
 

@@ -17,6 +17,8 @@ from tests.recorded import recorded
 from tests.server.clients import ModernClient
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 MINUTES = INTERVAL.total_seconds() / 60
 
 

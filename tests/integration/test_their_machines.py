@@ -153,6 +153,7 @@ def test_a_distributed_map_says_how_many_items_are_done(stack: Deployed, owner: 
 # ---------------------------------------------------------------------------------------------------------------- keys
 
 
+@pytest.mark.long
 def test_what_the_events_of_an_encrypted_state_machine_leave_out_is_fetched(stack: Deployed, owner: LocalStack) -> None:
     client = ModernClient(stack)
     failing = client.call("secret", {"fails": True}).id_in()
@@ -168,6 +169,7 @@ def test_what_the_events_of_an_encrypted_state_machine_leave_out_is_fetched(stac
 ASKING: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 
 
+@pytest.mark.long
 def test_the_question_of_a_nested_execution_reaches_the_caller_and_the_answer_the_execution(
     stack: Deployed, owner: LocalStack
 ) -> None:
@@ -180,6 +182,7 @@ def test_the_question_of_a_nested_execution_reaches_the_caller_and_the_answer_th
     assert ended(client, task_id) == {"answer": "accept"}
 
 
+@pytest.mark.long
 def test_whoever_starts_an_execution_by_hand_cannot_ask_in_the_task_of_another(
     stack: Deployed, owner: LocalStack
 ) -> None:
