@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import botocore.hooks
 import botocore.loaders
 import botocore.useragent
 import pytest
@@ -57,6 +58,18 @@ botocore.useragent.UserAgentComponent.to_string = cache(botocore.useragent.UserA
 # Each client of httpx would read the certificates of all authorities again, a 30th of a second for most requests.
 inside_httpx: Any = import_module("httpx._transports.default")  # httpx has no setting for this
 inside_httpx.create_ssl_context = cache(inside_httpx.create_ssl_context)
+# Each session, of which each stack and each command makes one or two, finds the names of 140 events and reads the
+# signatures of their handlers again: most of its time. The function is kept, not the object that it is bound to.
+_hooks: Any = botocore.hooks
+_hooks.EventAliaser._alias_event_name = staticmethod(_hooks.EventAliaser(None)._alias_event_name)
+_accepts_kwargs = cache(_hooks.accepts_kwargs)
+
+
+def _accepts_any_keyword(handler: Any) -> Any:
+    return _accepts_kwargs(getattr(handler, "__func__", handler))
+
+
+_hooks.accepts_kwargs = _accepts_any_keyword
 
 
 @pytest.fixture
