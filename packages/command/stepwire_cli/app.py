@@ -1,8 +1,9 @@
 """The commands and their options, and nothing else. Each imports what it does when it is called."""
 
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -430,10 +431,16 @@ def _end(code: int) -> None:
     raise typer.Exit(code)
 
 
+@cache
+def _built() -> Any:
+    """Return the tree of all commands, which takes longer to build than most commands take to run."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: list[str]) -> int:
     """Run a command line, and return its exit code."""
     try:
-        app(arguments, prog_name="stepwire")
+        _built()(arguments, prog_name="stepwire")
     except CommandError as error:
         typer.echo(f"error: {error}", err=True)
         return error.code

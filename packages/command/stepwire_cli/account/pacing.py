@@ -31,6 +31,7 @@ QUOTAS: Final[Mapping[str, Quota]] = {
     "stepfunctions:ListTagsForResource": Quota(50, 1),
     "stepfunctions:TagResource": Quota(100, 1),
     "resourcegroupstaggingapi:GetResources": Quota(10, 10),
+    "cloudformation:DescribeStackResource": Quota(15, 5),  # a trace asks for a dozen
     "cloudformation:ListStackResources": Quota(5, 5),
     "ssm:GetParametersByPath": Quota(20, 20),
     "ssm:PutParameter": Quota(3, 3),
