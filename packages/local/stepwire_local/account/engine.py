@@ -12,10 +12,10 @@ import logging
 import threading
 from collections.abc import Collection, Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from io import BytesIO
 from typing import Any
 
+import moto
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.handlers import BUILTIN_HANDLERS
@@ -38,7 +38,7 @@ MOTO_VERSION = "5.2.5"
 @contextmanager
 def simulated_aws(*, without: Collection[str] = ()) -> Generator[None]:
     """Run the simulated account; `without` names patches to leave out, so that tests can prove their need."""
-    check_moto(version("moto"))
+    check_moto(moto.__version__)
     separate_function_environments()
     with ExitStack() as engine:
         engine.enter_context(isolated())

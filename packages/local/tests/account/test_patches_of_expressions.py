@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
+from moto.core import models
 from moto.core.base_backend import BackendDict
 from moto.dynamodb.comparisons import ConditionExpressionParser
 from moto.dynamodb.models.dynamo_type import DynamoType
@@ -167,3 +168,12 @@ def test_a_service_s_operations_are_listed_once(account: Account, monkeypatch: p
 @proof("accounts_are_found_at_once")
 def test_an_account_that_is_there_is_not_made(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls_when_known(account, BackendDict, "_create_account_specific_backend", monkeypatch) == []
+
+
+@proof("answers_are_made_once")
+def test_what_answers_requests_is_made_for_the_first_account(account: Account) -> None:
+    made: Any = vars(models)["CallbackResponse"]
+
+    one, again = (made(method="GET", url="https://a.example/", callback=print) for _ in range(2))
+
+    assert one is again

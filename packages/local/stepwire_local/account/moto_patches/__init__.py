@@ -71,7 +71,7 @@ FOR_UPSTREAM = frozenset(
         *("changes_of_parameters_are_events", "changes_of_tags_are_events", "values_of_parameters_have_a_limit"),
         *("expressions_are_walked_quickly", "trees_are_checked_from_their_root", "texts_are_compared_as_they_are"),
         *("conditions_are_parsed_once", "updates_are_parsed_once", "operations_are_listed_once"),
-        *("accounts_are_found_at_once", "paths_are_parsed_once"),
+        *("accounts_are_found_at_once", "answers_are_made_once", "paths_are_parsed_once"),
         *("calls_take_turns", "transactions_copy_what_they_write", "changes_are_recorded_once"),
     }
 )
