@@ -357,24 +357,26 @@ def test_help_loads_nothing_heavy() -> None:
     assert len(loaded) < 330
 
 
-def test_a_closed_pipe_is_no_error(there: Served) -> None:
-    command = f"{sys.executable} -m stepwire_cli --url {there.url} tools --json | head -c 1"
+def test_a_closed_pipe_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "stepwire_cli", "--help"]
 
-    ran = subprocess.run(
-        ["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT / "packages/command"
-    )
+    with os.fdopen(write, "w") as closed:
+        ran = subprocess.run(
+            command, stdout=closed, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT / "packages/command"
+        )
 
     assert ran.stderr == ""
 
 
-@pytest.mark.parametrize(("words", "offered"), [("stepwire wr", "wrap"), ("stepwire tasks ans", "answer")])
-def test_a_shell_completes_commands(words: str, offered: str) -> None:
-    asked = {"_STEPWIRE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+def test_a_shell_completes_commands() -> None:
+    asked = {"_STEPWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "stepwire tasks ans", "COMP_CWORD": "2"}
     command = [str(Path(sys.executable).with_name("stepwire"))]
 
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ) | asked)
 
-    assert ran.stdout.split() == [offered]
+    assert ran.stdout.split() == ["answer"]
 
 
 def test_what_is_kept_belongs_to_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,6 @@
 """What somebody meets on the first day with the command: the lines typed first, and what they are told."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -142,19 +139,15 @@ def test_a_refused_answer_says_how_to_answer_again(capsys: pytest.CaptureFixture
     assert "runs on" not in said
 
 
-def test_a_shell_completes_tools() -> None:
+def test_a_shell_completes_tools(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with served() as there:
         asked = {"_STEPWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "stepwire call inst", "COMP_CWORD": "2"}
-        command = [str(Path(sys.executable).with_name("stepwire"))]
-        ran = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, **asked, "STEPWIRE_URL": there.url},
-        )
+        for name, value in {**asked, "STEPWIRE_URL": there.url}.items():
+            monkeypatch.setenv(name, value)
+        run([])
 
-    assert (ran.stdout.split(), ran.stderr) == (["instant"], "")
+    out, said = capsys.readouterr()
+    assert (out.split(), said) == (["instant"], "")
 
 
 @pytest.mark.parametrize("words", ["", "tasks", "sign-in", "agentcore", "call", "tasks answer", "redrive", "restart"])

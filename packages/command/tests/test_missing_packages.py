@@ -48,7 +48,7 @@ def without(package: str, *lines: str) -> subprocess.CompletedProcess[str]:
     ("package", "installs"),
     [
         ("typer", "stepwire"),
-        ("jsonata", "stepwire[wrap]"),
+        pytest.param("jsonata", "stepwire[wrap]", marks=pytest.mark.long),
         *(pytest.param(name, "stepwire", marks=pytest.mark.long) for name in ("rich", "jsonschema", "stepwire")),
     ],
 )

@@ -169,6 +169,7 @@ def call(url: str, method: str, **params: Any) -> Json:
     return httpx.post(url, json=body, headers={**session, "user-agent": "test/1"}, timeout=HANG_GUARD).json()
 
 
+@pytest.mark.long
 def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
     often = ("--parameter", "PollsPerSecond=0")
     with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(ADOPTER), *often) as served:

@@ -169,7 +169,7 @@ def test_states_that_each_add_one_member_take_linear_time(path: str | None) -> N
             sys.setprofile(None)
         return counted
 
-    assert steps(800) < 3 * steps(400)
+    assert steps(400) < 3 * steps(200)
 
 
 def test_a_machine_found_by_its_stack_takes_the_stack_s_name_if_its_own_says_nothing(tmp_path: Path) -> None:

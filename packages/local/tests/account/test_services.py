@@ -72,6 +72,12 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
 
 
 @pytest.fixture(scope="module")
+def endpoint() -> Iterator[LocalStack]:
+    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1") as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
     with LocalStack(TEMPLATE, services_at="127.0.0.1") as stack:
         yield stack
@@ -91,6 +97,7 @@ def list_tables(services: LocalStack, service: str = "dynamodb", **headers: str)
     return httpx.post(url, headers={**signed_for(service), **headers}, content="{}", timeout=HANG_GUARD)
 
 
+@pytest.mark.long
 def test_the_table_exists(outside: Outside) -> None:
     tasks, table = outside.client("dynamodb"), outside.of_mcp("TABLE_NAME")
     item = {"pk": {"S": "grüße"}, "sk": {"S": "1"}}
@@ -102,6 +109,7 @@ def test_the_table_exists(outside: Outside) -> None:
         tasks.put_item(TableName=table, Item=item, ConditionExpression="attribute_not_exists(pk)")
 
 
+@pytest.mark.long
 def test_state_machines_run(outside: Outside) -> None:
     states = outside.client("stepfunctions")
     machine = outside.machine("WaitAndEcho")
@@ -113,6 +121,7 @@ def test_state_machines_run(outside: Outside) -> None:
         states.describe_execution(executionArn=f"{arn}x")
 
 
+@pytest.mark.long
 def test_state_machines_call_functions_in_the_process_of_the_services(outside: Outside) -> None:
     states = outside.client("stepfunctions")
     machine = outside.machine("MeasureTexts")
@@ -122,12 +131,14 @@ def test_state_machines_call_functions_in_the_process_of_the_services(outside: O
     until(lambda: states.describe_execution(executionArn=arn)["status"] == "SUCCEEDED")
 
 
+@pytest.mark.long
 def test_the_secret_exists(outside: Outside) -> None:
     secret = outside.client("secretsmanager").get_secret_value(SecretId=outside.of_mcp("SECRET_ARN"))
 
     assert len(secret["SecretString"]) == 64
 
 
+@pytest.mark.long
 def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
     machine = outside.machine("WaitAndEcho")
     task = task_of(task_of_the_events())
@@ -149,6 +160,7 @@ def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
     until(lambda: task_of(tasks.get_item(TableName=table, Key=key)["Item"]).progress is not None)
 
 
+@pytest.mark.long
 def test_the_queue_exists(outside: Outside) -> None:
     queues = outside.client("sqs")
     (queue,) = (one for one in queues.list_queues()["QueueUrls"] if "DeadLetters" in one)
@@ -205,16 +217,26 @@ def test_a_template_whose_functions_would_call_the_real_aws_is_refused(services:
     assert not (tmp_path / "env.json").exists()
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with (
-        LocalStack(ROOT / "template.yaml", services_at="127.0.0.1") as stack,
-        pytest.raises(TemplateError, match=re.escape(f"{tmp_path} cannot be written")),
-    ):
-        write_env_vars(stack, tmp_path)
+def test_a_file_that_cannot_be_written_is_named(endpoint: LocalStack, tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=re.escape(f"{tmp_path} cannot be written")):
+        write_env_vars(endpoint, tmp_path)
 
 
-def test_a_function_that_a_condition_excludes_gets_only_the_endpoint(outside: Outside) -> None:
-    assert set(outside.variables["MetadataFunction"]) == {"AWS_ENDPOINT_URL"}
+def test_the_variables_of_functions_name_the_services_and_what_the_stack_has(
+    endpoint: LocalStack, tmp_path: Path
+) -> None:
+    write_env_vars(endpoint, tmp_path / "new" / "env.json")
+
+    variables = json.loads((tmp_path / "new" / "env.json").read_text(encoding="utf-8"))
+    assert variables["McpFunction"]["TABLE_NAME"] == endpoint.physical_ids["TasksTable"]
+    assert variables["McpFunction"]["AWS_ENDPOINT_URL"] == endpoint.services_url
+
+
+def test_a_function_that_a_condition_excludes_gets_only_the_endpoint(endpoint: LocalStack, tmp_path: Path) -> None:
+    write_env_vars(endpoint, tmp_path / "env.json")
+
+    variables = json.loads((tmp_path / "env.json").read_text(encoding="utf-8"))
+    assert set(variables["MetadataFunction"]) == {"AWS_ENDPOINT_URL"}
 
 
 @pytest.mark.long
