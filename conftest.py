@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import signal
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -14,6 +15,8 @@ from typing import Any
 import botocore.hooks
 import botocore.loaders
 import botocore.useragent
+import certifi
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -70,6 +73,18 @@ def _accepts_any_keyword(handler: Any) -> Any:
 
 
 _hooks.accepts_kwargs = _accepts_any_keyword
+# Each client of httpx and httpx2 reads the certificates of all authorities, which takes longer than a test's requests.
+_new_context: Any = ssl.create_default_context
+_context_of_certifi = cache(lambda: _new_context(cafile=certifi.where()))
+
+
+def _context(*purpose: Any, **given: Any) -> ssl.SSLContext:
+    is_httpx = not purpose and given == {"cafile": certifi.where()}
+    return _context_of_certifi() if is_httpx else _new_context(*purpose, **given)
+
+
+ssl.create_default_context = _context
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
 @pytest.fixture
