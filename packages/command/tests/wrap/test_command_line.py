@@ -124,8 +124,8 @@ def test_a_person_is_asked_before_something_is_replaced(
         pytest.param(["wrap"], {}, 2, "name state machines, choose them by --tag KEY=VALUE or --stack NAME, or give a "
                      "file or folder", marks=long),
         pytest.param(["wrap", "--tag", "team"], {}, 2, "'team' is no tag: write --tag KEY=VALUE.", marks=long),
-        (["wrap", "Frist"], {}, 5, "Frist: no state machine of this account and Region has that name; "
-         "did you mean First?"),
+        pytest.param(["wrap", "Frist"], {}, 5, "Frist: no state machine of this account and Region has that name; "
+                     "did you mean First?", marks=long),
         pytest.param(["wrap", "First"], {"AWS_REGION": ""}, 2, "no Region: add --region, or set AWS_REGION",
                      marks=long),
         pytest.param(["wrap", "First"], {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 4,
