@@ -5,7 +5,6 @@ import gc
 import logging
 import os
 import signal
-import ssl
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,7 +14,6 @@ from typing import Any
 import botocore.hooks
 import botocore.loaders
 import botocore.useragent
-import certifi
 import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
@@ -58,9 +56,10 @@ botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
 # Each call makes its User-Agent twice, of a hundred texts that it cleans: a tenth of the time of a simulated call.
 botocore.useragent.sanitize_user_agent_string_component = cache(botocore.useragent.sanitize_user_agent_string_component)
 botocore.useragent.UserAgentComponent.to_string = cache(botocore.useragent.UserAgentComponent.to_string)
-# Each client of httpx would read the certificates of all authorities again, a 30th of a second for most requests.
+# Each client of httpx or httpx2 would read the certificates of all authorities again, for most requests the most work.
 inside_httpx: Any = import_module("httpx._transports.default")  # httpx has no setting for this
 inside_httpx.create_ssl_context = cache(inside_httpx.create_ssl_context)
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 # Each session, of which each stack and each command makes one or two, finds the names of 140 events and reads the
 # signatures of their handlers again: most of its time. The function is kept, not the object that it is bound to.
 _hooks: Any = botocore.hooks
@@ -73,18 +72,6 @@ def _accepts_any_keyword(handler: Any) -> Any:
 
 
 _hooks.accepts_kwargs = _accepts_any_keyword
-# Each client of httpx and httpx2 reads the certificates of all authorities, which takes longer than a test's requests.
-_new_context: Any = ssl.create_default_context
-_context_of_certifi = cache(lambda: _new_context(cafile=certifi.where()))
-
-
-def _context(*purpose: Any, **given: Any) -> ssl.SSLContext:
-    is_httpx = not purpose and given == {"cafile": certifi.where()}
-    return _context_of_certifi() if is_httpx else _new_context(*purpose, **given)
-
-
-ssl.create_default_context = _context
-httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
 @pytest.fixture
