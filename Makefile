@@ -39,10 +39,10 @@ logs: .venv/ready  ## show the functions' log of the last demo or run; ARGS=--fo
 services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566
 	@$(BIN)/python -m stepwire_local --services $(addprefix --template ,$(TEMPLATE)) $(ARGS)
 
-# --dist loadfile: the tests of a file share a stack, so one worker runs them. Four workers for two cores: many tests
-# wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
+# --dist loadfile: the tests of a file share a stack, so one worker runs them. More workers than cores: some tests wait
+# for a workflow, of the long ones many. A fixed hash seed keeps the order of sets the same in each run.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/ready)  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed' --hypothesis-profile=full) $(ARGS)
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n $(if $(ALL),4,3) --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed' --hypothesis-profile=full) $(ARGS)
 
 # For .ci/run: the workers of the tests start together, and each would compile nearly all that they import.
 compiled: .venv/ready

@@ -39,7 +39,7 @@ class BreaksOff(BaseHTTPRequestHandler):
 def served(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
     """Serve on a port of 127.0.0.1; return the URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -134,7 +134,7 @@ def serving(script: Script) -> Generator[Model]:
             """Say nothing."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         model.url = f"http://127.0.0.1:{server.server_port}"
         try:

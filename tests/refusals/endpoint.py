@@ -221,7 +221,7 @@ def serving(handle: Callable[[HttpRequest], HttpResponse]) -> Generator[str]:
             """Log nothing."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/mcp"
