@@ -9,14 +9,21 @@ import pytest
 
 from tests.model.profile import explore
 
-pytestmark = pytest.mark.long
-
+QUICK: Final = 300
+"""The smallest number of steps of every test run."""
 STEPS: Final = 6_000
 """The smallest number of steps of all parts together."""
 PARTS: Final = 6
 """The number of parts, each a separate test for several workers."""
 
 
+def test_a_few_runs_pass() -> None:
+    made = explore(QUICK, name="Quick")
+
+    assert made["steps"] >= QUICK
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_under_any_interleaving_answers_agree_with_the_reference(part: int) -> None:
     made = explore(STEPS // PARTS, name=f"Part{part}")
@@ -24,6 +31,7 @@ def test_under_any_interleaving_answers_agree_with_the_reference(part: int) -> N
     assert made["steps"] >= STEPS / PARTS
 
 
+@pytest.mark.long
 def test_a_seed_determines_the_runs() -> None:
     one, same, other = (explore(200, name="Seeded", seed_of_all=seed) for seed in (1, 1, 2))
 
