@@ -124,6 +124,21 @@ def test_a_data_set_is_profiled_and_each_column_seen(stack: LocalStack, era: str
     assert (found[4]["states"], found[4]["frames"]) == (8, 1)
 
 
+def test_a_form_that_is_filled_in_stays_when_another_protocol_is_chosen(stack: LocalStack) -> None:
+    message = ["Message", "Written while the tools of the other protocol were asked for."]
+    steps: list[list[Any]] = [
+        ["protocol", "2025-11-25", "Wait and echo", message],
+        ["status", "completed"],
+        ["messages"],
+    ]
+
+    found = seen(stack, steps, era="2026-07-28")
+
+    assert found[0] == message[1]
+    called = {era for era, method in found[2]["rows"] if method == "tools/call"}
+    assert called == {"2025-11-25"}, "the call is one of the protocol that was chosen last"
+
+
 def test_a_failure_a_cancel_and_attempts_are_shown(stack: LocalStack) -> None:
     steps: list[list[Any]] = [
         ["start", "Wait and echo", [["message", "hello"], ["error", "Made.Up"], ["cause", "to see it"]]],

@@ -118,6 +118,31 @@ const STEPS = {
     await page.locator("#tasks a").filter({ has: page.locator("time") }).first().waitFor();
     return { id, cards: await page.locator(".card-frame").count(), title: await page.locator(".head h1").innerText() };
   },
+  // Chooses another protocol, and fills in a tool's form before the tools of that protocol are there; then starts the tool.
+  protocol: async (page, era, tool, [label, value]) => {
+    let release, held;
+    const isHeld = new Promise((resolve) => { held = resolve; });
+    const mayGo = new Promise((resolve) => { release = resolve; });
+    await page.route("**/mcp", async (route) => {
+      if (route.request().postDataJSON().method !== "tools/list") return route.fallback();
+      held();
+      await mayGo;
+      await route.fallback();
+    });
+    await page.locator("#tools").evaluate((list) => { list.firstElementChild.dataset.old = "yes"; });
+    await page.getByLabel("Protocol").selectOption(era);
+    await isHeld;
+    await page.getByRole("navigation").getByRole("link", { name: tool }).first().click();
+    const field = page.getByLabel(label);
+    await field.fill(value);
+    release();
+    await page.locator("#tools [data-old]").waitFor({ state: "detached" });
+    await page.unroute("**/mcp");
+    const written = await field.inputValue();
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.locator(".head .id").waitFor();
+    return written;
+  },
   // Starts a tool again and again; how often its task opened without the card.
   starts: async (page, times, tool, fields) => {
     let without = 0;

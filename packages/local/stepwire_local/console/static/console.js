@@ -12,7 +12,7 @@ import { Wire } from "./wire.js";
 const LOOK = 1000; // milliseconds between two looks at the list of tasks
 const SHORT = 240; // characters of a description that are shown at once
 const HEADERS = { "x-stepwire-console": "1" };
-const state = { about: null, client: null, tools: [], tasks: [], view: null, calls: new Map() };
+const state = { about: null, client: null, connected: null, tools: [], tasks: [], view: null, calls: new Map() };
 
 async function api(path, options) {
   const answer = await fetch(`/console/api/${path}`, options);
@@ -173,7 +173,7 @@ function toolView(tool) {
     button.disabled = false;
   };
   const more = [tool.execution?.taskSupport === "forbidden" ? "ends at once" : "", tool.annotations?.readOnlyHint ? "reads only" : "", tool.annotations?.destructiveHint ? "may change or delete things" : ""].filter(Boolean).join(" · ");
-  return { element: h("div", { class: "page" }, h("h1", {}, tool.title ?? tool.name), h("p", { class: "line" }, h("code", {}, tool.name), h("span", { class: "quiet" }, more)),
+  return { tool: tool.name, element: h("div", { class: "page" }, h("h1", {}, tool.title ?? tool.name), h("p", { class: "line" }, h("code", {}, tool.name), h("span", { class: "quiet" }, more)),
     described(tool.description ?? ""),
     h("form", { class: "call", novalidate: true, onsubmit: start }, fields.isEmpty ? h("p", { class: "quiet" }, "It takes no arguments.") : null, fields.element, raw,
       h("div", { class: "row" }, button, h("div", { class: "field boolean" }, asJson, h("label", { for: "as-json" }, "as JSON")))), out) };
@@ -188,11 +188,12 @@ function described(words) {
   return whole;
 }
 
-// Calls a tool; its task opens, a question before it is asked, a plain result is shown.
+// Calls a tool in the protocol that was chosen last; its task opens, a question before it is asked, a plain result is shown.
 async function run(tool, args, out, more = {}) {
   out.replaceChildren(h("p", { class: "quiet" }, "Calling ..."));
   try {
-    const result = await state.client.call(tool, args, more);
+    await state.connected;
+    const result = await state.client.call(context.toolNamed(tool.name) ?? tool, args, more);
     const taskId = result.task?.taskId ?? result.taskId;
     if (taskId) {
       state.calls.set(taskId, { tool: tool.name, arguments: args });
@@ -219,17 +220,21 @@ function theme(name) {
   dispatchEvent(new Event("console-theme"));
 }
 
+// A form that is being filled in stays, for what is written in it is the same in both protocols; every other view is made anew.
 async function connect() {
-  state.client = new Client(byId("era").value, state.about.url, state.about.signsIn ? token : async () => null);
+  const client = new Client(byId("era").value, state.about.url, state.about.signsIn ? token : async () => null);
   try {
-    state.tools = await state.client.tools();
+    const tools = await client.tools();
+    if (client.era !== byId("era").value) return; // another one was chosen meanwhile
+    Object.assign(state, { client, tools });
     showTools();
     listed = "";
     showTasks();
-    route();
+    if (!(state.view?.tool && context.toolNamed(state.view.tool))) route();
   } catch (error) {
+    if (client.era !== byId("era").value) return;
     const hint = error.code === 401 || error.code === 403 ? "The console can sign in at the test issuer alone: start with `make run ISSUER=strict`, or without sign-in." : "";
-    byId("main").replaceChildren(h("div", { class: "page" }, h("h1", {}, "No tools"), h("p", { class: "fault" }, error.message), h("p", {}, hint)));
+    show({ element: h("div", { class: "page" }, h("h1", {}, "No tools"), h("p", { class: "fault" }, error.message), h("p", {}, hint)) });
   }
 }
 
@@ -246,11 +251,11 @@ async function start() {
   byId("era").value = sessionStorage.getItem("era") ?? byId("era").value;
   byId("era").addEventListener("change", ({ target }) => {
     sessionStorage.setItem("era", target.value);
-    connect();
+    state.connected = connect();
   });
   addEventListener("hashchange", followed);
   await readTasks();
-  await connect();
+  await (state.connected = connect());
   look();
 }
 
