@@ -26,7 +26,7 @@ from tests.waiting import until
 _FOR_EVER: Final = 10**9  # seconds
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
 EVERY: Final = (*NEVER, *IN_PART, *OF_UNKNOWN_NAME, *OLDER, *RESUMING, *TOLD_BY_URL)
-each_client = pytest.mark.parametrize("behaviour", [pytest.param(one, id=one.label) for one in EVERY])
+each_client = pytest.mark.parametrize("behaviour", EVERY, ids=lambda one: one.label)
 pytestmark = pytest.mark.long
 
 

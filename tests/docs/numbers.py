@@ -172,14 +172,16 @@ def _table(path: str, begins: str, ends: str, *, headed: bool = False) -> list[l
 
 def record() -> None:
     """Count the tests, and the bytes of the release."""
+    files = [*(ROOT / "dist").glob("stepwire-*.zip")]
+    if len(files) != 1:
+        sys.exit(f"dist/ has {len(files)} releases, and one is measured: run `make clean` and `make release` first.")
     counted = dict[str, int]()
     for kind, words in _KINDS.items():
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *words]
         said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT).stdout
         counted[kind] = sum(map(int, _IN_A_FILE.findall(said)))
-    (file,) = (ROOT / "dist").glob("stepwire-*.zip")
-    sizes = {"the whole file": file.stat().st_size}
-    with zipfile.ZipFile(file) as archive:
+    sizes = {"the whole file": files[0].stat().st_size}
+    with zipfile.ZipFile(files[0]) as archive:
         for one in archive.infolist():
             name = one.filename.removeprefix("files/").partition("-")[0]
             if name in ("McpFunction", "StepwireLayer"):

@@ -66,13 +66,13 @@ def holds(expression: Any, lookup: Lookup) -> bool:
     raise TemplateError(f"This is not a condition that the local stack understands: {expression}")
 
 
-def check_rules(rules: Any) -> None:
+def check_rules(rules: Mapping[str, Any]) -> None:
     """Refuse a section Rules with a function that is none of those that CloudFormation takes there.
 
     Raises:
         TemplateError: it has one, so CloudFormation would refuse the template.
     """
-    if refused := sorted(_functions_in(rules) - _IN_RULES):
+    if refused := sorted(_functions_in([*rules.values()]) - _IN_RULES):
         raise TemplateError(f"CloudFormation takes no {' and no '.join(refused)} in Rules, and refuses the template.")
 
 

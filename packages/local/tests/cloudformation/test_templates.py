@@ -180,7 +180,8 @@ def test_each_error_is_one_line(bench: Bench, sections: dict[str, Any], words: s
 def test_a_rule_looks_into_a_list(bench: Bench, given: str, asserted: Any, does_hold: bool) -> None:
     sections: dict[str, Any] = {
         "Parameters": {"List": {"Type": "CommaDelimitedList", "Default": given}},
-        "Rules": {"R": {"Assertions": [{"Assert": asserted, "AssertDescription": "it does not hold"}]}},
+        # A rule may have any name, also that of a function.
+        "Rules": {"Condition": {"Assertions": [{"Assert": asserted, "AssertDescription": "it does not hold"}]}},
         "Resources": {"Queue": queue()},
     }
 
