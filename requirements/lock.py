@@ -12,6 +12,8 @@ ROOT = Path(__file__).parent.parent
 UNIVERSAL = ("--universal", "--python-version", "3.11")
 # What Lambda runs (python3.13 on arm64, glibc 2.34), so that the layers hold wheels of that kind and no other.
 LAMBDA = ("--python-version", "3.13", "--python-platform", "aarch64-manylinux_2_28", "--only-binary", ":all:")
+# The versions that the tests run with: packages that need each other exactly are in two layers, and would part.
+AS_TESTED = ("--constraint", "requirements/dev.txt")
 # Part of Lambda's Python, tested together there; a second copy of one would shadow the one that the others expect.
 IN_THE_RUNTIME = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
 # Function catalog reads manifests with these, from a layer of its own. All others use pydantic-core alone, for JSON.
@@ -40,11 +42,13 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "layers/dependencies/requirements.txt": (
         "pyproject.toml",
         *LAMBDA,
+        *AS_TESTED,
         *(word for name in (*IN_THE_RUNTIME, *FOR_MANIFESTS) for word in ("--no-emit-package", name)),
     ),
     "layers/catalog_dependencies/requirements.txt": (
         "pyproject.toml",
         *LAMBDA,
+        *AS_TESTED,
         *(word for name in (*IN_THE_RUNTIME, *FOR_ALL) for word in ("--no-emit-package", name)),
     ),
     # After the layer's lock, whose versions it has to have.
@@ -52,7 +56,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         *("--group", "bench-release", "--constraint", "layers/dependencies/requirements.txt"),
         *("--universal", "--python-version", "3.13"),
     ),
-    "examples/profile_dataset_layer/requirements.txt": ("--group", "examples", *LAMBDA),
+    "examples/profile_dataset_layer/requirements.txt": ("--group", "examples", *LAMBDA, *AS_TESTED),
 }
 
 

@@ -55,8 +55,12 @@ LAMBDA_LOCKS: Final = [
 OPTIONAL: Final = {"certifi"}  # botocore takes the certificates of its own where it is not there
 
 
+def versions_in(lock: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", lock.read_text(encoding="utf-8"), re.MULTILINE))
+
+
 def locked(lock: Path) -> set[str]:
-    return set(re.findall(r"^([a-z0-9-]+)==", lock.read_text(encoding="utf-8"), re.MULTILINE))
+    return set(versions_in(lock))
 
 
 def in_the_layer() -> set[str]:
@@ -112,6 +116,13 @@ def test_a_layer_holds_nothing_that_lambda_has_unless_a_newer_one_is_needed(lock
 
     assert held
     assert held & set(IN_THE_RUNTIME) <= set(NEWER_THAN_LAMBDAS)
+
+
+@pytest.mark.parametrize("lock", LAMBDA_LOCKS)
+def test_a_layer_holds_the_versions_that_the_tests_run_with(lock: str) -> None:
+    tested = versions_in(ROOT / "requirements/dev.txt")
+
+    assert {name: tested.get(name) for name in locked(ROOT / lock)} == versions_in(ROOT / lock)
 
 
 def test_every_layer_of_third_party_packages_has_a_lock() -> None:
