@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from stepwire_local.cloudformation.template import parse
+from stepwire.catalog.yaml_text import read_template
 from tests.kits import state_machine_arn
 
 ROOT: Final = Path(__file__).parents[1]
@@ -13,7 +13,7 @@ ADOPTER: Final = ROOT / "tests" / "adopter" / "template.yaml"
 
 def registered(template: Path) -> dict[str, str]:
     """Return the manifests that a template registers, with ARNs of state machines, by the names of the tools."""
-    resources: dict[str, Any] = parse(template)["Resources"]
+    resources: dict[str, Any] = read_template(template.read_text(encoding="utf-8"))["Resources"]
     values = [one["Properties"] for one in resources.values() if one["Type"] == "AWS::SSM::Parameter"]
     return {_text(one["Name"]).rpartition("/")[2]: _with_arns(_text(one["Value"])) for one in values}
 

@@ -6,6 +6,8 @@ content.
 
 import base64
 import json
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from random import Random
@@ -28,6 +30,13 @@ MUTATIONS: Final = 300
 LARGEST_INPUT: Final = 32_768  # bytes
 MOST_MEMORY: Final = 48 * 2**20  # bytes in addition to the event; the function has 512 MB
 LARGEST_EVENT: Final = 10 * 10**6  # bytes: the limit of API Gateway
+ROOT: Final = Path(__file__).parents[2]
+# Tells which of the packages that `.venv-fuzz` lacks the targets import.
+PROBE: Final = """
+import sys
+import tests.fuzz.targets
+print(*sys.modules.keys() & {"moto", "samtranslator", "stepwire_cli", "stepwire_client", "stepwire_local"})
+"""
 CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"optional","arguments":{"text":VALUE}}}'
 
 
@@ -42,6 +51,13 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def target(request: pytest.FixtureRequest) -> str:
     """The name of each target."""
     return request.param
+
+
+@pytest.mark.long
+def test_the_targets_import_no_package_that_the_environment_of_the_fuzzer_lacks() -> None:
+    probe = subprocess.run([sys.executable, "-c", PROBE], cwd=ROOT, check=True, capture_output=True, text=True)
+
+    assert probe.stdout.split() == []
 
 
 def test_every_seed_is_possible_and_answered_correctly(target: str) -> None:
