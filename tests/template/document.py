@@ -90,9 +90,9 @@ def statements() -> list[Statement]:
     ]
 
 
-def _granted(statement: dict[str, Any]) -> dict[str, Any]:
-    """Return a statement that a condition grants as if it were granted always."""
-    branches = statement["Fn::If"][1:] if "Fn::If" in statement else [statement]
+def _granted(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy or a statement that a condition grants as if it were granted always."""
+    branches = part["Fn::If"][1:] if "Fn::If" in part else [part]
     return next(one for one in branches if one != {"Ref": "AWS::NoValue"})
 
 
@@ -115,7 +115,8 @@ def _documents(holder: Resource) -> list[dict[str, Any]]:
     if holder.kind == ROLE_POLICY:
         return [holder.properties["PolicyDocument"]]
     # The others are names of managed policies or of SAM policy templates, which are narrow.
-    return [policy for policy in listed(holder.properties.get("Policies") or []) if isinstance(policy, dict)]
+    policies: list[Any] = listed(holder.properties.get("Policies") or [])
+    return [_granted(policy) for policy in policies if isinstance(policy, dict)]
 
 
 def _references(value: Any) -> Iterator[str]:

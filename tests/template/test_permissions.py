@@ -7,7 +7,7 @@ import pytest
 
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire_local.cloudformation.template import load
-from tests.template.chosen import stack
+from tests.template.chosen import CHOICES, stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
@@ -22,6 +22,7 @@ from tests.template.document import (
 )
 
 ROLE: Final = "AWS::IAM::Role"
+TOKENS: Final = ("jwt", "cognito")
 
 # Permissions with a wildcard, and why they cannot be narrower.
 WILDCARDS: Final = {
@@ -199,6 +200,19 @@ def test_every_reason_for_a_wildcard_is_still_needed() -> None:
     wide = {part.name for part in statements() if "*" in json.dumps(part.resources)}
 
     assert set(WILDCARDS) == wide
+
+
+@pytest.mark.parametrize("authorizer", CHOICES)
+def test_no_policy_is_without_a_statement_whatever_is_switched_off(authorizer: str) -> None:
+    client = {"ProbeSecretArn": f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s"} if authorizer in TOKENS else {}
+    least = stack(authorizer, Events="off", ProbeTool="canary", **client)
+
+    functions = least.all_of(FUNCTION)
+
+    assert "ProbeFunction" in functions
+    for name, properties in functions.items():
+        policies = listed(properties.get("Policies", []))
+        assert all(policy["Statement"] for policy in policies), f"{name}: IAM takes no policy without a statement"
 
 
 @pytest.mark.parametrize("holder", resources(FUNCTION), ids=named)

@@ -393,6 +393,6 @@ def test_a_probe_of_an_endpoint_with_tokens_needs_a_client() -> None:
 def test_the_probe_may_sign_in_and_nothing_else(authorizer: str, given: dict[str, str], allowed: list[str]) -> None:
     function = stack(authorizer, ProbeTool=TOOL, **given).properties("ProbeFunction")
 
-    ((policy,),) = [function["Policies"]]
-
-    assert [one["Sid"] for one in policy["Statement"]] == allowed
+    assert [[one["Sid"] for one in policy["Statement"]] for policy in function["Policies"]] == [
+        [sid] for sid in allowed
+    ]

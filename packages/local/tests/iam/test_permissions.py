@@ -97,6 +97,14 @@ def test_an_unsupported_statement_allows_nothing_and_is_reported(tmp_path: Path,
     refusals.clear()
 
 
+@pytest.mark.parametrize("empty", [{"Statement": []}, {"Statement": [{"Ref": "AWS::NoValue"}]}])
+def test_a_policy_without_a_statement_stops_the_start_as_iam_refuses_it(tmp_path: Path, empty: Any) -> None:
+    path = template(tmp_path, {"Statement": READ}, empty)
+
+    with pytest.raises(TemplateError, match="CallerRole: a policy has no statement"), LocalStack(path):
+        pass
+
+
 def test_signing_a_url_needs_no_permission(tmp_path: Path) -> None:
     signing = {"ClientMethod": "get_object", "Params": {"Bucket": "b", "Key": "k"}}
 

@@ -141,6 +141,10 @@ def _removed_policy(resource: Resource, _created: Created, world: World) -> None
 
 
 def _attach(resource: Resource, world: World, role: Role, document: Mapping[str, Any]) -> None:
+    if not document.get("Statement"):
+        raise TemplateError(
+            f"{resource.logical_id}: a policy has no statement, which IAM refuses; leave the policy out."
+        )
     role.statements += permissions.statements_of(document)
     for statement in permissions.unread(document):
         world.notes.append(f"{resource.logical_id}: {statement} is not evaluated here, and allows nothing")
