@@ -57,6 +57,9 @@ class FakeAccount:
     """Resources that the next run cannot make, with why."""
     deleted: list[str] = field(default_factory=list[str])
     """What was deleted beside stacks."""
+    protects_tables: bool = True
+    table_statuses: list[str] = field(default_factory=list[str])
+    """What a table's next descriptions say; then it is active."""
     calls: list[str] = field(default_factory=list[str])
     _numbers: Any = field(default_factory=count)
 
@@ -213,13 +216,21 @@ class FakeAccount:
             self.begin(stack, "DELETE_IN_PROGRESS", "DELETE_FAILED" if self.failures else "DELETE_COMPLETE")
         return {}
 
-    def update_table(self, TableName: str, DeletionProtectionEnabled: bool) -> Any:  # noqa: N803
-        assert not DeletionProtectionEnabled
+    def describe_table(self, TableName: str) -> Any:  # noqa: N803
         if TableName in self.deleted:
             raise refusal("ResourceNotFoundException")
+        status = self.table_statuses.pop(0) if self.table_statuses else "ACTIVE"
+        return {"Table": {"TableStatus": status, "DeletionProtectionEnabled": self.protects_tables}}
+
+    def update_table(self, TableName: str, DeletionProtectionEnabled: bool) -> Any:  # noqa: N803
+        assert self.protects_tables, f"{TableName}: a change that changes nothing"
+        self.protects_tables = DeletionProtectionEnabled
+        self.table_statuses = ["UPDATING", "UPDATING"]
         return {}
 
     def delete_table(self, TableName: str) -> Any:  # noqa: N803
+        if self.table_statuses or self.protects_tables:
+            raise refusal("ResourceInUseException")
         self.deleted.append(TableName)
         return {}
 

@@ -374,6 +374,23 @@ def test_what_outlives_a_stack_is_named_and_can_be_deleted_later(capsys: pytest.
     assert set(account.deleted) == {"held-TasksTable", "held-LargeResults"}
 
 
+@pytest.mark.parametrize(
+    ("statuses", "is_protected", "changes"),
+    [([], True, ["update_table", "delete_table"]), ([], False, ["delete_table"]), (["DELETING"], True, [])],
+    ids=["protected", "not protected", "deleted by an earlier run"],
+)
+def test_a_table_is_deleted_when_it_is_no_longer_changing(
+    statuses: list[str], is_protected: bool, changes: list[str]
+) -> None:
+    account = FakeAccount(protects_tables=is_protected, table_statuses=statuses)
+    account.standing(kept={"TasksTable": ("AWS::DynamoDB::Table", "tasks")})
+
+    code = destroy(replace(REMOVAL, with_data=True), calls_of(account), Screen(as_json=False))
+
+    assert code == Exit.DONE
+    assert [call for call in account.calls if call in ("update_table", "delete_table")] == changes
+
+
 @pytest.mark.parametrize("with_data", [False, True])
 @pytest.mark.parametrize(
     ("mode", "who"), [("COMPLIANCE", "nobody"), ("GOVERNANCE", "only who has s3:BypassGovernanceRetention")]

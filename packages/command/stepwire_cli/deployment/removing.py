@@ -24,7 +24,9 @@ WHO_DELETES_EARLIER: Final[Mapping[str, str]] = {
 }
 """By the mode of Object Lock (`AuditArchive`): who can delete a line of the audit before its time."""
 
-_Delete = Callable[[Calls, str], None]
+_PAUSE: Final = 2.0  # seconds
+
+_Delete = Callable[[Calls, str, Sleep], None]
 """Deletes a resource by its physical id."""
 
 
@@ -134,7 +136,7 @@ def _finish(kept: Sequence[_Kept], options: Removal, calls: Calls, screen: Scree
             continue
         screen.progress("deleting", one.held)
         with suppress(NotThere):  # an earlier run has deleted it
-            one.delete(calls, one.held)
+            one.delete(calls, one.held, options.sleep)
         screen.say(f"deleted {one.held}")
     left = [one for one in kept if one.delete is None]
     if screen.as_json:
@@ -175,12 +177,21 @@ def _delete_stack(stack: Stack, options: Removal, calls: Calls, screen: Screen) 
     return Exit.FAILED
 
 
-def _delete_table(calls: Calls, name: str) -> None:
-    calls.call("dynamodb", "UpdateTable", TableName=name, DeletionProtectionEnabled=False)
+def _delete_table(calls: Calls, name: str, sleep: Sleep) -> None:
+    def described_table() -> Mapping[str, Any]:
+        return calls.call("dynamodb", "DescribeTable", TableName=name)["Table"]
+
+    table = described_table()
+    if table["TableStatus"] == "DELETING":  # by an earlier run
+        return
+    if table.get("DeletionProtectionEnabled"):
+        calls.call("dynamodb", "UpdateTable", TableName=name, DeletionProtectionEnabled=False)
+    while described_table()["TableStatus"] == "UPDATING":  # DynamoDB deletes no table while it changes
+        sleep(_PAUSE)
     calls.call("dynamodb", "DeleteTable", TableName=name)
 
 
-def _delete_bucket(calls: Calls, name: str) -> None:
+def _delete_bucket(calls: Calls, name: str, _sleep: Sleep) -> None:
     more: dict[str, Any] = {}
     while True:
         found = calls.call("s3", "ListObjectVersions", Bucket=name, **more)
@@ -194,7 +205,7 @@ def _delete_bucket(calls: Calls, name: str) -> None:
     calls.call("s3", "DeleteBucket", Bucket=name)
 
 
-def _delete_pool(calls: Calls, pool: str) -> None:
+def _delete_pool(calls: Calls, pool: str, _sleep: Sleep) -> None:
     calls.call("cognito-idp", "UpdateUserPool", UserPoolId=pool, DeletionProtection="INACTIVE")
     calls.call("cognito-idp", "DeleteUserPool", UserPoolId=pool)
 
