@@ -7,6 +7,7 @@ from typing import Final
 from tests.docs.pages import ROOT, page
 
 _TYPE: Final = re.compile(r"Type: (AWS::\w+::\w+)")
+_TRANSFORM: Final = re.compile(r"(?:Transform|Name): AWS::([\w-]+)$", re.MULTILINE)
 _CALL: Final = re.compile(r"\.(?:call|pages)\(\s*\"([\w-]+)\",\s*\"(\w+)\"")
 # Calls whose right has another name, and the one that needs none.
 _RIGHTS: Final = {
@@ -28,6 +29,13 @@ def test_each_kind_of_resource_has_its_rights() -> None:
 
     assert kinds
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in section()] == []
+
+
+def test_each_transform_has_its_right() -> None:
+    transforms = _TRANSFORM.findall((ROOT / "template.yaml").read_text(encoding="utf-8"))
+
+    assert transforms == ["Serverless-2016-10-31", "Include"]
+    assert [name for name in transforms if f"arn:aws:cloudformation:*:aws:transform/{name}`" not in section()] == []
 
 
 def test_each_call_of_the_command_has_its_right() -> None:
