@@ -152,6 +152,13 @@ def test_what_writes_the_archive_can_neither_delete_nor_shorten_it() -> None:
     }
 
 
+def test_firehose_writes_the_archive_only_for_this_account_which_it_names_as_the_external_id() -> None:
+    (trust,) = resource("AuditWriter").properties["AssumeRolePolicyDocument"]["Statement"]
+
+    assert trust["Principal"] == {"Service": "firehose.amazonaws.com"}
+    assert trust["Condition"] == {"StringEquals": {"sts:ExternalId": {"Ref": "AWS::AccountId"}}}
+
+
 def test_an_archive_that_is_late_rings_the_alarm() -> None:
     alarm = resource("AuditArchiveAlarm").properties
     hour = 3_600

@@ -21,6 +21,7 @@ CERTIFICATE: Final = "arn:aws:acm:eu-central-1:123456789012:certificate/0a1b2c3d
 KEY: Final = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
 OWN_DOMAIN: Final = {"EndpointUrl": "https://mcp.example.com/mcp", "CertificateArn": CERTIFICATE}
 LONGEST_NAMES: Final = {"Api": ("Name", 128)}
+LONGEST_LOG_GROUP: Final = 512
 LONGEST_DESCRIPTION: Final = 256  # characters of a version's description, in Lambda
 
 
@@ -356,6 +357,15 @@ def test_the_rate_of_requests_is_limited_by_parameters() -> None:
     settings = made.properties("Stage")["DefaultRouteSettings"]
 
     assert settings == {"ThrottlingRateLimit": "50", "ThrottlingBurstLimit": "60"}
+
+
+def test_the_group_of_the_access_log_is_one_that_the_account_s_policy_for_such_logs_need_not_name() -> None:
+    """Otherwise CloudWatch Logs names it there, in a policy of 5,120 characters for all HTTP APIs of the account."""
+    name = stack("none").properties("AccessLogs")["LogGroupName"]
+
+    assert name.startswith("/aws/vendedlogs/")
+    assert name.endswith(STACK["AWS::StackName"])
+    assert len(name) <= LONGEST_LOG_GROUP
 
 
 def test_the_access_log_has_no_token_no_query_and_no_name_of_a_caller() -> None:
