@@ -8,8 +8,8 @@ from stepwire_local.cloudformation.parameters import ParameterValue, parameter_v
 from tests.template.document import declared, template
 
 STACK: Final = {
-    # The longest possible value.
-    "AWS::StackName": "p" * 128,
+    # The longest possible value, with capitals, as that of a nested stack has.
+    "AWS::StackName": "P" * 128,
     "AWS::StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/prod/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
 }
 GIVEN: Final = {

@@ -116,7 +116,7 @@ def _documents(holder: Resource) -> list[dict[str, Any]]:
         return [holder.properties["PolicyDocument"]]
     # The others are names of managed policies or of SAM policy templates, which are narrow.
     policies: list[Any] = listed(holder.properties.get("Policies") or [])
-    return [_granted(policy) for policy in policies if isinstance(policy, dict)]
+    return [_granted(cast(dict[str, Any], policy)) for policy in policies if isinstance(policy, dict)]
 
 
 def _references(value: Any) -> Iterator[str]:

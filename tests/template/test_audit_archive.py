@@ -10,7 +10,7 @@ from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import line_of
 from tests.docs.audit_schema import ALWAYS, COLUMNS, SCHEMA, faults_of, text
 from tests.kits import ALICE
-from tests.template.chosen import Stack, stack
+from tests.template.chosen import STACK, Stack, stack
 from tests.template.document import FUNCTION, ROOT, resource, resources
 from tests.template.test_probe import rings
 from tests.template.test_seen import PAGE
@@ -70,6 +70,17 @@ def test_every_member_of_a_line_is_a_column_of_the_table() -> None:
     assert {columns[name] for name in COLUMNS} - {"int", "bigint"} == {"string"}
     assert (columns["audit_version"], columns["at"]) == ("int", "bigint")
     assert table["Parameters"]["projection.enabled"] == "true"
+
+
+def test_the_names_that_athena_reads_are_lower_case_whatever_the_stack_is_called() -> None:
+    """Glue refuses others at the deployment."""
+    database = archived().properties("AuditDatabase")["DatabaseInput"]
+    table = archived().properties("AuditTable")["TableInput"]
+
+    assert database["Name"] == "stepwire_audit_0a1b2c3d"
+    assert table["Name"].islower()
+    assert STACK["AWS::StackName"] in database["Description"]
+    assert f"FROM {database['Name']}.{table['Name']}" in PAGE.with_name("audit.md").read_text(encoding="utf-8")
 
 
 def test_the_table_finds_the_days_where_firehose_writes_them() -> None:
