@@ -1,7 +1,8 @@
 """What the roles of the functions may do, which executions they may touch, and who may invoke the functions."""
 
 import json
-from typing import Final
+import re
+from typing import Any, Final
 
 import pytest
 
@@ -10,6 +11,7 @@ from stepwire_local.cloudformation.template import load
 from tests.template.chosen import CHOICES, stack
 from tests.template.document import (
     FUNCTION,
+    ROLE_POLICY,
     ROOT,
     Resource,
     Statement,
@@ -23,6 +25,18 @@ from tests.template.document import (
 
 ROLE: Final = "AWS::IAM::Role"
 TOKENS: Final = ("jwt", "cognito")
+
+# Limits of AWS, in characters: a parameter's value, the inline policies of a role; and about what an ARN has here.
+LONGEST_PARAMETER: Final = 4_096
+LONGEST_POLICIES: Final = 10_240
+LONGEST_ARN: Final = 120
+# The parameters that are lists in policies, and what they list.
+LISTS: Final = {
+    "StateMachineArns": "arn:aws:states:eu-central-1:123456789012:stateMachine:settle-invoices",
+    "ResultObjectArns": "arn:aws:s3:::results-of-workflows/*",
+    "StateMachineKeyArns": "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+    "WorkflowRoleArns": "arn:aws:iam::123456789012:role/stepwire",
+}
 
 # Permissions with a wildcard, and why they cannot be narrower.
 WILDCARDS: Final = {
@@ -200,6 +214,36 @@ def test_every_reason_for_a_wildcard_is_still_needed() -> None:
     wide = {part.name for part in statements() if "*" in json.dumps(part.resources)}
 
     assert set(WILDCARDS) == wide
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        {"StateMachineArns": LONGEST_PARAMETER},
+        {"ResultObjectArns": LONGEST_PARAMETER},
+        {"StateMachineKeyArns": LONGEST_PARAMETER},
+        {"WorkflowRoleArns": LONGEST_PARAMETER},
+        dict.fromkeys(LISTS, 5_000 // len(LISTS)),  # as docs/limits.md has it
+    ],
+    ids=" ".join,
+)
+def test_the_policies_of_a_role_fit_however_long_the_lists_of_the_parameters_are(shares: dict[str, int]) -> None:
+    lists = {name: LISTS[name] for name in shares}
+    given = {name: ",".join([one] * (shares[name] // (len(one) + 1))) for name, one in lists.items()}
+    made = stack("cognito", **given, EventBus="default", ApprovalLinks="link", KmsKeyArn=LISTS["StateMachineKeyArns"])
+    held = {f"{name}Role": characters(one.get("Policies", [])) for name, one in made.all_of(FUNCTION).items()}
+
+    for policy in made.all_of(ROLE_POLICY).values():
+        for role in policy["Roles"]:
+            held[role] += characters(policy["PolicyDocument"])
+
+    assert max(held.values()) <= LONGEST_POLICIES, held
+
+
+def characters(policies: Any) -> int:
+    """Return how many characters IAM counts, where references to resources become ARNs."""
+    text = json.dumps(policies, separators=(",", ":"))
+    return len(text) + len(re.findall(r"\.(?:Stream)?Arn\b", text)) * LONGEST_ARN
 
 
 @pytest.mark.parametrize("authorizer", CHOICES)
