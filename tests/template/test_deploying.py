@@ -363,8 +363,7 @@ def test_the_group_of_the_access_log_is_one_that_the_account_s_policy_for_such_l
     """Otherwise CloudWatch Logs names it there, in a policy of 5,120 characters for all HTTP APIs of the account."""
     name = stack("none").properties("AccessLogs")["LogGroupName"]
 
-    assert name.startswith("/aws/vendedlogs/")
-    assert name.endswith(STACK["AWS::StackName"])
+    assert name == f"/aws/vendedlogs/stepwire/{STACK['AWS::StackName']}/0a1b2c3d"
     assert len(name) <= LONGEST_LOG_GROUP
 
 
