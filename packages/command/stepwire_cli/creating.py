@@ -24,6 +24,7 @@ from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.texts import Unreadable, parsed, text_of
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
+from stepwire_cli.wrap.yaml_text import without_references
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _STACK: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
@@ -121,7 +122,7 @@ def _filled(template: str, values: Mapping[str, str]) -> dict[str, bytes]:
 
     def value(found: re.Match[str]) -> str:
         text = values[found[1]]
-        quoted = json.dumps(text).replace("${", "\\u0024{")  # in a text of Fn::Sub, it would name a resource
+        quoted = without_references(json.dumps(text)).replace("${", "\\u0024{")  # which Fn::Sub would replace
         return {None: text, "tojson": quoted}.get(found[2], text.replace("_", "-"))
 
     def content(path: str, file: Traversable) -> bytes:

@@ -43,13 +43,14 @@ def test_a_person_is_asked_and_may_take_each_default(tmp_path: Path) -> None:
 
 
 def test_a_description_is_read_as_it_was_written_whatever_cloudformation_would_take_it_for(tmp_path: Path) -> None:
-    words = 'Costs ${amount}: "all" of it'
+    words = 'Costs ${amount}: "all" of {{it}}'
 
     assert run(["new", "tool", "--name", "pay", "--description", words, "--output", str(tmp_path / "pay")]) == Exit.DONE
 
     made = yaml.load((tmp_path / "pay" / "template.yaml").read_text(), yaml.BaseLoader)
     manifest = made["Resources"]["Tool"]["Properties"]["Value"]
     assert re.findall(r"\$\{(.*?)\}", manifest) == ["Workflow"]
+    assert "{{" not in manifest, "Systems Manager would take it for another parameter"
     assert read_manifest(manifest.replace("${Workflow}", "Pay")).description == made["Description"] == words
 
 

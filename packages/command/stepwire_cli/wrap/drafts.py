@@ -23,7 +23,7 @@ from stepwire_cli.wrap.schemas import Inferred, input_schema
 from stepwire_cli.wrap.soundness import faults_of
 from stepwire_cli.wrap.timings import Timings, timings_of
 from stepwire_cli.wrap.values import EACH
-from stepwire_cli.wrap.yaml_text import yaml_lines
+from stepwire_cli.wrap.yaml_text import without_references, yaml_lines
 
 LARGEST_PARAMETER: Final = 8_192  # bytes; above 4,096 it costs a little
 _FREE_PARAMETER: Final = 4_096
@@ -96,9 +96,9 @@ class Draft:
         """Return the manifest as it is registered: with its comments where that is free of charge."""
         if len((text := self.text.removesuffix(self.proposals)).encode()) <= _FREE_PARAMETER:
             return text
-        rest = len(write({**self.manifest, "input_schema": {}}).encode())
+        rest = len(compact({**self.manifest, "input_schema": {}}).encode())
         schema = fitted(as_object(self.manifest["input_schema"]), LARGEST_PARAMETER - rest)
-        return write({**self.manifest, "input_schema": schema})
+        return compact({**self.manifest, "input_schema": schema})
 
 
 class TooDeepError(ValueError):
@@ -147,7 +147,7 @@ def _drafted(name: str, machine: Machine, history: History) -> Draft:
     ]
     proposals = _proposals(hints)
     told = (*inferred.conflicts, *_problems(machine, analysis))
-    text = "\n".join(lines) + "\n"
+    text = without_references("\n".join(lines) + "\n")
     return Draft(name, machine, manifest, text + proposals, told, tuple(hints), proposals, history.inputs.count)
 
 
@@ -234,10 +234,15 @@ def iso(duration: timedelta) -> str:
     return f"PT{seconds}S"
 
 
+def compact(manifest: JsonObject) -> str:
+    """Return a manifest, or a part of it, as JSON that a parameter takes."""
+    return without_references(write(manifest))
+
+
 def fitted(schema: JsonObject, size: int) -> JsonObject:
     """Return a schema of at most that many bytes, with as many levels of properties as fit."""
     for depth in range(_DEEPEST, 0, -1):
-        if len(write(shorter := cut(schema, depth)).encode()) <= size:
+        if len(compact(shorter := cut(schema, depth)).encode()) <= size:
             return shorter
     return {"type": "object"}
 

@@ -6,9 +6,8 @@ from enum import Enum
 from typing import Final
 
 from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
-from stepwire.json_text import write
 from stepwire.tasks.task import unqualified
-from stepwire_cli.wrap.drafts import Draft
+from stepwire_cli.wrap.drafts import Draft, compact
 
 _INDENT: Final = "        "
 
@@ -63,7 +62,7 @@ def _sam(draft: Draft, endpoint: str) -> str:
 
 
 def _cdk(draft: Draft, endpoint: str) -> str:
-    manifest = _with_arn(write(draft.manifest), draft, "${machine.stateMachineArn}")
+    manifest = _with_arn(compact(draft.manifest), draft, "${machine.stateMachineArn}")
     text = re.sub(r"([`\\])", r"\\\1", manifest).replace("${", "\\${").replace("\\${machine.", "${machine.")
     return f"""\
 // {_only(draft)}
@@ -98,7 +97,7 @@ resource "aws_ssm_parameter" "{name}_tool" {{
 
 def _serverless(draft: Draft, endpoint: str) -> str:
     name = _camel(draft.name)
-    text = _with_arn(_escaped(write(draft.manifest), "${", "${!"), draft, f"${{{name}}}").replace("'", "''")
+    text = _with_arn(_escaped(compact(draft.manifest), "${", "${!"), draft, f"${{{name}}}").replace("'", "''")
     return f"""\
 stepFunctions:
   stateMachines:

@@ -14,6 +14,8 @@ _UNPRINTABLE: Final = re.compile(
 _MEANS_SOMETHING_ELSE: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 _BASIC: Final = 0xFFFF
 _WIDEST: Final = 100  # characters of a line in flow style
+_REFERENCE: Final = re.compile(r"\{(?=\{)")
+"""How a reference begins; in YAML and JSON as they are written here, only texts and comments can have it."""
 _INDENT: Final = "  "
 Notes = Mapping[tuple[str, ...], str]
 
@@ -21,6 +23,11 @@ Notes = Mapping[tuple[str, ...], str]
 def yaml_lines(value: JsonObject, notes: Notes, place: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the lines of an object in block style. Notes are comments, by the path of what they stand behind."""
     yield from _lines(value, notes, frozenset(path[:size] for path in notes for size in range(len(path))), place)
+
+
+def without_references(text: str) -> str:
+    """Return YAML or JSON of the same meaning without `{{`, by which Systems Manager would refuse it as a parameter."""
+    return _REFERENCE.sub(r"\\u007b", text)
 
 
 def _lines(

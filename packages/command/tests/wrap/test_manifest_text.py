@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from packages.command.tests.wrap.samples import ARN, drafted, machine, passed
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import OWN_TOOLS
-from stepwire.json_text import Json, JsonObject
+from stepwire.json_text import JsonObject
 from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, cut, iso
 from stepwire_cli.wrap.names import tool_name
 from stepwire_cli.wrap.snippets import Tool, snippet
@@ -22,7 +22,7 @@ from stepwire_cli.wrap.yaml_text import yaml_lines
 from tests.terraform import evaluated, is_formatted, needs_terraform
 
 DEFINITION = {
-    "Comment": "Ships an order: 'soon' or ${later}; `now`.",
+    "Comment": "Ships an order: 'soon' or ${later}; `now`, with {{{braces}}}.",
     **machine(A=passed(Parameters={"x.$": "$.customer.id", "y.$": "$.yes"})),
 }
 _TEXT = some.text(some.characters(exclude_categories=["Cs"]), max_size=12)
@@ -209,9 +209,10 @@ def _of_terraform(text: str) -> str:
 def test_a_snippet_registers_the_draft(tool: Tool, value_of: Any) -> None:
     made = drafted(DEFINITION)
 
-    manifest: Json = read_manifest(value_of(snippet(made, "live", tool)))
+    value: str = value_of(snippet(made, "live", tool))
 
-    assert manifest == read_manifest(made.text)
+    assert read_manifest(value) == read_manifest(made.text)
+    assert "{{" not in value, "Systems Manager would take it for another parameter"
     assert "stepwire:endpoint" in snippet(made, "live", tool)
     assert f"with the tag stepwire:tools = {made.name} too, no other tool may start it" in snippet(made, "live", tool)
 

@@ -192,6 +192,16 @@ def test_a_value_that_is_larger_than_its_tier_allows_is_refused(account: Account
         parameters.put_parameter(Name=f"{name}/usual", Value="x" * 4097, Type="String")
 
 
+@proof("values_of_parameters_name_no_other")
+def test_a_value_that_would_name_another_parameter_is_refused(account: Account) -> None:
+    parameters: Any = aws_client("ssm", "us-east-1")
+    name = f"/of/{uuid.uuid4()}"
+
+    parameters.put_parameter(Name=f"{name}/good", Value="{ {a} } \\u007b{a}}", Type="String")
+    with pytest.raises(ClientError, match="can't nest another parameter"):
+        parameters.put_parameter(Name=f"{name}/bad", Value="Hello {{name}}", Type="String")
+
+
 @proof("changes_of_tags_are_events")
 def test_a_rule_matches_each_change_of_the_tags_of_a_state_machine(account: Account) -> None:
     machine = account.machine(PASS)

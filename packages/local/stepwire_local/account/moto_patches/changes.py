@@ -1,6 +1,7 @@
-"""Patches of Systems Manager and Step Functions: changes of parameters and tags reach EventBridge; limits of size."""
+"""Patches of Systems Manager and Step Functions: changes reach EventBridge, and values that AWS refuses are refused."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 _Replace = Callable[[object, str, object], None]
 _SMALLEST_TIER = "Standard"
 _LARGEST_VALUES = {_SMALLEST_TIER: 4096, "Advanced": 8192, "Intelligent-Tiering": 8192}  # bytes
+_REFERENCE = re.compile(r"\{\{.*\}\}")
 
 
 def changes_of_parameters_are_events(replace: _Replace) -> None:
@@ -63,6 +65,21 @@ def values_of_parameters_have_a_limit(replace: _Replace) -> None:
     replace(SimpleSystemManagerBackend, "put_parameter", put_parameter)
 
 
+def values_of_parameters_name_no_other(replace: _Replace) -> None:
+    """Patch: Refuse a value with `{{name}}`.
+
+    Defect: it is stored, and the deployment of a manifest that AWS refuses succeeds.
+    """
+    put: Any = SimpleSystemManagerBackend.put_parameter
+
+    def put_parameter(self: Any, name: str, description: str, value: str, *rest: Any, **named: Any) -> Any:
+        if _REFERENCE.search(value):
+            raise ValidationException('Parameter value can\'t nest another parameter. Do not use "{{}}" in the value.')
+        return put(self, name, description, value, *rest, **named)
+
+    replace(SimpleSystemManagerBackend, "put_parameter", put_parameter)
+
+
 def changes_of_tags_are_events(replace: _Replace) -> None:
     """Patch: Put the event on the default bus.
 
@@ -106,4 +123,9 @@ def forget(names: Iterable[str], account: str, region: str) -> None:
         parameters.pop(name, None)
 
 
-PATCHES = (changes_of_parameters_are_events, changes_of_tags_are_events, values_of_parameters_have_a_limit)
+PATCHES = (
+    changes_of_parameters_are_events,
+    changes_of_tags_are_events,
+    values_of_parameters_have_a_limit,
+    values_of_parameters_name_no_other,
+)
