@@ -23,7 +23,7 @@ RUN_AS_SHOWN: Final = {
 }
 _OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
 _RELEASE = "needs an AWS account; tests/deployed/test_release.py deploys a release to the emulated AWS"
-_RESTORING = "needs two Regions of AWS; tests/docs/test_restoring.py holds it against the models of AWS"
+_RESTORING = "needs two Regions of AWS; tests/docs/test_aws_commands.py holds it against the models of AWS"
 _HANGING = "needs an AWS account; tests/integration/test_operators.py takes the same steps on the local stack"
 # Page and first word of each command that no test can run, with the reason.
 UNTESTABLE: Final = {
