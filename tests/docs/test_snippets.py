@@ -191,6 +191,12 @@ def test_a_workflow_of_the_page_s_states_asks_gets_the_answer_and_reports(stack:
     assert result["structuredContent"] == ANSWERS[kind]
 
 
+def test_a_report_that_fails_changes_nothing_for_the_states_that_follow() -> None:
+    report = snippet("Report:")["Report"]
+
+    assert [one["Output"] for one in report["Catch"]] == [report["Output"]]
+
+
 def test_a_workflow_ends_with_the_page_s_links_to_its_own_objects(stack: Deployed) -> None:
     client = ModernClient(stack)
 
