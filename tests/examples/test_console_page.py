@@ -46,10 +46,11 @@ def stack() -> Iterator[LocalStack]:
     yield from served(ROOT / "examples/template.yaml")
 
 
-def seen(stack: LocalStack, steps: list[list[Any]], refused: int = 0, **plan: Any) -> list[Any]:
-    """Do the steps; return what each saw. The page asks nobody else, and has no error but calls that are refused."""
+def seen(stack: LocalStack, steps: list[list[Any]], refused: int = 0, *, fails: bool = False, **plan: Any) -> list[Any]:
+    """Do the steps; return what each saw. It asks nobody else; its only errors are calls that are refused or fail."""
     found: Json = seen_by_chromium("console.mjs", {"page": f"{stack.base_url}/", "steps": steps, **plan})
-    assert ["status of 400" in error for error in found["errors"]] == [True] * refused
+    errors = [error for error in found["errors"] if not (fails and "net::ERR_FAILED" in error)]
+    assert ["status of 400" in error for error in errors] == [True] * refused
     assert found["outside"] == []
     return found["results"]
 
@@ -137,6 +138,49 @@ def test_a_form_that_is_filled_in_stays_when_another_protocol_is_chosen(stack: L
     assert found[0] == message[1]
     called = {era for era, method in found[2]["rows"] if method == "tools/call"}
     assert called == {"2025-11-25"}, "the call is one of the protocol that was chosen last"
+
+
+def test_a_form_keeps_what_is_written_in_it_until_its_call_has_begun(stack: LocalStack) -> None:
+    message, order = ["Message", "hello"], ["order_id", "A-1"]
+    steps: list[list[Any]] = [
+        ["elsewhere", "Wait and echo", [message], "Refund an order", order],
+        ["json", "Profile a CSV dataset", ["csv", "a,b"], '{"csv": "c,d"}'],
+        ["skip", "Refund an order"],
+        ["lost", "2025-11-25", "Wait and echo", message],
+    ]
+
+    elsewhere, turned, skipped, lost = seen(stack, steps, fails=True)
+
+    assert elsewhere == {"written": "A-1", "kept": "A-1", "calls": 1, "focused": "Start", "again": ""}
+    assert json.loads(turned["json"])["csv"] == "a,b"
+    assert turned["said"].startswith("This is no JSON: ")
+    assert turned["field"] == "c,d"
+    assert skipped == ["main", "Refund an order"]
+    assert lost == {
+        "said": "The tools of this protocol cannot be read at the moment. Please try again.",
+        "written": "hello",
+    }
+
+
+def test_what_changes_on_the_page_takes_nothing_from_whoever_uses_it(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Refund an order", LARGE_REFUND],
+        ["status", "waits for finance"],
+        ["listed"],
+        ["twice"],
+        ["open", "#/approvals"],
+        ["undisturbed", "Bob"],
+        ["decide", "Bob", "Approve"],
+    ]
+
+    found = seen(stack, steps)
+
+    assert found[2] == "tasks", "the keyboard stays at a task whose status changes"
+    rows, different = found[3]
+    assert rows == different, "each message is there once"
+    written, counted = found[5]
+    assert written == "Half a sentence"
+    assert "1 of 2 have approved: Zoe." in counted
 
 
 def test_a_failure_a_cancel_and_attempts_are_shown(stack: LocalStack) -> None:
@@ -250,18 +294,25 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 
 def large_template() -> Json:
-    """Return the template of a stack with a tool of 60 states, in which no task runs: all states pass."""
-    manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Large}\ninput_schema: {type: object}\n"
+    """Return the template of a stack with a tool of 60 states, in which no task runs, and one that asks first."""
+    manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Machine}\ninput_schema: {type: object}\n"
+    asks = "confirm: {message: Begin, schema: {type: object, properties: {why: {type: string}}}}\n"
     tags = {"stepwire:endpoint": {"Ref": "Endpoint"}}
     machine = {
         "Type": "AWS::Serverless::StateMachine",
         "Properties": {"Definition": without_tasks(sixty()), "Tags": tags},
     }
-    name = {"Fn::Sub": "/stepwire/${Endpoint}/tools/large"}
-    tool = {"Name": name, "Type": "String", "Value": {"Fn::Sub": manifest}}
-    resources = {"Large": machine, "Tool": {"Type": "AWS::SSM::Parameter", "Properties": tool}}
+    tools = {"large": manifest, "careful": manifest.replace("name: large", "name: careful") + asks}
+    resources = {"Machine": machine, **{name.title(): registered(name, text) for name, text in tools.items()}}
     parameters = {"Endpoint": {"Type": "String"}}
     return {"Transform": "AWS::Serverless-2016-10-31", "Parameters": parameters, "Resources": resources}
+
+
+def registered(name: str, manifest: str) -> Json:
+    """Return the parameter that registers a tool."""
+    place = {"Fn::Sub": f"/stepwire/${{Endpoint}}/tools/{name}"}
+    value = {"Name": place, "Type": "String", "Value": {"Fn::Sub": manifest}}
+    return {"Type": "AWS::SSM::Parameter", "Properties": value}
 
 
 def without_tasks(definition: Json) -> Json:
@@ -282,10 +333,12 @@ def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
         ["press", "Cancel task", "Cancel the task"],
         ["press", "Yes, stop it", "Really cancel?"],
         ["status", "cancelled"],
+        ["asked", "careful", ["why", "I know what I do."]],
     ]
 
-    found = seen(large, steps)
+    found = seen(large, steps, fails=True)
 
+    assert found[7] == {"said": "Failed to fetch", "written": "I know what I do."}, "an answer that did not arrive"
     assert found[2]["states"] == 60
     assert found[2]["frames"] == 5
     assert "passed" in found[3] or "succeeded" in found[3]

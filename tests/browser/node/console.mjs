@@ -11,14 +11,49 @@ import { withPage } from "./page.mjs";
 const plan = JSON.parse(readFileSync(0, "utf8"));
 const PATIENCE = 120_000; // milliseconds: the machine may be busy
 
+// Holds the first request to an address for which `isIt` is true, from its answer on: `isHeld` tells when, `release` lets it go on.
+async function held(page, address, isIt = () => true) {
+  const isHeld = Promise.withResolvers(), mayGo = Promise.withResolvers();
+  let isTaken = false;
+  const hold = async (route) => {
+    if (isTaken || !isIt(route.request())) return route.fallback();
+    isTaken = true;
+    const answer = await route.fetch();
+    isHeld.resolve();
+    await mayGo.promise;
+    await route.fulfill({ response: answer }).catch(() => {}); // the page may not wait for it any more
+  };
+  await page.route(address, hold);
+  return { isHeld: isHeld.promise, release: async () => { mayGo.resolve(); await page.unroute(address, hold); } };
+}
+
+// Changes the JSON of the console's own answers, until the function that it returns is called.
+async function altered(page, address, change) {
+  const alter = async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ json: change(await response.json()) }).catch(() => {}); // it was called meanwhile
+  };
+  await page.route(address, alter);
+  return () => page.unroute(address, alter);
+}
+
+const isCall = (method) => (request) => request.postDataJSON()?.method === method;
+const named = (page, tool) => page.getByRole("navigation").getByRole("link", { name: tool }).first();
+
+// Chooses a tool, and fills in its form: labels and what to write, or ["label", {option}] to choose.
+async function fill(page, tool, fields) {
+  await named(page, tool).click();
+  await page.locator("main h1").filter({ hasText: tool }).waitFor();
+  for (const [label, value] of fields) {
+    const field = page.locator("main").getByLabel(label);
+    await (value.option ? field.selectOption({ label: value.option }) : field.fill(value));
+  }
+}
+
 const STEPS = {
-  // Starts a tool with the form: labels and what to write, or ["label", {option}] to choose.
+  // Starts a tool with the form.
   start: async (page, tool, fields) => {
-    await page.getByRole("navigation").getByRole("link", { name: tool }).first().click();
-    for (const [label, value] of fields) {
-      const field = page.getByLabel(label);
-      await (value.option ? field.selectOption({ label: value.option }) : field.fill(value));
-    }
+    await fill(page, tool, fields);
     await page.getByRole("button", { name: "Start" }).click();
     await page.locator(".head .id").waitFor();
     return page.locator(".head .id").innerText();
@@ -102,46 +137,139 @@ const STEPS = {
   unfold: (page) => page.locator(".canvas").evaluate((canvas) => { canvas.style.maxHeight = "none"; }),
   // Starts a tool while an older list of the tasks is under way: it arrives after the task was made, and does not name it.
   overtaken: async (page, tool, fields) => {
-    let release, held;
-    const isHeld = new Promise((resolve) => { held = resolve; });
-    const mayGo = new Promise((resolve) => { release = resolve; });
-    await page.route("**/console/api/tasks", async (route) => {
-      const answer = await route.fetch();
-      held();
-      await mayGo;
-      await route.fulfill({ response: answer }).catch(() => {});
-    }, { times: 1 });
-    await isHeld;
+    const list = await held(page, "**/console/api/tasks");
+    await list.isHeld;
     const id = await STEPS.start(page, tool, fields);
-    release();
+    await list.release();
     await page.locator(".card-frame, .panel").first().waitFor();
     await page.locator("#tasks a").filter({ has: page.locator("time") }).first().waitFor();
     return { id, cards: await page.locator(".card-frame").count(), title: await page.locator(".head h1").innerText() };
   },
   // Chooses another protocol, and fills in a tool's form before the tools of that protocol are there; then starts the tool.
   protocol: async (page, era, tool, [label, value]) => {
-    let release, held;
-    const isHeld = new Promise((resolve) => { held = resolve; });
-    const mayGo = new Promise((resolve) => { release = resolve; });
-    await page.route("**/mcp", async (route) => {
-      if (route.request().postDataJSON().method !== "tools/list") return route.fallback();
-      held();
-      await mayGo;
-      await route.fallback();
-    });
+    const list = await held(page, "**/mcp", isCall("tools/list"));
     await page.locator("#tools").evaluate((list) => { list.firstElementChild.dataset.old = "yes"; });
     await page.getByLabel("Protocol").selectOption(era);
-    await isHeld;
-    await page.getByRole("navigation").getByRole("link", { name: tool }).first().click();
-    const field = page.getByLabel(label);
-    await field.fill(value);
-    release();
+    await list.isHeld;
+    await fill(page, tool, [[label, value]]);
+    await list.release();
     await page.locator("#tools [data-old]").waitFor({ state: "detached" });
-    await page.unroute("**/mcp");
-    const written = await field.inputValue();
+    const written = await page.getByLabel(label).inputValue();
     await page.getByRole("button", { name: "Start" }).click();
     await page.locator(".head .id").waitFor();
     return written;
+  },
+  // Presses Start twice, and writes into another tool's form before the call is answered; what is written there then, how
+  // many calls went out, and what the first tool's form has when it is opened again.
+  elsewhere: async (page, tool, fields, other, [label, value]) => {
+    const call = await held(page, "**/mcp", isCall("tools/call"));
+    let calls = 0;
+    page.on("request", (request) => { calls += request.url().endsWith("/mcp") && isCall("tools/call")(request); });
+    await fill(page, tool, fields);
+    await page.getByRole("button", { name: "Start" }).click();
+    await call.isHeld;
+    await page.keyboard.press("Enter"); // on the button, which keeps the focus
+    const focused = await page.evaluate(() => document.activeElement.textContent);
+    await fill(page, other, [[label, value]]);
+    await call.release();
+    await page.locator("#said").filter({ hasText: "has started" }).waitFor();
+    const written = await page.getByLabel(label).inputValue();
+    await named(page, tool).click();
+    await page.locator("main h1").filter({ hasText: tool }).waitFor();
+    const again = await page.getByLabel(fields[0][0]).inputValue();
+    await named(page, other).click();
+    await page.locator("main h1").filter({ hasText: other }).waitFor();
+    return { written, calls, focused, again, kept: await page.getByLabel(label).inputValue() };
+  },
+  // Writes one field of a form, turns the form into JSON, changes it there, and back; the JSON, and the field then.
+  json: async (page, tool, [label, value], changed) => {
+    await fill(page, tool, [[label, value]]);
+    const box = page.getByLabel("as JSON", { exact: true }), raw = page.getByLabel("Arguments as JSON");
+    await box.check();
+    const json = await raw.inputValue();
+    await raw.fill("no JSON");
+    await box.click();
+    const said = await page.locator(".out").innerText();
+    await raw.fill(changed);
+    await box.uncheck();
+    return { json, said, field: await page.getByLabel(label).inputValue() };
+  },
+  // Writes into the first question to others; then another one is asked, and somebody else is chosen. What the keyboard goes
+  // on to write, and how many have approved what it is written to.
+  undisturbed: async (page, person) => {
+    const field = page.locator(".approval").first().locator("textarea, input[type=text]").first();
+    await field.fill("Half a sent");
+    const other = page.locator(".approval").nth(await page.locator(".approval").count());
+    const asBefore = await altered(page, "**/console/api/approvals?*", ([first, ...more]) =>
+      [{ ...first, approvals: 2, approvedBy: ["Zoe"] }, ...more, { ...first, name: "another" }]);
+    await other.waitFor();
+    await page.keyboard.type("ence");
+    await page.getByLabel("You are").selectOption(person);
+    const counted = await page.locator(".approval").first().getByText("have approved").innerText();
+    await asBefore();
+    await other.waitFor({ state: "detached" });
+    return [await field.inputValue(), counted];
+  },
+  // Has the keyboard at the newest task of the list, whose status changes; where the keyboard is then.
+  listed: async (page) => {
+    await page.locator("#tasks a").first().focus();
+    const asBefore = await altered(page, "**/console/api/tasks", ([first, ...more]) => [{ ...first, waitsFor: "a change" }, ...more]);
+    await page.locator("#tasks .badge").filter({ hasText: "a change" }).waitFor();
+    const place = await page.evaluate(() => document.activeElement.closest("#tasks")?.id);
+    await asBefore();
+    return place;
+  },
+  // Opens all messages; the first answer comes after the second one. How many there are, and how many different ones.
+  twice: async (page) => {
+    const first = await held(page, "**/console/api/messages?*");
+    await page.getByRole("link", { name: "All messages" }).click();
+    await first.isHeld;
+    await page.locator(".wire details").first().waitFor();
+    const isRead = page.waitForResponse("**/console/api/messages?*");
+    await first.release();
+    await isRead;
+    return page.locator(".wire details").evaluateAll((all) => [all.length, new Set(all.map((one) => one.dataset.number)).size]);
+  },
+  // Fills in a form, and chooses another protocol while nothing answers. What is said, and what is written there still;
+  // then all answer again, and the form is sent.
+  lost: async (page, era, tool, [label, value]) => {
+    await fill(page, tool, [[label, value]]);
+    const fails = (route) => route.abort();
+    await page.route(/\/(mcp|console\/api\/.*)$/, fails);
+    await page.getByLabel("Protocol").selectOption(era);
+    await page.locator("#said").filter({ hasText: "cannot be" }).waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    const said = await page.locator(".out .fault").innerText();
+    const written = await page.getByLabel(label).inputValue();
+    await page.locator("#tools").evaluate((list) => { list.firstElementChild.dataset.old = "yes"; });
+    await page.unroute(/\/(mcp|console\/api\/.*)$/, fails);
+    await page.locator("#tools [data-old]").waitFor({ state: "detached" });
+    await page.route("**/console/api/graphs/*", fails, { times: 1 });
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.locator("svg.graph").waitFor();
+    return { said, written };
+  },
+  // Starts a tool that asks first; the answer does not arrive. What is said, and what is written still; then it is sent again.
+  asked: async (page, tool, [label, value]) => {
+    await fill(page, tool, []);
+    await page.getByRole("button", { name: "Start" }).click();
+    const field = page.locator(".out").getByLabel(label);
+    await field.fill(value);
+    await page.route("**/mcp", (route) => route.abort(), { times: 1 });
+    await page.getByRole("button", { name: "Accept" }).click();
+    const said = await page.locator(".out .fault:visible").first().innerText();
+    const written = await field.inputValue();
+    await page.getByRole("button", { name: "Accept" }).click();
+    await page.locator(".head .id").waitFor();
+    return { said, written };
+  },
+  // Where the keyboard is after the skip link of a page, and which page it is.
+  skip: async (page, tool) => {
+    await named(page, tool).click();
+    await page.locator("main h1").filter({ hasText: tool }).waitFor();
+    await page.locator(".skip").focus();
+    await page.keyboard.press("Enter");
+    return page.evaluate(() => [document.activeElement.id, document.querySelector("main h1").textContent]);
   },
   // Starts a tool again and again; how often its task opened without the card.
   starts: async (page, times, tool, fields) => {
@@ -155,13 +283,13 @@ const STEPS = {
   },
   // Starts with empty fields; what stands below the first field that is wrong.
   empty: async (page, tool) => {
-    await page.getByRole("navigation").getByRole("link", { name: tool }).first().click();
+    await fill(page, tool, []);
     await page.getByRole("button", { name: "Start" }).click();
     return page.locator(".field:has([aria-invalid=true]) small").allInnerTexts();
   },
   // Chooses a tool by the keyboard, and goes on by Tab; the names of what has the focus then.
   keyboard: async (page, tool) => {
-    await page.getByRole("navigation").getByRole("link", { name: tool }).first().focus();
+    await named(page, tool).focus();
     await page.keyboard.press("Enter");
     await page.locator("main h1").filter({ hasText: tool }).waitFor();
     const focused = () => page.evaluate(() => document.activeElement.dataset.name ?? document.activeElement.tagName);

@@ -29,9 +29,9 @@ function variables() {
 }
 
 export class CardHost {
-  // `note` is called with what the card tells the model, for there is none here.
-  constructor({ client, html, task, isForCards, note }) {
-    Object.assign(this, { client, html, task, isForCards, note, asked: 0 });
+  // `call` calls a tool of the server's; `note` is called with what the card tells the model, for there is none here.
+  constructor({ call, html, task, isForCards, note }) {
+    Object.assign(this, { call, html, task, isForCards, note, asked: 0 });
     this.frame = h("iframe", { class: "card-frame", sandbox: "allow-scripts", src: "/console/frame.html", title: `Card of ${task.title}` });
     this.listen = (event) => event.source === this.frame.contentWindow && this.heard(event.data);
     this.restyle = () => this.tell("ui/notifications/host-context-changed", this.context());
@@ -112,7 +112,7 @@ export class CardHost {
         };
       case "tools/call":
         if (!this.isForCards(params.name)) throw Object.assign(new Error(`${params.name} is no tool of the card's.`), { code: -32602 });
-        return this.client.tool(params.name, params.arguments ?? {});
+        return this.call(params.name, params.arguments ?? {});
       case "ui/open-link":
         if (!/^https?:/.test(params.url ?? "")) throw Object.assign(new Error("Only web addresses are opened."), { code: -32602 });
         open(params.url, "_blank", "noopener,noreferrer");

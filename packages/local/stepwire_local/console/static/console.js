@@ -1,23 +1,22 @@
 // The page: lists of tools and tasks, and what is chosen of them.
 
-import { h, badge, byId, clock } from "./dom.js";
+import { h, badge, byId, clock, latest, listing } from "./dom.js";
 import { Client } from "./mcp.js";
-import { formOf } from "./form.js";
-import { questionForm, resultOf } from "./panel.js";
 import { ApprovalsView } from "./approvals.js";
 import { LinesView } from "./lines.js";
 import { TaskView } from "./task.js";
+import { ToolView } from "./tool.js";
 import { Wire } from "./wire.js";
 
 const LOOK = 1000; // milliseconds between two looks at the list of tasks
-const SHORT = 240; // characters of a description that are shown at once
 const HEADERS = { "x-stepwire-console": "1" };
-const state = { about: null, client: null, connected: null, tools: [], tasks: [], view: null, calls: new Map() };
+const state = { about: null, client: null, connected: null, isLost: false, tools: [], tasks: [], view: null, calls: new Map(), forms: new Map() };
 
 async function api(path, options) {
   const answer = await fetch(`/console/api/${path}`, options);
-  if (!answer.ok) throw new Error((await answer.json()).message);
-  return answer.json();
+  const found = await answer.json().catch(() => ({ message: `it answered with status ${answer.status}, and no JSON` }));
+  if (!answer.ok) throw new Error(found.message);
+  return found;
 }
 
 const token = async () => (await api("token", { method: "POST", headers: HEADERS })).token;
@@ -28,6 +27,7 @@ const context = {
   api,
   token,
   say,
+  attempt,
   isForCards,
   get client() { return state.client; },
   get endpoint() { return state.about.url; },
@@ -37,13 +37,34 @@ const context = {
   // The name of a task's tool: of a call that was made here, or as the list says; undefined if neither knows it yet.
   toolOf: (taskId) => state.calls.get(taskId)?.tool ?? context.taskOf(taskId)?.tool,
   argumentsOf: (taskId) => state.calls.get(taskId)?.arguments,
+  // The client of the protocol that was chosen last, once its tools are known.
+  async connected() {
+    await state.connected;
+    if (state.client?.era !== byId("era").value) throw new Error("The tools of this protocol cannot be read at the moment. Please try again.");
+    return state.client;
+  },
+  // Opens the task of a call, unless another view was chosen while the call was under way: something may be written there.
+  started(view, taskId, args) {
+    state.calls.set(taskId, { tool: view.tool, arguments: args });
+    state.forms.delete(view.tool);
+    if (view === state.view) location.hash = `#/tasks/${taskId}`;
+  },
 };
 
 function say(words) {
   const place = byId("said");
-  place.textContent = words;
+  if (place.textContent !== words) place.textContent = words; // what is written again is read aloud again
   clearTimeout(say.timer);
   say.timer = setTimeout(() => { place.textContent = ""; }, 6000);
+}
+
+// Does something, and says why where it fails.
+async function attempt(act) {
+  try {
+    await act();
+  } catch (error) {
+    say(`The console cannot be reached: ${error.message}`);
+  }
 }
 
 // ---------------------------------------------------------------- lists
@@ -55,19 +76,16 @@ function showTools() {
   mark();
 }
 
-let listed = "";
+const list = listing(byId("tasks"), (one) => one.taskId, (one) => h("li", {}, h("a", { href: `#/tasks/${one.taskId}` })), (row, one) =>
+  row.firstChild.replaceChildren(h("span", { class: "title" }, one.title), h("span", { class: "line" }, badge(one.status, one.waitsFor ?? one.inLine), one.blocked ? h("span", { class: "badge failed" }, "caller blocked") : "", h("time", {}, clock(one.createdAt)))));
 
 function showTasks() {
-  const now = JSON.stringify(state.tasks);
-  if (now === listed) return;
-  listed = now;
   byId("no-tasks").hidden = state.tasks.length > 0;
   for (const [place, words, data] of [["to-approvals", "Questions to others", "waitsFor"], ["to-lines", "Lines", "inLine"]]) {
     const waiting = state.tasks.filter((one) => one[data]).length;
     byId(place).replaceChildren(h("span", { class: "title" }, words), waiting ? h("span", { class: "badge waiting" }, String(waiting)) : "");
   }
-  byId("tasks").replaceChildren(...state.tasks.map((one) =>
-    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status, one.waitsFor ?? one.inLine), one.blocked ? h("span", { class: "badge failed" }, "caller blocked") : "", h("time", {}, clock(one.createdAt)))))));
+  list(state.tasks.map((one) => ({ ...one, title: context.toolNamed(one.tool)?.title ?? one.tool })));
   mark();
 }
 
@@ -78,26 +96,17 @@ function mark() {
   }
 }
 
-// Two looks may be under way at once, and their answers may overtake each other: an older one never replaces a newer one.
-let asked = 0;
-let taken = 0;
-
-async function readTasks() {
-  const order = ++asked;
-  const tasks = await api("tasks");
-  if (order < taken) return;
-  taken = order;
+const readTasks = latest(() => api("tasks"), (tasks) => {
   state.tasks = tasks;
   showTasks();
-}
+});
 
 async function look() {
-  try {
+  await attempt(async () => {
     await readTasks();
+    if (state.isLost) await (state.connected = connect());
     await state.view?.look?.();
-  } catch (error) {
-    say(`The console cannot be reached: ${error.message}`);
-  }
+  });
   setTimeout(look, document.hidden ? 5 * LOOK : LOOK);
 }
 
@@ -108,7 +117,9 @@ function show(view) {
   state.view = view;
   byId("main").replaceChildren(view.element);
   byId("main").scrollTop = 0;
+  document.title = `${view.element.querySelector("h1").textContent} - Stepwire console`;
   mark();
+  if (view.look) attempt(() => view.look());
 }
 
 // Who chose a view, goes on in it: the focus moves to its heading.
@@ -121,96 +132,41 @@ function followed() {
 }
 
 function route() {
-  const [, kind, name] = location.hash.split("/").map(decodeURIComponent);
+  if (!state.client) return; // what is shown says why
+  const [, kind, name] = location.hash.split("/").map(decoded);
   if (kind === "tasks" && name) return show(new TaskView(context, name));
   if (kind === "messages") return show(allMessages());
   if (kind === "lines") return show(new LinesView(context));
   if (kind === "approvals") return show(new ApprovalsView(context));
   const tool = context.toolNamed(kind === "tools" ? name : "");
-  if (tool) return show(toolView(tool));
+  if (tool) return show(formFor(tool));
   return show(welcome(kind === "tools" ? `There is no tool ${name}.` : kind ? "There is no such page." : ""));
 }
 
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // somebody typed it
+  }
+}
+
+// A form that was left before its call began is there again with what was written in it, unless its tool has changed.
+function formFor(tool) {
+  const schema = JSON.stringify(tool.inputSchema);
+  if (state.forms.get(tool.name)?.schema !== schema) state.forms.set(tool.name, Object.assign(new ToolView(context, tool), { schema }));
+  return state.forms.get(tool.name);
+}
+
 function welcome(missing) {
-  return { element: h("div", { class: "welcome" }, missing ? h("p", { class: "fault", role: "alert" }, missing) : null, h("h1", {}, "Run a workflow"),
+  return { waits: true, element: h("div", { class: "welcome" }, missing ? h("p", { class: "fault", role: "alert" }, missing) : null, h("h1", {}, "Run a workflow"),
     h("p", {}, "Choose a tool to start it. A task shows its card, its workflow as it goes on, and each message of the protocol."),
     h("p", { class: "quiet" }, "Any other client can use the same endpoint; its tasks appear here too."), h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, `claude mcp add --transport http stepwire ${state.about.url}`)) };
 }
 
 function allMessages() {
   const wire = new Wire();
-  const look = () => wire.refresh(api);
-  look();
-  return { element: h("div", { class: "page" }, h("h1", {}, "Messages"), h("p", { class: "quiet" }, "The newest first, of all clients, as they went over the wire; tokens are redacted."), wire.element), look };
-}
-
-function toolView(tool) {
-  const fields = formOf(tool.inputSchema);
-  const raw = h("textarea", { class: "code", rows: "10", id: "raw", spellcheck: "false", hidden: true, "aria-label": "Arguments as JSON" });
-  const asJson = h("input", { type: "checkbox", id: "as-json" });
-  const out = h("div", { class: "out", "aria-live": "polite" });
-  const button = h("button", { class: "primary" }, "Start");
-  asJson.addEventListener("change", () => {
-    if (asJson.checked) raw.value = JSON.stringify(fields.read() ?? {}, null, 2);
-    raw.hidden = !asJson.checked;
-    fields.element.hidden = asJson.checked;
-  });
-  const read = () => {
-    if (!asJson.checked) return fields.read();
-    try {
-      return JSON.parse(raw.value);
-    } catch (error) {
-      out.replaceChildren(h("p", { class: "fault" }, `This is no JSON: ${error.message}`));
-      return null;
-    }
-  };
-  const start = async (event) => {
-    event.preventDefault();
-    const args = read();
-    if (args === null) return;
-    button.disabled = true;
-    await run(tool, args, out);
-    button.disabled = false;
-  };
-  const more = [tool.execution?.taskSupport === "forbidden" ? "ends at once" : "", tool.annotations?.readOnlyHint ? "reads only" : "", tool.annotations?.destructiveHint ? "may change or delete things" : ""].filter(Boolean).join(" · ");
-  return { tool: tool.name, element: h("div", { class: "page" }, h("h1", {}, tool.title ?? tool.name), h("p", { class: "line" }, h("code", {}, tool.name), h("span", { class: "quiet" }, more)),
-    described(tool.description ?? ""),
-    h("form", { class: "call", novalidate: true, onsubmit: start }, fields.isEmpty ? h("p", { class: "quiet" }, "It takes no arguments.") : null, fields.element, raw,
-      h("div", { class: "row" }, button, h("div", { class: "field boolean" }, asJson, h("label", { for: "as-json" }, "as JSON")))), out) };
-}
-
-// A long description must not push the form out of sight: it opens by a click.
-function described(words) {
-  if (words.length <= SHORT) return h("p", { class: "description" }, words);
-  const begin = words.slice(0, words.lastIndexOf(" ", SHORT) + 1 || SHORT);
-  const whole = h("p", { class: "description" }, `${begin}... `);
-  whole.append(h("button", { type: "button", class: "small", onclick: () => { whole.textContent = words; } }, "Read on"));
-  return whole;
-}
-
-// Calls a tool in the protocol that was chosen last; its task opens, a question before it is asked, a plain result is shown.
-async function run(tool, args, out, more = {}) {
-  out.replaceChildren(h("p", { class: "quiet" }, "Calling ..."));
-  try {
-    await state.connected;
-    const result = await state.client.call(context.toolNamed(tool.name) ?? tool, args, more);
-    const taskId = result.task?.taskId ?? result.taskId;
-    if (taskId) {
-      state.calls.set(taskId, { tool: tool.name, arguments: args });
-      location.hash = `#/tasks/${taskId}`;
-    } else if (result.inputRequests) {
-      askFirst(tool, args, out, result);
-    } else {
-      out.replaceChildren(resultOf(result));
-    }
-  } catch (error) {
-    out.replaceChildren(h("p", { class: "fault" }, error.message), error.data ? h("pre", { tabindex: "0", role: "region", "aria-label": "Details" }, JSON.stringify(error.data, null, 2)) : "");
-  }
-}
-
-function askFirst(tool, args, out, { inputRequests, requestState }) {
-  out.replaceChildren(...Object.entries(inputRequests).map(([key, one]) =>
-    questionForm(one.params, (answer) => run(tool, args, out, { inputResponses: { [key]: answer }, ...(requestState ? { requestState } : {}) }))));
+  return { element: h("div", { class: "page" }, h("h1", {}, "Messages"), h("p", { class: "quiet" }, "The newest first, of all clients, as they went over the wire; tokens are redacted."), wire.element), look: () => wire.refresh(api) };
 }
 
 // ---------------------------------------------------------------- start
@@ -220,21 +176,25 @@ function theme(name) {
   dispatchEvent(new Event("console-theme"));
 }
 
-// A form that is being filled in stays, for what is written in it is the same in both protocols; every other view is made anew.
+// What is shown stays when another protocol is chosen, for something may be written there; what waits for the tools is made anew.
 async function connect() {
   const client = new Client(byId("era").value, state.about.url, state.about.signsIn ? token : async () => null);
+  const isOld = () => client.era !== byId("era").value; // another one was chosen meanwhile
+  const stays = () => state.view && !state.view.waits && (!state.view.tool || context.toolNamed(state.view.tool));
   try {
     const tools = await client.tools();
-    if (client.era !== byId("era").value) return; // another one was chosen meanwhile
-    Object.assign(state, { client, tools });
+    if (isOld()) return;
+    Object.assign(state, { client, tools, isLost: false });
     showTools();
-    listed = "";
     showTasks();
-    if (!(state.view?.tool && context.toolNamed(state.view.tool))) route();
+    if (!stays()) route();
   } catch (error) {
-    if (client.era !== byId("era").value) return;
-    const hint = error.code === 401 || error.code === 403 ? "The console can sign in at the test issuer alone: start with `make run ISSUER=strict`, or without sign-in." : "";
-    show({ element: h("div", { class: "page" }, h("h1", {}, "No tools"), h("p", { class: "fault" }, error.message), h("p", {}, hint)) });
+    if (isOld()) return;
+    const isRefused = error.code === 401 || error.code === 403;
+    state.isLost = !isRefused; // the next look tries again
+    if (stays()) return say(`The tools cannot be read: ${error.message}`);
+    const hint = isRefused ? "The console can sign in at the test issuer alone: start with `make run ISSUER=strict`, or without sign-in." : "";
+    if (state.view?.fault !== error.message) show({ waits: true, fault: error.message, element: h("div", { class: "page" }, h("h1", {}, "No tools"), h("p", { class: "fault", role: "alert" }, error.message), h("p", {}, hint)) });
   }
 }
 
@@ -253,10 +213,14 @@ async function start() {
     sessionStorage.setItem("era", target.value);
     state.connected = connect();
   });
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // its address is no view's
+    byId("main").focus();
+  });
   addEventListener("hashchange", followed);
-  await readTasks();
+  await attempt(readTasks);
   await (state.connected = connect());
   look();
 }
 
-start();
+start().catch((error) => byId("main").replaceChildren(h("p", { class: "fault", role: "alert" }, `The console cannot be reached: ${error.message}. Please reload the page.`)));

@@ -28,6 +28,59 @@ export function svg(tag, properties, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+// Puts these children in a place. What is there already is not taken out: it keeps the focus, and what is written in it.
+function arrange(place, children) {
+  const wanted = new Set(children);
+  for (const one of [...place.children]) if (!wanted.has(one)) one.remove();
+  children.forEach((one, at) => place.children[at] === one || place.insertBefore(one, place.children[at] ?? null));
+}
+
+// Returns a function that shows a list as it is now: an item's element is made once, and filled again when its data change.
+export function listing(place, keyOf, make, fill) {
+  let rows = new Map();
+  return (items) => {
+    rows = new Map(items.map((item) => {
+      const key = keyOf(item), data = JSON.stringify(item), row = rows.get(key) ?? { element: make(item) };
+      if (row.data !== data) fill(row.element, item);
+      return [key, { ...row, data }];
+    }));
+    arrange(place, [...rows.values()].map((row) => row.element));
+  };
+}
+
+// Replaces what is in a place; who has the focus there keeps it, on what has the same address or the same words.
+export function renew(place, ...children) {
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...children.filter(Boolean));
+  const isSame = (one) => (held.href ? one.href === held.href : one.textContent === held.textContent);
+  if (held) [...place.querySelectorAll(held.localName)].find(isSame)?.focus({ preventScroll: true });
+}
+
+// Does one thing at a time: meanwhile the buttons of an element do nothing and say so. They keep the focus, as `disabled` ones would not.
+export async function alone(element, act) {
+  if (element.ariaBusy === "true") return;
+  const buttons = [...element.querySelectorAll("button")];
+  element.ariaBusy = "true";
+  for (const one of buttons) one.ariaDisabled = "true";
+  try {
+    await act();
+  } finally {
+    element.ariaBusy = null;
+    for (const one of buttons) one.ariaDisabled = null;
+  }
+}
+
+// Returns a function that reads and shows: what an earlier reading brings late is not shown after a later one's.
+export function latest(read, show) {
+  let asked = 0, shown = 0;
+  return async () => {
+    const order = ++asked, found = await read();
+    if (order < shown) return;
+    shown = order;
+    await show(found);
+  };
+}
+
 export function clock(iso) {
   return iso ? new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "";
 }

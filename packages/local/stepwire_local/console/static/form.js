@@ -5,7 +5,8 @@ import { h } from "./dom.js";
 
 let forms = 0;
 
-// Returns { element, read }: the fields, and a function that returns the values or, after showing why, null.
+// Returns { element, read, draft }: the fields, and functions that return the values: `read` or, after showing why, null;
+// `draft` what is written so far, right or wrong.
 export function formOf(schema, { values = {} } = {}) {
   const prefix = `f${++forms}`;
   const required = new Set(schema?.required ?? []);
@@ -25,7 +26,8 @@ export function formOf(schema, { values = {} } = {}) {
     first?.control.focus();
     return first ? null : found;
   };
-  return { element, read, isEmpty: !fields.length };
+  const draft = () => Object.fromEntries(fields.map((one) => [one.name, one.read().value]).filter(([, value]) => value !== undefined));
+  return { element, read, draft, isEmpty: !fields.length };
 }
 
 function field(id, name, schema, isRequired, given) {
@@ -106,18 +108,19 @@ const READ = {
     const value = Number(control.value);
     const missing = needed(control.value, isRequired);
     if (missing) return missing;
-    if (schema.type === "integer" && !Number.isInteger(value)) return { fault: "Please give a whole number." };
-    if (value < schema.minimum) return { fault: `Please give at least ${schema.minimum}.` };
-    if (value > schema.maximum) return { fault: `Please give at most ${schema.maximum}.` };
+    if (schema.type === "integer" && !Number.isInteger(value)) return { value, fault: "Please give a whole number." };
+    if (value < schema.minimum) return { value, fault: `Please give at least ${schema.minimum}.` };
+    if (value > schema.maximum) return { value, fault: `Please give at most ${schema.maximum}.` };
     return { value };
   },
   boolean: (control) => ({ value: control.checked }),
   text: (control, schema, isRequired) => {
-    const missing = needed(control.value, isRequired);
+    const { value, validity, validationMessage } = control;
+    const missing = needed(value, isRequired);
     if (missing) return missing;
-    if (schema.pattern && !matches(schema.pattern, control.value)) return { fault: `Please use the form ${schema.pattern}.` };
-    if (control.value.length < (schema.minLength ?? 0)) return { fault: `Please give at least ${schema.minLength} characters.` };
-    return control.validity.typeMismatch ? { fault: control.validationMessage } : { value: control.value };
+    if (schema.pattern && !matches(schema.pattern, value)) return { value, fault: `Please use the form ${schema.pattern}.` };
+    if (value.length < (schema.minLength ?? 0)) return { value, fault: `Please give at least ${schema.minLength} characters.` };
+    return validity.typeMismatch ? { value, fault: validationMessage } : { value };
   },
   long: (control, schema, isRequired) => READ.text(control, schema, isRequired),
   json: (control, _, isRequired) => {

@@ -24,6 +24,14 @@ export function answerIn(text, contentType, id) {
   return data.filter(Boolean).map((one) => JSON.parse(one)).find((one) => one.id === id && !one.method);
 }
 
+function read(text, { status, headers }, id) {
+  try {
+    return answerIn(text, headers.get("content-type") ?? "", id);
+  } catch {
+    throw new McpError({ code: status, message: `The endpoint answered with status ${status}, and no JSON.` });
+  }
+}
+
 export class Client {
   // `token` returns a promise of a bearer token, or of null where none is needed.
   constructor(era, url, token) {
@@ -39,7 +47,7 @@ export class Client {
     const id = ++this.last;
     const body = this.isModern ? { ...params, _meta: { ...params._meta, ...this.meta() } } : params;
     const answer = await this.post({ jsonrpc: "2.0", id, method, params: body }, named, headers);
-    const message = answerIn(await answer.text(), answer.headers.get("content-type") ?? "", id);
+    const message = read(await answer.text(), answer, id);
     if (!message) throw new McpError({ message: "The answer is not complete yet: try again later." });
     if (message.error) throw new McpError(message.error);
     if (message.message && !message.jsonrpc) throw new McpError({ code: answer.status, message: message.message });

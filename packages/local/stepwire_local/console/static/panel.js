@@ -1,6 +1,6 @@
 // How a task stands, in the console's own words: for tools without a card, and for servers that serve none.
 
-import { h, badge, lasting, pretty } from "./dom.js";
+import { h, alone, badge, lasting, latest, listing, pretty } from "./dom.js";
 import { formOf } from "./form.js";
 import { Client, MODERN } from "./mcp.js";
 
@@ -8,15 +8,18 @@ const ENDED = new Set(["completed", "failed", "cancelled"]);
 
 export class Panel {
   constructor({ client, taskId, endpoint, token, say }) {
-    Object.assign(this, { client, taskId, say, asked: null });
+    Object.assign(this, { client, taskId, say });
     // A question of a task can be answered in the newer era alone, whichever one shows it.
     this.answering = client.isModern ? client : new Client(MODERN, endpoint, token);
     this.status = h("p", { class: "status-line" });
     this.words = h("p", {});
     this.questions = h("div", {});
+    this.ask = listing(this.questions, ([key]) => key, ([key, one]) => this.question(key, one.params), () => {});
     this.result = h("div", {});
-    this.stop = h("button", { type: "button", class: "danger", onclick: () => this.cancel() }, "Cancel the task");
-    this.element = h("section", { class: "panel", "aria-label": "Task" }, this.status, this.words, this.questions, this.result, this.stop);
+    this.stop = h("button", { type: "button", class: "danger", onclick: () => alone(this.element, () => this.cancel()), onblur: () => this.sure(false) });
+    this.element = h("section", { class: "panel", "aria-label": "Task", tabindex: "-1" }, this.status, this.words, this.questions, this.result, this.stop);
+    this.read = latest(() => this.answering.task(taskId), (task) => this.show(task));
+    this.sure(false);
     this.poll();
   }
 
@@ -26,53 +29,53 @@ export class Panel {
   }
 
   async poll() {
-    clearTimeout(this.timer);
-    let pause = 3000;
+    let pause;
     try {
-      const task = await this.answering.task(this.taskId);
-      if (!this.isClosed) this.show(task);
-      pause = ENDED.has(task.status) ? 0 : task.pollIntervalMs ?? 1000;
+      await this.read();
+      pause = this.task.pollIntervalMs ?? 1000;
     } catch (error) {
+      pause = 3000;
       this.words.textContent = `The task cannot be read: ${error.message}`;
-      if (error.code === -32602) { // unknown: there is nothing to wait for, nor to cancel
-        pause = 0;
-        this.stop.hidden = true;
-      }
+      if (error.code === -32602) this.stop.hidden = true; // unknown: there is nothing to wait for, nor to cancel
     }
-    if (pause && !this.isClosed) this.timer = setTimeout(() => this.poll(), pause);
+    clearTimeout(this.timer); // another poll may have been under way
+    if (!this.isClosed && !this.stop.hidden) this.timer = setTimeout(() => this.poll(), pause);
   }
 
   show(task) {
+    this.task = task;
     const hasEnded = ENDED.has(task.status);
     this.status.replaceChildren(badge(task.status), h("span", { class: "quiet" }, lasting(task.createdAt, hasEnded ? task.lastUpdatedAt : undefined)));
     this.words.textContent = task.status === "input_required" ? "" : task.statusMessage ?? "";
+    const had = this.element.contains(document.activeElement);
     this.stop.hidden = hasEnded;
-    const keys = Object.keys(task.inputRequests ?? {}).join(" ");
-    if (keys !== this.asked) {
-      this.asked = keys;
-      this.questions.replaceChildren(...Object.entries(task.inputRequests ?? {}).map(([key, one]) => this.question(key, one.params)));
-    }
+    this.ask(Object.entries(task.inputRequests ?? {}));
     if (task.result) this.result.replaceChildren(resultOf(task.result));
     if (task.error) this.result.replaceChildren(h("p", { class: "fault" }, task.error.message));
+    if (had && !this.element.contains(document.activeElement)) this.element.focus();
   }
 
   question(key, params) {
     return questionForm(params, async (answer) => {
       try {
         await this.answering.answer(this.taskId, key, answer);
-        this.asked = null;
         this.say("Answered.");
       } catch (error) {
         this.say(`Not answered: ${error.message}`);
       }
-      this.poll();
+      await this.poll();
     });
   }
 
+  // Who presses the button once is asked; who goes elsewhere then, did not mean it.
+  sure(isSure) {
+    this.isSure = isSure;
+    this.stop.textContent = isSure ? "Really cancel?" : "Cancel the task";
+  }
+
   async cancel() {
-    if (this.stop.dataset.sure !== "yes") {
-      this.stop.dataset.sure = "yes";
-      this.stop.textContent = "Really cancel?";
+    if (!this.isSure) {
+      this.sure(true);
       return;
     }
     try {
@@ -80,26 +83,29 @@ export class Panel {
     } catch (error) {
       this.say(`Not cancelled: ${error.message}`);
     }
-    this.poll();
+    this.sure(false);
+    await this.poll();
   }
 }
 
 const ANSWERS = { accept: "Accept", decline: "Decline", cancel: "Dismiss" };
 
-// A question as a form; `answer` gets {action, content?}. An action without words has no button.
+// A question as a form; `answer` gets {action, content?}, and returns a promise. An action without words has no button.
 export function questionForm(params, answer, words = ANSWERS) {
   const fields = params.mode === "url" ? null : formOf(params.requestedSchema ?? {});
   const accept = (event) => {
     event.preventDefault();
     const content = fields?.read();
-    if (content === null) return;
+    if (content === null || form.ariaBusy) return;
     if (params.mode === "url") open(params.url, "_blank", "noopener,noreferrer");
-    answer({ action: "accept", ...(content ? { content } : {}) });
+    give({ action: "accept", ...(content ? { content } : {}) });
   };
-  const button = (action) => words[action] && h("button", { type: "button", onclick: () => answer({ action }) }, words[action]);
-  return h("form", { class: "question", novalidate: true, onsubmit: accept },
+  const give = (given) => alone(form, () => answer(given));
+  const button = (action) => words[action] && h("button", { type: "button", onclick: () => give({ action }) }, words[action]);
+  const form = h("form", { class: "question", novalidate: true, onsubmit: accept },
     h("p", { class: "asks" }, params.message), params.mode === "url" ? h("p", {}, h("code", {}, params.url)) : fields.element,
     h("div", { class: "row" }, h("button", { class: "primary" }, params.mode === "url" ? "Open the page" : words.accept), button("decline"), button("cancel")));
+  return form;
 }
 
 export function resultOf(result) {

@@ -1,6 +1,6 @@
 // A task: how it stands (its card), the graph of its workflow, the states and the messages.
 
-import { h, badge, byId, clock, lasting } from "./dom.js";
+import { h, badge, byId, clock, lasting, renew } from "./dom.js";
 import { CardHost } from "./card.js";
 import { Graph, timesOf } from "./graph.js";
 import { Panel } from "./panel.js";
@@ -11,7 +11,7 @@ const QUIET = 4000;
 
 export class TaskView {
   constructor(context, taskId) {
-    Object.assign(this, { context, taskId, chosen: null, execution: null, graphs: new Map() });
+    Object.assign(this, { context, taskId, chosen: null, visitAt: 0, execution: null, graphs: new Map() });
     this.heading = h("h1", {});
     this.status = h("span", { class: "line" });
     this.head = h("div", { class: "head" }, this.heading, this.status, h("code", { class: "id" }, taskId));
@@ -83,20 +83,21 @@ export class TaskView {
   async showCard() {
     const { client, endpoint, token, say } = this.context;
     const uri = this.tool?._meta?.ui?.resourceUri;
+    let html = null;
     try {
-      const html = uri && this.context.isForCards("card_task") ? (await client.resource(uri)).text : null;
-      if (this.isClosed) return;
-      if (html) {
-        const task = { taskId: this.taskId, title: this.title, arguments: this.context.argumentsOf(this.taskId) };
-        this.shown = new CardHost({ client, html, task, isForCards: this.context.isForCards, note: (method, params) => this.note(method, params) });
-        this.side.replaceChildren(this.shown.frame, this.notes);
-        return;
-      }
+      if (uri && this.context.isForCards("card_task")) html = (await client.resource(uri)).text;
     } catch (error) {
       say(`The card cannot be read: ${error.message}`);
     }
-    this.shown = new Panel({ client, taskId: this.taskId, endpoint, token, say });
-    this.side.replaceChildren(this.shown.element);
+    if (this.isClosed) return;
+    if (html) {
+      const task = { taskId: this.taskId, title: this.title, arguments: this.context.argumentsOf(this.taskId) };
+      this.shown = new CardHost({ call: (name, args) => this.context.client.tool(name, args), html, task, isForCards: this.context.isForCards, note: (method, params) => this.note(method, params) });
+      this.side.replaceChildren(this.shown.frame, this.notes);
+    } else {
+      this.shown = new Panel({ client, taskId: this.taskId, endpoint, token, say });
+      this.side.replaceChildren(this.shown.element);
+    }
   }
 
   note(method, params) {
@@ -106,13 +107,12 @@ export class TaskView {
   }
 
   async refresh() {
-    clearTimeout(this.timer);
     let pause = LIVE;
     try {
       const { executions } = await this.context.api(`tasks/${this.taskId}`);
       if (this.isClosed) return;
       const known = this.context.taskOf(this.taskId);
-      if (known) this.status.replaceChildren(badge(known.status, known.waitsFor ?? known.inLine), known.waitsFor ? h("a", { href: "#/approvals" }, "Answer as somebody else") : "", known.inLine ? h("a", { href: "#/lines" }, "See the line") : "", known.blocked ? block(known.blocked) : "");
+      if (known) this.showStatus(known);
       await this.showExecutions(executions);
       await this.wire.refresh(this.context.api);
       if (known && !["working", "input_required"].includes(known.status)) pause = QUIET;
@@ -123,47 +123,59 @@ export class TaskView {
     if (!this.isClosed) this.timer = setTimeout(() => this.refresh(), document.hidden ? QUIET : pause);
   }
 
+  showStatus(known) {
+    const now = JSON.stringify(known);
+    if (now === this.known) return;
+    this.known = now;
+    renew(this.status, badge(known.status, known.waitsFor ?? known.inLine), known.waitsFor && h("a", { href: "#/approvals" }, "Answer as somebody else"), known.inLine && h("a", { href: "#/lines" }, "See the line"), known.blocked && block(known.blocked));
+  }
+
   async showExecutions(executions) {
     if (!executions.length) return;
     const one = executions.find((each) => each.name === this.pinned) ?? executions.at(-1);
+    Object.assign(this, { executions, execution: one });
     const changed = JSON.stringify(executions.map((each) => [each.name, each.status])) + one.name;
     if (changed !== this.seen) {
       this.seen = changed;
-      this.attempts.replaceChildren(...this.attemptButtons(executions, one));
+      renew(this.attempts, ...this.attemptButtons(executions, one));
     }
     this.times.textContent = `${clock(one.startedAt)} · ${lasting(one.startedAt, one.stoppedAt || undefined)}`;
-    const isOther = one.name !== this.execution?.name;
-    const moved = JSON.stringify(one.states) !== JSON.stringify(this.execution?.states);
-    this.execution = one;
-    if (isOther) await this.draw(one);
-    this.graph.show(one);
-    if (this.chosen && moved) await this.showState(this.chosen);
+    const graph = await this.graphOf(one);
+    if (this.execution !== one) return; // another attempt was chosen meanwhile
+    if (graph !== this.graph) this.draw(graph);
+    graph.show(one);
+    const states = JSON.stringify([one.name, one.states]);
+    if (this.chosen && states !== this.states) await this.showState(this.chosen);
+    this.states = states;
   }
 
   attemptButtons(executions, shown) {
     const words = (each, index) => (executions.length > 1 ? `Attempt ${index + 1}` : each.machine);
     const pin = (each) => {
       this.pinned = each.name;
-      this.seen = "";
-      this.refresh();
+      this.visitAt = 0;
+      this.context.attempt(() => this.showExecutions(this.executions));
     };
     return [h("h2", {}, shown.machine), ...(executions.length > 1 ? executions.map((each, index) =>
       h("button", { type: "button", class: "small", "aria-pressed": String(each.name === shown.name), onclick: () => pin(each) }, words(each, index), " ", h("span", { class: `spot ${each.status}` }))) : []), this.times];
   }
 
-  async draw(one) {
-    if (!this.graphs.has(one.graph)) {
-      const drawing = await this.context.api(`graphs/${one.graph}`);
-      this.graphs.set(one.graph, new Graph(drawing, (name) => this.choose(name)));
-    }
-    this.graph = this.graphs.get(one.graph);
-    this.canvas.replaceChildren(this.graph.element);
+  async graphOf({ graph }) {
+    if (!this.graphs.has(graph)) this.graphs.set(graph, new Graph(await this.context.api(`graphs/${graph}`), (name) => this.context.attempt(() => this.choose(name))));
+    return this.graphs.get(graph);
+  }
+
+  draw(graph) {
+    this.graph = graph;
+    this.canvas.replaceChildren(graph.element);
     this.legend.hidden = false;
-    this.graph.fit();
+    graph.fit();
+    if (!graph.nodes.has(this.chosen)) this.explain();
+    graph.select(this.chosen);
   }
 
   async choose(name) {
-    this.chosen = name;
+    Object.assign(this, { chosen: name, visitAt: 0 });
     this.graph.select(name);
     this.pick("state");
     await this.showState(name);
@@ -171,27 +183,30 @@ export class TaskView {
   }
 
   explain() {
+    Object.assign(this, { chosen: null, shownState: "" });
     this.state.replaceChildren(h("p", { class: "quiet" }, "Choose a state of the graph to see its times, its input and its output."));
   }
 
   async showState(name) {
-    const query = new URLSearchParams({ execution: this.execution.name, state: name });
-    const found = await this.context.api(`states/${this.taskId}?${query}`);
-    if (this.isClosed || this.chosen !== name) return;
-    const node = this.graph.nodes.get(name).one;
-    const wanted = this.state.dataset.name === name ? Number(this.state.dataset.visit) : 0;
-    const index = Math.min(wanted || found.visits.length, found.visits.length);
+    const execution = this.execution.name;
+    const found = await this.context.api(`states/${this.taskId}?${new URLSearchParams({ execution, state: name })}`);
+    if (this.isClosed || this.chosen !== name || this.execution.name !== execution) return;
+    const index = Math.min(this.visitAt || found.visits.length, found.visits.length);
+    const now = JSON.stringify([name, index, found]);
+    if (now === this.shownState) return;
+    const node = this.graph.nodes.get(name).one, isOpen = this.state.dataset.name === name && this.state.querySelector("details")?.open;
+    this.shownState = now;
     this.state.dataset.name = name;
-    this.state.replaceChildren(...[h("h2", {}, name, " ", h("span", { class: "quiet" }, [node.type, node.action].filter(Boolean).join(" · "))),
+    renew(this.state, h("h2", {}, name, " ", h("span", { class: "quiet" }, [node.type, node.action].filter(Boolean).join(" · "))),
       ...(found.visits.length ? this.visit(name, found.visits, index) : [h("p", { class: "quiet" }, "Not reached in this execution.")]),
-      h("details", {}, h("summary", {}, "Definition"), region("Definition", JSON.stringify(found.definition, null, 2)))].filter(Boolean));
+      h("details", { open: isOpen }, h("summary", {}, "Definition"), region("Definition", JSON.stringify(found.definition, null, 2))));
   }
 
   visit(name, visits, index) {
     const one = visits[index - 1];
     const go = (to) => {
-      this.state.dataset.visit = to;
-      this.showState(name);
+      this.visitAt = to;
+      this.context.attempt(() => this.showState(name));
     };
     const pager = visits.length > 1 && h("div", { class: "row" },
       h("button", { type: "button", class: "small", disabled: index < 2, onclick: () => go(index - 1) }, "Earlier"),

@@ -18,8 +18,9 @@ export class Wire {
     const query = new URLSearchParams({ after: this.last, ...(this.taskId ? { task: this.taskId } : {}) });
     const found = await api(`messages?${query}`);
     for (const one of found) {
+      if (one.number <= this.last) continue; // another look that was under way has brought it
       this.rows.prepend(row(one));
-      this.last = Math.max(this.last, one.number);
+      this.last = one.number;
     }
     while (this.rows.children.length > MOST) this.rows.lastChild.remove();
     this.none.hidden = this.rows.children.length > 0;
@@ -32,7 +33,7 @@ function row(one) {
   const body = h("div", { class: "exchange" });
   const open = () => body.children.length || body.append(...parts(one));
   return h("li", { class: isPoll ? "poll" : "" },
-    h("details", { ontoggle: open, "data-method": one.method, "data-era": one.era },
+    h("details", { ontoggle: open, "data-number": String(one.number), "data-method": one.method, "data-era": one.era },
       h("summary", {},
         h("time", {}, clock(one.time)), h("span", { class: "era" }, one.era), h("b", {}, what), h("span", { class: "client quiet" }, one.client),
         h("span", { class: one.status >= 400 || one.error ? "fault" : "quiet" }, `${one.status}${one.error ? ` ${one.error}` : ""}`),
