@@ -1,10 +1,12 @@
 """The card in a host of MCP Apps whose server follows a script: a task from its start to what the model hears."""
 
+from typing import Any
+
 import pytest
 
 from tests.browser.cards import Card
 from tests.browser.chromium import needs_chromium
-from tests.browser.views import APPROVAL, DARK, FIRST, LIGHT, ORDERS, SECRET, TASK_ID, asking, done, refused, view
+from tests.browser.views import APPROVAL, DARK, FIRST, LIGHT, ORDERS, SECRET, TASK_ID, asking, asks, done, refused, view
 
 pytestmark = [pytest.mark.long, needs_chromium]
 
@@ -143,16 +145,46 @@ def test_an_answer_that_the_server_refuses_can_be_mended(card: Card) -> None:
     assert card.calls()[-1]["arguments"]["token"] == f"{SECRET} for approval#2"
 
 
-@pytest.mark.parametrize("view_too", [False, True])
-def test_an_answer_that_is_refused_leaves_the_form(card: Card, view_too: bool) -> None:
-    refusal = refused("This question was answered elsewhere.")
-    if view_too:
-        refusal = {**asking(APPROVAL), **refusal}
-    card.opens(result=FIRST, replies={"card_task": [asking(APPROVAL)], "card_answer": [refusal]})
+NOT_OPEN = refused("This question was answered elsewhere.")
 
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (NOT_OPEN, "This question was answered elsewhere."),
+        ({**asking(APPROVAL), **NOT_OPEN}, "This question was answered elsewhere."),
+        ({"denied": "502"}, "The server cannot be reached. 502"),
+    ],
+)
+def test_an_answer_that_is_refused_or_lost_leaves_the_form_and_says_why_until_the_next_try(
+    card: Card, reply: dict[str, Any], said: str
+) -> None:
+    card.opens(result=FIRST, context=LIGHT, replies={"card_task": [asking(APPROVAL)], "card_answer": [reply, view()]})
+
+    card.fills("Note", "Keep this")
     card.presses("Send answer")
+    card.passes(10)
 
-    card.sees("This question was answered elsewhere.", "Send answer")
+    card.sees(said)
+    assert card.looks("document.querySelector('textarea').value") == "Keep this"
+    card.presses("Send answer")
+    card.sees_no_more(said)
+    assert card.calls()[-1]["arguments"]["content"]["note"] == "Keep this"
+
+
+def test_another_question_takes_nothing_from_a_form_and_neither_does_an_answer_to_it(card: Card) -> None:
+    other = {**asks({}, message="Tell the warehouse?"), "key": "warehouse"}
+    replies = {"card_task": [asking(APPROVAL), asking(APPROVAL, other)], "card_answer": [asking(APPROVAL)]}
+    card.opens(result=FIRST, context=LIGHT, replies=replies)
+
+    card.fills("Note", "Half a sent")
+    card.passes(2)
+    card.sees("Tell the warehouse?")
+    card.types("e", "n", "c", "e")
+    card.presses("Accept")
+    card.sees_no_more("Tell the warehouse?")
+
+    assert card.looks("document.querySelector('textarea').value") == "Half a sentence"
 
 
 def test_a_cancel_has_a_second_thought(card: Card) -> None:
