@@ -15,20 +15,19 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 const STEPS = {
   open: async (page, url) => (await page.goto(url)).status(),
   text: (page) => page.locator("body").innerText(),
-  // Follows a link or presses a button by its name.
+  // Follows a link or presses a button by its name; each leads to a page.
   press: async (page, role, name) => {
-    await page.getByRole(role, { name, exact: true }).click();
-    await page.locator("h1").waitFor();
+    await Promise.all([page.waitForEvent("load"), page.getByRole(role, { name, exact: true }).click()]);
     return page.locator("h1").innerText();
   },
   fill: (page, label, value) => page.getByLabel(label).fill(value),
-  // Presses keys, and says what has the focus after each.
+  // Presses keys, and says what has the focus after each; Enter sends the form.
   keys: async (page, ...keys) => {
     const seen = [];
     for (const key of keys) {
       if (key.startsWith("text:")) await page.keyboard.type(key.slice(5));
+      else if (key === "Enter") await Promise.all([page.waitForEvent("load"), page.keyboard.press(key)]);
       else await page.keyboard.press(key);
-      await page.waitForLoadState();
       const focused = page.locator(":focus");
       seen.push(await focused.count() ? await focused.evaluate((one) => one.textContent.trim() || one.name || one.tagName) : "");
     }

@@ -62,9 +62,8 @@ const STEPS = {
   press: async (page, inCard, inPanel) => {
     const frame = page.frameLocator(".card-frame").getByRole("button", { name: inCard, exact: true });
     const own = page.locator(".panel").getByRole("button", { name: inPanel, exact: true });
-    await frame.or(own).first().waitFor().catch(() => {});
-    await page.locator(".card-frame, .panel").first().waitFor();
-    await ((await page.locator(".card-frame").count()) ? frame : own).first().click();
+    const found = await Promise.any([frame, own].map(async (one) => { await one.first().waitFor(); return one.first(); }));
+    await found.click();
   },
   // Answers a question to others as somebody; returns what was shown of it, and what the page says afterwards.
   decide: async (page, person, button) => {
@@ -97,13 +96,17 @@ const STEPS = {
     await page.locator(".state-detail h2").filter({ hasText: name }).waitFor();
     return page.locator(".state-detail").innerText();
   },
-  graph: async (page) => page.locator("svg.graph").evaluate((svg) => ({
+  // The graph; of an execution that has succeeded, once its end is drawn.
+  graph: async (page, hasSucceeded) => {
+    if (hasSucceeded) await page.locator('svg.graph .dot[data-status="succeeded"]').nth(1).waitFor();
+    return page.locator("svg.graph").evaluate((svg) => ({
     states: svg.querySelectorAll("g.state").length,
     edges: svg.querySelectorAll(".edge").length,
     taken: svg.querySelectorAll(".edge.taken").length,
     errors: svg.querySelectorAll(".edge.catch").length,
     frames: svg.querySelectorAll(".frame").length,
-  })),
+    }));
+  },
   // The messages of the task: era, method and headline of each, newest first; the first call opened.
   messages: async (page) => {
     await page.getByRole("tab", { name: "Messages" }).click();
@@ -306,7 +309,15 @@ const STEPS = {
   visible: (page, selector) => page.locator(selector).filter({ visible: true }).count(),
   top: (page) => page.evaluate(() => { document.getElementById("main").scrollTop = 0; }),
   pause: (page, milliseconds) => page.waitForTimeout(milliseconds),
-  open: async (page, hash) => { await page.goto(`${plan.page}${hash}`); await page.locator("#tools li").first().waitFor(); },
+  // Opens another view by its address, and waits until it is there instead of the one before.
+  open: async (page, hash) => {
+    const isThere = await page.evaluate((to) => {
+      document.querySelector("main").firstElementChild.dataset.old = "yes";
+      return location.hash === to;
+    }, hash);
+    await page.goto(`${plan.page}${hash}`);
+    if (!isThere) await page.locator("main > [data-old]").waitFor({ state: "detached" });
+  },
 };
 
 const seen = await withPage(plan.chromium, async (page) => {

@@ -17,7 +17,9 @@ const seen = await withPage(plan.chromium, async (page) => {
   const tools = await page.getByRole("heading", { name: /^Tools \(\d+\)$/ }).textContent();
   await page.getByRole("button", { name: "Execute Tool" }).click();
   await page.getByRole("heading", { name: "Structured Output" }).waitFor();
-  const result = await page.locator(".ace_text-layer").first().innerText();
+  const shown = page.locator(".ace_text-layer").first();
+  await shown.filter({ hasText: "}" }).waitFor(); // the editor draws its text later than itself
+  const result = await shown.innerText();
   return { tools, result: JSON.parse(result.replaceAll("\u00a0", " ")) };
 });
 process.stdout.write(JSON.stringify(seen));

@@ -77,13 +77,20 @@ class Message:
 
 
 class Messages:
-    """The last messages. Thread-safe."""
+    """The last messages. Thread-safe.
 
-    def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
+    Args:
+        most: How many are kept.
+        most_bytes: Characters of all bodies and headers that are kept.
+        first: Number of the first one. A page that stays open while the stack starts again asks for what is behind the
+            last number that it knows, so a later start begins with a higher one.
+    """
+
+    def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES, first: int = 1) -> None:
         self._most, self._most_bytes = most, most_bytes
         self._kept: deque[Message] = deque()
         self._bytes = 0
-        self._next = 1
+        self._next = first
         self._reader = Reader()
         self._turn = threading.Lock()
 

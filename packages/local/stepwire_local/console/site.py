@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -102,7 +103,7 @@ class Console:
     def __init__(self, stack: LocalStack, sign_in: Token | None = None) -> None:
         self._stack = stack
         self._sign_in = sign_in
-        self._messages = Messages()
+        self._messages = Messages(first=time.time_ns() // 1_000_000)
         self._tasks = Tasks()
         self.approvals = OpenApprovals(stack)
         self._lines = Lines(stack)

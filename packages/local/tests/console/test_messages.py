@@ -113,3 +113,13 @@ def test_a_schema_that_describes_a_token_is_no_secret() -> None:
     text = '{"properties": {"token": {"type": "string", "description": "A token."}}}'
 
     assert redacted(text) == text
+
+
+def test_a_page_that_outlives_its_stack_gets_the_messages_of_the_next_one() -> None:
+    before, after = Messages(first=100), Messages(first=200)
+    before.add(exchange())
+    after.add(exchange())
+
+    (last,) = before.after(0)
+
+    assert [one.number for one in after.after(last.number)] == [200]
