@@ -16,6 +16,7 @@ import botocore.loaders
 import botocore.useragent
 import httpcore2
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
@@ -90,6 +91,22 @@ def printed(
     """
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", request.node.nodeid)
     return lambda: capsys.readouterr().out
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Let a worker report of a test what the terminal shows: its outcome, and what failed before and after it.
+
+    A worker sends six messages for each test, and for thousands of tests that take milliseconds the process that reads
+    them is as busy as a worker.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ or item.config.getoption("durations") is not None:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.passed:
+            report.sections.clear()  # what it printed
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
