@@ -1,8 +1,7 @@
 """Run the official conformance suite against the fixture tools on the local stack: `python -m tests.conformance`.
 
 The exit code is 1 if a required scenario fails, warns, is skipped or checks nothing; if a scenario passes that is
-listed
-as not served; or if the suite has a scenario that is not in the list.
+listed as not served; or if the suite has a scenario that is not in the list.
 """
 
 import argparse
