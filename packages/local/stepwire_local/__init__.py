@@ -6,10 +6,12 @@ our own, small.
 """
 
 from stepwire_local.account.isolation import isolated
+from stepwire_local.account.on_demand import import_on_demand
 from stepwire_local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, StubError, TemplateError
 
 with isolated():
     # moto asks botocore for regions when it is imported, and fails on a profile that is not there.
+    import_on_demand()
     from stepwire_local.account.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
     from stepwire_local.stack import FunctionError, LocalStack
     from stepwire_local.streams.expiry import ExpiredItem, ExpiryPolicy

@@ -1,0 +1,37 @@
+"""The parts of moto that take long to import are imported by those who use them.
+
+In a process of its own, because the tests that ran before may have used them.
+"""
+
+import subprocess
+import sys
+
+PROBE = """
+import sys
+
+import boto3
+
+import stepwire_local
+from stepwire_local.account.engine import simulated_aws
+
+
+def slow():
+    return sorted({"moto.batch.models", "moto.ec2.models"} & sys.modules.keys())
+
+
+with simulated_aws():
+    ssm, batch, ec2 = (boto3.client(name, "us-east-1") for name in ("ssm", "batch", "ec2"))
+    ssm.put_parameter(Name="/a", Value="1", Type="String")
+    print(slow())
+    targets = [{"Key": "tag:team", "Values": ["data"]}]
+    print(ssm.send_command(DocumentName="AWS-RunShellScript", Targets=targets)["Command"]["InstanceIds"])
+    print(batch.describe_job_queues()["jobQueues"])
+    print(len(ec2.describe_vpcs()["Vpcs"]))
+    print(slow())
+"""
+
+
+def test_ec2_and_batch_are_imported_when_they_are_used() -> None:
+    ended = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+
+    assert ended.stdout.splitlines() == ["[]", "[]", "[]", "1", "['moto.batch.models', 'moto.ec2.models']"]
