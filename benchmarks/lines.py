@@ -138,8 +138,8 @@ def _in_line(world: CountedWorld, client: ModernClient, waiting: int, wait: Call
     return {
         f"call that waits, behind {waiting:,}": called,
         f"end that hands its turn to the next of {waiting:,}, which begins": handed,
-        f"look at one of {waiting:,}, which also mends their line, once a minute for all of them": mended,
-        f"look at the last of {waiting:,}, once in its interval": _counted(world, lambda: client.task("get", last[0])),
+        f"poll of one of {waiting:,}, which also repairs their line, once a minute for all of them": mended,
+        f"poll of the last of {waiting:,}, once in its interval": _counted(world, lambda: client.task("get", last[0])),
         f"cancel of the last of {waiting:,}": _counted(world, lambda: client.task("cancel", last[0])),
     }
 

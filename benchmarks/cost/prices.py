@@ -111,10 +111,10 @@ HISTORIES: Final = Quota(
     "GetExecutionHistory",
     20,
     "a second",
-    "looks are put off; `STATE_AFTER_SECONDS` to 0, show_state: false, or workflows that report their progress",
+    "checks are postponed; `STATE_AFTER_SECONDS` to 0, `show_state: false`, or workflows that report their progress",
     UNVERIFIED,
 )
-DESCRIPTIONS: Final = Quota("DescribeExecution", 10, "a second", "REPAIR_AFTER_SECONDS to 300", UNVERIFIED)
+DESCRIPTIONS: Final = Quota("DescribeExecution", 10, "a second", "`REPAIR_AFTER_SECONDS` to 300", UNVERIFIED)
 TRANSITIONS: Final = Quota("state transitions", 800, "a second", "Service Quotas (5,000 in the largest)", UNVERIFIED)
 OPEN: Final = Quota(
     "open executions", 1_000_000, "at once", "Service Quotas", "docs.aws.amazon.com/step-functions, service quotas"

@@ -53,7 +53,7 @@ def _loads(rate: int) -> list[Load]:
 def the_sweep(tasks: int = MANY) -> str:
     """Return what the sweep does for very many open tasks that nobody polls."""
     rows = [_swept(tasks, lost) for lost in LOST]
-    return table(["ends lost", "all looked after", "runs", *_CALLS, "throttled", "DescribeExecution a second"], rows)
+    return table(["ends lost", "all checked", "runs", *_CALLS, "throttled", "DescribeExecution a second"], rows)
 
 
 _CALLS: Final = ("Query", "BatchGetItem", "ListExecutions", "DescribeExecution")
