@@ -1,9 +1,8 @@
 """The events of the other functions: from authors of workflows (questions, progress), Step Functions, and DynamoDB.
 
 An input is the JSON text of an event, whose shape decides which function gets it. Each function accepts or rejects it
-as
-documented, and afterwards clients of both eras must see the tasks well formed. The sweep and the metadata function read
-nothing of their events.
+as documented, and afterwards clients of both eras must see the tasks well formed. docs/fuzzing.md lists the functions
+that are not here.
 """
 
 import json
