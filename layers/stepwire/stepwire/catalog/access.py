@@ -2,7 +2,7 @@
 
 The rule: a tool that a caller may not call is not listed for it either, and a refusal names all required scopes at once
 (F6). Scopes are compared as text: no scope includes another (F7). Where a sign-in knows no scopes, a tool that needs
-one is refused, unless the operator has said that scopes need not be checked.
+one is refused.
 """
 
 from collections.abc import Iterable
