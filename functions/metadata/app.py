@@ -48,7 +48,7 @@ def _resource() -> str:
     scopes = _scopes()
     document = {
         "resource": os.environ["RESOURCE"],
-        "resource_name": "Stepwire",
+        "resource_name": os.environ["RESOURCE_NAME"],
         "authorization_servers": [_origin() if _is_mirrored() else os.environ["ISSUER"]],
         # Absent if no scopes are needed: clients request every scope that is listed.
         **({"scopes_supported": scopes} if scopes else {}),

@@ -268,7 +268,7 @@ def test_the_public_function_has_no_permissions_it_does_not_need() -> None:
 
     assert "MetadataFunction" in functions
     assert set(told) == {
-        *("AUTHORIZER", "RESOURCE", "ISSUER", "SCOPES"),
+        *("AUTHORIZER", "RESOURCE", "RESOURCE_NAME", "ISSUER", "SCOPES"),
         *("SIGN_IN_URL", "GRANT_TYPES", "CLIENT_DOCUMENTS", "CLIENT_ID", "CALLBACK_URL"),
     }
     assert "Table" not in json.dumps(told)

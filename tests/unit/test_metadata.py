@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parents[2] / "functions/metadata"
 ENVIRONMENT = {
     "AUTHORIZER": "jwt",
     "RESOURCE": "https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com/mcp",
+    "RESOURCE_NAME": "Workflows of Example Ltd",
     "ISSUER": "https://issuer.example/pool",
     "SCOPES": "tools:call,refunds",
     "SIGN_IN_URL": "",
@@ -51,7 +52,7 @@ def test_names_the_authorization_server_and_the_scopes(ask: Ask) -> None:
 
     assert document == {
         "resource": "https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com/mcp",
-        "resource_name": "Stepwire",
+        "resource_name": "Workflows of Example Ltd",
         "authorization_servers": ["https://issuer.example/pool"],
         "scopes_supported": ["tools:call", "refunds"],
         "bearer_methods_supported": ["header"],

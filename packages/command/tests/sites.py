@@ -124,6 +124,7 @@ def mirror(client_documents: str = "announce") -> Web:
         "RESOURCE": URL,
         "ISSUER": "http://127.0.0.1:1",  # nothing listens there: the function then keeps its mirror
         "SCOPES": "call",
+        "RESOURCE_NAME": "Stepwire",
         "GRANT_TYPES": "authorization_code,refresh_token",
         "SIGN_IN_URL": "https://example.auth.eu-central-1.amazoncognito.com",
         "CLIENT_DOCUMENTS": client_documents,

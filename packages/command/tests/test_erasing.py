@@ -1,6 +1,7 @@
 """`stepwire caller show`, `export` and `erase`: what an operator reads, and what is asked of AWS."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -315,6 +316,23 @@ def test_a_policy_permits_what_its_commands_call_and_nothing_else(in_account: St
     }
     invoked = [one["Resource"].rpartition("-")[2] for one in allowed if one["Action"] == ["lambda:InvokeFunction"]]
     assert set(invoked) == functions - {"TasksTable", "LargeResults"}
+
+
+@pytest.mark.parametrize("work", _WORK)
+def test_a_policy_lets_a_caller_be_found_by_the_keys_of_a_task_alone(in_account: Stepwire, work: str) -> None:
+    aws = endpoint()
+    assert in_account(aws, "caller", "whois", ID)[0] == Exit.DONE
+
+    statement = next(one for one in policy(in_account, work)["Statement"] if one["Sid"] == "FindTheCallerOfATask")
+    allowed = statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"]
+    searches = [given for name, given in aws.calls if name in {"Query", "Scan"}]
+    assert len(searches) > 1
+    for given in searches:
+        assert statement["Condition"]["StringEquals"] == {"dynamodb:Select": given["Select"]}
+        expressions = " ".join(text for name, text in given.items() if name.endswith("Expression"))
+        names = re.findall(r"(?<![:#\w])\w+", expressions) + list(given.get("ExpressionAttributeNames", {}).values())
+        assert set(names) <= set(allowed)
+    assert set(allowed) == {"pk", "sk", "open", "checked_at"}
 
 
 def test_nobody_can_both_block_and_erase(in_account: Stepwire) -> None:

@@ -1,7 +1,7 @@
 """What an operator needs in IAM to do something about one caller: a policy for each kind of work.
 
-Pure. The rule: blocking and erasing are the work of two people. Each of the two policies denies the other's function,
-so whoever is given both can do neither.
+Pure. The rules: blocking and erasing are the work of two people. Each of the two policies denies the other's function,
+so whoever is given both can do neither. Only the policy to read lets anybody see more of a task than its keys.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,12 @@ _FUNCTIONS: Mapping[Work, str] = {Work.BLOCK: BLOCKS, Work.CANCEL: TASKS, Work.E
 _DENIED: Mapping[Work, str] = {Work.BLOCK: ERASURES, Work.ERASE: BLOCKS}
 FUNCTIONS = tuple(_FUNCTIONS.values())
 """The logical ids of the functions that do an operator's work."""
+_KEYS_ALONE: Mapping[str, Any] = {
+    # Those of the table and of its index: DynamoDB refuses a request for one that is not listed.
+    "ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "sk", "open", "checked_at"]},
+    # Without it, a request that names no attribute would get all.
+    "StringEquals": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"},
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,10 @@ def policy_of(work: Work, names: Names) -> dict[str, Any]:
             ["cloudformation:DescribeStackResource", "cloudformation:DescribeStacks"],
             names.arn("cloudformation", f"stack/{names.stack}/*"),
         ),
-        _allow("FindTheCallerOfATask", ["dynamodb:Query", "dynamodb:Scan"], [table, f"{table}/index/*"]),
+        {
+            **_allow("FindTheCallerOfATask", ["dynamodb:Query", "dynamodb:Scan"], [table, f"{table}/index/*"]),
+            "Condition": _KEYS_ALONE,
+        },
         _allow(
             "FindTheCallerOfASignature",
             ["iam:GetRole", "iam:GetUser"],
@@ -68,7 +77,7 @@ def policy_of(work: Work, names: Names) -> dict[str, Any]:
     if work is Work.READ:
         bucket = f"arn:{names.partition}:s3:::{names.bucket}"
         statements += [
-            _allow("ReadWhatIsHeld", ["dynamodb:GetItem"], table),
+            _allow("ReadWhatIsHeld", ["dynamodb:GetItem", "dynamodb:Query"], table),
             _allow("ListLargeResults", ["s3:ListBucket"], bucket),
             _allow("ReadLargeResults", ["s3:GetObject"], f"{bucket}/*"),
         ]

@@ -35,6 +35,12 @@ from stepwire_cli.exits import CommandError
 _STATES: Final = "stepfunctions"
 _REGION: Final = 3  # part of an ARN
 _PAGE: Final = 200  # events
+# Policies of operators who may not read tasks allow no other search (policies.py).
+_KEYS_OF_THE_TASK: Final[dict[str, Any]] = {
+    "FilterExpression": "sk = :sk",
+    "ProjectionExpression": "pk, sk",
+    "Select": "SPECIFIC_ATTRIBUTES",
+}
 
 
 def check_principal(principal: str | None) -> None:
@@ -153,18 +159,17 @@ class Tasks:
                 "Query",
                 IndexName=NEGLECTED_INDEX,
                 KeyConditionExpression="#open = :shard",
-                FilterExpression="sk = :sk",
                 ExpressionAttributeNames={"#open": "open"},
                 ExpressionAttributeValues=values,
+                **_KEYS_OF_THE_TASK,
             )
 
     def _all(self, task_id: TaskId) -> Iterator[Item]:
         yield from self._pages(
             "Scan",
             ConsistentRead=True,
-            FilterExpression="sk = :sk",
-            ProjectionExpression="pk, sk",
             ExpressionAttributeValues={":sk": {"S": TASK_PREFIX + task_id}},
+            **_KEYS_OF_THE_TASK,
         )
 
     def _pages(self, operation: str, **given: Any) -> Iterator[Item]:
