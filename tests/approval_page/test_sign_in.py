@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from html import escape
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -178,6 +179,84 @@ def test_a_form_that_is_not_of_this_sign_in(
     assert answer.status_code == httpx.codes.FORBIDDEN
     assert "Nothing was decided" in text_of(answer.text)
     assert by_sign_in.status_of(open_by_sign_in) == "working"
+
+
+NOTE_AND_CHOICE: Final = {
+    "type": "object",
+    "properties": {
+        "note": {"type": "string", "maxLength": 200},
+        "urgent": {"type": "boolean", "default": True},
+    },
+}
+
+
+def expires(desk: Desk, browser: Browser, page: httpx.Response, **filled: Any) -> httpx.Response:
+    """Send the form of a page after its sign-in has expired."""
+    return browser.submit(
+        page, "approve", **{"signed-in": _expired(desk, form_of(page.text).values["signed-in"])}, **filled
+    )
+
+
+def test_what_was_typed_is_there_again_after_the_next_sign_in(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(form=NOTE_AND_CHOICE), Browser()
+    page = by_sign_in.signed_in(question, "frida", browser)
+    typed = {"field-0": 'Ünïcode & "quotes" ' * 8}
+
+    expired = expires(by_sign_in, browser, page, **typed, **{"field-1": []})
+    kept = dict(browser.cookies)
+    again = by_sign_in.signed_in(question, "frida", browser)
+    answer = browser.submit(again, "approve")
+
+    assert "What you filled in will be there again." in text_of(expired.text)
+    assert "Pay 700?" not in expired.text
+    assert list(kept) == ["__Host-stepwire-typed"]
+    assert "quotes" not in kept["__Host-stepwire-typed"]
+    (cookie,) = expired.headers.get_list("set-cookie")
+    assert cookie.endswith("; Path=/; Max-Age=600; Secure; HttpOnly; SameSite=Lax")
+    assert again.status_code == httpx.codes.OK
+    assert browser.cookies == {}, "nothing outlives the sign-in"
+    assert "You have approved it" in text_of(answer.text)
+    (vote,) = by_sign_in.answer_of(question)["answers"]
+    assert vote["content"] == {"note": typed["field-0"], "urgent": False}
+
+
+def test_what_was_typed_is_for_its_person_and_its_question(by_sign_in: Desk) -> None:
+    question, other, browser = by_sign_in.ask(), by_sign_in.ask(), Browser()
+    page = by_sign_in.signed_in(question, "frida", browser)
+    expires(by_sign_in, browser, page, **{"field-0": "mine"})
+
+    elsewhere = by_sign_in.signed_in(other, "frida", browser)
+    of_another = by_sign_in.signed_in(question, "felix", browser)
+    afterwards = by_sign_in.signed_in(question, "frida", browser)
+
+    assert ["mine" in one.text for one in (elsewhere, of_another, afterwards)] == [False] * 3
+    assert by_sign_in.status_of(question) == "working"
+
+
+def test_what_is_too_long_for_a_cookie_is_shown_to_be_copied(by_sign_in: Desk) -> None:
+    question, browser = by_sign_in.ask(form=NOTE_AND_CHOICE), Browser()
+    page = by_sign_in.signed_in(question, "frida", browser)
+    typed = "<b>It wobbles.</b> " * 400
+
+    expired = expires(by_sign_in, browser, page, **{"field-0": typed})
+
+    assert "set-cookie" not in expired.headers
+    assert "Copy it before you sign in" in text_of(expired.text)
+    assert escape(typed.strip()) in expired.text
+    assert "Pay 700?" not in expired.text
+
+
+@pytest.mark.parametrize("token", [_forged, _of_another_link])
+def test_a_form_of_nobody_who_has_signed_in_is_not_kept(
+    by_sign_in: Desk, open_by_sign_in: Question, token: Callable[[Desk, str], str]
+) -> None:
+    browser = Browser()
+    page = by_sign_in.signed_in(open_by_sign_in, "frida", browser)
+    sealed_for = token(by_sign_in, form_of(page.text).values["signed-in"])
+
+    browser.submit(page, "approve", **{"signed-in": sealed_for, "field-0": "typed"})
+
+    assert browser.cookies == {}
 
 
 def test_an_answer_of_the_issuer_counts_only_in_the_browser_that_began(by_sign_in: Desk) -> None:

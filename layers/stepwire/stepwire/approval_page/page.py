@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 from msgspec import Struct, ValidationError, field
 from msgspec.structs import replace
 
+from stepwire.approval_page.drafts import FORGET, Draft, cookie_of, draft_in
 from stepwire.approval_page.forms import Given, begun, filled
 from stepwire.approval_page.links import PATH, Link, LinkMode, Secrets, link_of, opened
 from stepwire.approval_page.markup import HEADERS
@@ -25,6 +26,7 @@ from stepwire.approval_page.pages import (
     Sent,
     Shown,
     decision_page,
+    expired_page,
     note_page,
     question_page,
     sign_in_page,
@@ -146,9 +148,9 @@ class ApprovalPage(Struct, frozen=True):
     def _opened(self, request: PageRequest) -> PageResponse:
         link, now = self._link(request.link), self._now
         if not self._needs_sign_in(link):
-            return self._seen(self._with_link(request.link, link), Sent({}), request)
+            return self._seen(self._with_link(request.link, link), Sent(), request)
         if SIGN_IN not in _pairs(request.query):
-            return PageResponse(_OK, sign_in_page(f"{PATH}{request.link}?{SIGN_IN}", self.brand))
+            return PageResponse(_OK, sign_in_page(_sign_in_at(request.link), self.brand))
         begins = self._signing_in.begin(request.link, self._scopes(link), now)
         return PageResponse(_SEE_OTHER, cookies=(begins.cookie,), location=begins.url)
 
@@ -171,8 +173,10 @@ class ApprovalPage(Struct, frozen=True):
         until = int(min(self._now + LONGEST_FORM, link.until).timestamp())
         written: list[Json] = [text, approver.person, approver.name, until, approver.principal]
         token = seal(written, Purpose.APPROVAL_FORM, self.secret())
-        seen = self._seen(Visitor(approver, VoteWay.SIGN_IN, text, link, token), Sent({}), request)
-        return replace(seen, cookies=(_FORGET,))
+        draft = draft_in(request.cookies, link, self.secrets)
+        given = draft.given if draft is not None and draft.person == approver.person else None
+        seen = self._seen(Visitor(approver, VoteWay.SIGN_IN, text, link, token), Sent(given), request)
+        return replace(seen, cookies=(_FORGET, *([FORGET] if draft else [])))
 
     def _posted(self, request: PageRequest) -> PageResponse:
         if not self._is_from_our_page(request.headers):
@@ -182,7 +186,7 @@ class ApprovalPage(Struct, frozen=True):
         link = self._link(request.link)
         visitor = self._with_link(request.link, link)
         if self._needs_sign_in(link):
-            visitor = self._with_token("".join(given.get(FORM_TOKEN, ())[-1:]), visitor)
+            visitor = self._with_token(given, visitor)
         action = _ACTIONS.get("".join(given.get(DECISION, ())[-1:]))
         if action is None:
             raise _Refused(self._malformed("The form says neither yes nor no."))
@@ -216,14 +220,13 @@ class ApprovalPage(Struct, frozen=True):
 
     def _open(self, question: OpenQuestion, visitor: Visitor, sent: Sent) -> PageResponse:
         """Return the page of a question; a form that was not sent yet has the defaults."""
-        is_new = not sent.given and not sent.faults and sent.fault is None
         asked = question.request.asked
-        if is_new and isinstance(asked, FormElicitation):
+        if sent.given is None and isinstance(asked, FormElicitation):
             sent = Sent(begun(load_json(asked.requested_schema)))
         person = visitor.approver.name if visitor.way is VoteWay.SIGN_IN else ""
         arguments = self.approvals.shown_arguments(question)
         shown = Shown(question, arguments, f"{PATH}{visitor.text}", visitor.token, person)
-        return PageResponse(_OK if is_new else _WRONG_FORM, question_page(shown, sent, self.brand))
+        return PageResponse(_WRONG_FORM if sent.is_wrong else _OK, question_page(shown, sent, self.brand))
 
     def _closed(self, standing: OpenQuestion | HasVoted | Decision | None, visitor: Visitor) -> PageResponse:
         match standing:
@@ -259,19 +262,27 @@ class ApprovalPage(Struct, frozen=True):
         is_live = link.until > self._now
         return Visitor(Approver(link.person, "somebody with the link", has_link=is_live), VoteWay.LINK, text, link)
 
-    def _with_token(self, token: str, visitor: Visitor) -> Visitor:
+    def _with_token(self, given: Given, visitor: Visitor) -> Visitor:
         """Return who signed in for this link, as their form's token says. They could decide the question then."""
+        token = "".join(given.get(FORM_TOKEN, ())[-1:])
         try:
             found = value_of(opened(token, Purpose.APPROVAL_FORM, self.secrets), _FormToken)
         except ValidationError:
             found = None
-        is_its = found is not None and found.link == visitor.text
-        if found is None or not is_its or found.until <= self._now.timestamp():
-            again = sign_in_page(f"{PATH}{visitor.text}?{SIGN_IN}", self.brand, is_expired=True)
-            raise _Refused(PageResponse(_FORBIDDEN, again))
+        if found is None or found.link != visitor.text:
+            raise _Refused(PageResponse(_FORBIDDEN, expired_page(_sign_in_at(visitor.text), self.brand)))
+        if found.until <= self._now.timestamp():
+            typed = {name: values for name, values in given.items() if name not in (FORM_TOKEN, DECISION)}
+            raise _Refused(self._expired(visitor, Draft(visitor.link.person, found.person, typed)))
         approver = Approver(found.person, found.name, principal=found.principal, has_link=True)
         self._check_not_blocked(approver)
         return replace(visitor, approver=approver, way=VoteWay.SIGN_IN, token=token)
+
+    def _expired(self, visitor: Visitor, draft: Draft) -> PageResponse:
+        """Ask for another sign-in, after which this browser has what was typed; who signs in, learns nothing here."""
+        cookie = cookie_of(draft, self.secret())
+        page = expired_page(_sign_in_at(visitor.text), self.brand, draft.given, is_kept=cookie is not None)
+        return PageResponse(_FORBIDDEN, page, (cookie,) if cookie else ())
 
     def _check_not_blocked(self, approver: Approver) -> None:
         """Refuse a person whom an operator has blocked. Without a sign-in, nobody knows who has a link."""
@@ -325,6 +336,10 @@ class ApprovalPage(Struct, frozen=True):
     @property
     def _now(self) -> datetime:
         return self.approvals.recorder.clock.now()
+
+
+def _sign_in_at(link: str) -> str:
+    return f"{PATH}{link}?{SIGN_IN}"
 
 
 def _pairs(query: str) -> Mapping[str, list[str]]:

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from stepwire.approval_page.forms import Given, drawn
-from stepwire.approval_page.markup import STYLE, Markup, Node, h
+from stepwire.approval_page.markup import STYLE, Markup, Node, h, verbatim
 from stepwire.engine.approvals import HasVoted
 from stepwire.engine.ports import OpenQuestion
 from stepwire.json_text import Json, JsonObject, load_json, write
@@ -23,6 +23,7 @@ DECISION: Final = "decision"
 APPROVE: Final = "approve"
 REFUSE: Final = "refuse"
 _CALLED_WITH: Final = "What the call was made with"
+_NOTHING: Final[Given] = {}
 
 
 class Shown(Struct, frozen=True):
@@ -41,15 +42,21 @@ class Shown(Struct, frozen=True):
 class Sent(Struct, frozen=True):
     """What a form has, as it is shown."""
 
-    given: Given
+    given: Given | None = None
+    """None: it has the defaults."""
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
     fault: str | None = None
     """What is wrong, of no field."""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it must be changed."""
+        return bool(self.faults or self.fault)
+
 
 def question_page(shown: Shown, sent: Sent, brand: str) -> str:
     """Return the page of an open question."""
-    question, is_wrong = shown.question, bool(sent.faults or sent.fault)
+    question = shown.question
     audience = question.approval.shown
     body: list[Node] = [
         _head(f"A decision for {audience}", "Waits for a decision", "waits"),
@@ -60,7 +67,7 @@ def question_page(shown: Shown, sent: Sent, brand: str) -> str:
         _arguments(shown.arguments),
         _form(shown, sent),
     ]
-    return _page(("Error: " if is_wrong else "") + f"A decision for {audience}", body, brand)
+    return _page(("Error: " if sent.is_wrong else "") + f"A decision for {audience}", body, brand)
 
 
 def decision_page(decision: Decision, person: str, brand: str) -> str:
@@ -95,12 +102,25 @@ def voted_page(standing: HasVoted, brand: str) -> str:
     return _page(count, body, brand)
 
 
-def sign_in_page(action: str, brand: str, *, is_expired: bool = False) -> str:
+def sign_in_page(action: str, brand: str) -> str:
     """Return the page that asks for a sign-in before it shows the question."""
-    title = "Your sign-in has expired" if is_expired else "Somebody asks for a decision"
-    said = "Nothing was decided. Sign in again to go on." if is_expired else "Sign in to see the question."
+    return _signing_page("Somebody asks for a decision", [h("p", "Sign in to see the question.")], action, brand)
+
+
+def expired_page(action: str, brand: str, typed: Given = _NOTHING, *, is_kept: bool = False) -> str:
+    """Return the page that asks for another sign-in, for the person who typed something meanwhile."""
+    said = "Nothing was decided. Sign in again to go on."
+    texts = [text for values in typed.values() for text in values if text]
+    body: list[Node] = [h("p", f"{said} What you filled in will be there again." if is_kept and texts else said)]
+    if texts and not is_kept:
+        body.append(h("p", "What you filled in is too long to be there again. Copy it before you sign in:"))
+        body += [h("p", verbatim(text), class_="says") for text in texts]
+    return _signing_page("Your sign-in has expired", body, action, brand)
+
+
+def _signing_page(title: str, body: list[Node], action: str, brand: str) -> str:
     link = h("a", "Sign in", href=action, class_="button main", rel="nofollow")
-    return _page(title, [_head(title, "Needs a sign-in", "waits"), h("p", said), h("p", link)], brand)
+    return _page(title, [_head(title, "Needs a sign-in", "waits"), *body, h("p", link)], brand)
 
 
 def note_page(title: str, said: str, brand: str, again: str = "") -> str:
@@ -158,7 +178,7 @@ def _form(shown: Shown, sent: Sent) -> Markup:
     return h(
         "form",
         h("input", type="hidden", name=FORM_TOKEN, value=shown.token) if shown.token else None,
-        drawn(schema, sent.given, sent.faults),
+        drawn(schema, sent.given or {}, sent.faults),
         signed_in,
         h("div", buttons, class_="buttons"),
         method="post",

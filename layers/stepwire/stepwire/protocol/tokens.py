@@ -167,6 +167,7 @@ class Purpose(Enum):
     APPROVAL_LINK = "stepwire approval link 1"
     APPROVAL_SIGN_IN = "stepwire approval sign-in 1"
     APPROVAL_FORM = "stepwire approval form 1"
+    APPROVAL_DRAFT = "stepwire approval draft 1"
 
 
 def seal(value: Json, purpose: Purpose, secret: bytes) -> str:
