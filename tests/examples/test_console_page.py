@@ -162,6 +162,20 @@ def test_a_form_keeps_what_is_written_in_it_until_its_call_has_begun(stack: Loca
     }
 
 
+def test_an_answer_that_is_half_written_is_there_when_its_task_is_opened_again(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Refund an order", REFUND],
+        ["state", "AskForApproval", "waiting"],
+        ["half", "Note", "Half a sentence", "2025-11-25"],
+        ["press", "Send answer", "Accept"],
+        ["status", "completed"],
+    ]
+
+    found = seen(stack, steps, era="2026-07-28")
+
+    assert found[2] == ["Half a sentence"] * 2
+
+
 def test_what_changes_on_the_page_takes_nothing_from_whoever_uses_it(stack: LocalStack) -> None:
     steps: list[list[Any]] = [
         ["start", "Refund an order", LARGE_REFUND],

@@ -110,17 +110,17 @@ const STEPS = {
   // The messages of the task: era, method and headline of each, newest first; the first call opened.
   messages: async (page) => {
     await page.getByRole("tab", { name: "Messages" }).click();
-    await page.locator(".wire details").first().waitFor();
-    await page.locator('.wire details[data-method="tools/call"] summary').last().click();
-    await page.locator(".wire details[open] .exchange pre").first().waitFor();
-    const opened = await page.locator(".wire details[open] .exchange").innerText();
-    const rows = await page.locator(".wire details").evaluateAll((all) => all.map((one) => [one.dataset.era, one.dataset.method]));
+    await page.locator("main .wire details").first().waitFor();
+    await page.locator('main .wire details[data-method="tools/call"] summary').last().click();
+    await page.locator("main .wire details[open] .exchange pre").first().waitFor();
+    const opened = await page.locator("main .wire details[open] .exchange").innerText();
+    const rows = await page.locator("main .wire details").evaluateAll((all) => all.map((one) => [one.dataset.era, one.dataset.method]));
     return { rows, opened };
   },
   all: async (page) => {
     await page.getByRole("link", { name: "All messages" }).click();
-    await page.locator(".wire details").first().waitFor();
-    return page.locator(".wire details").evaluateAll((all) => all.map((one) => one.dataset.method));
+    await page.locator("main .wire details").first().waitFor();
+    return page.locator("main .wire details").evaluateAll((all) => all.map((one) => one.dataset.method));
   },
   size: async (page, width, height, colorScheme) => {
     await page.setViewportSize({ width, height });
@@ -213,6 +213,20 @@ const STEPS = {
     await other.waitFor({ state: "detached" });
     return [await field.inputValue(), counted];
   },
+  // Writes into the card of a task that asks, looks at another page, comes back, and chooses another protocol; what is written
+  // there after each.
+  half: async (page, label, value, era) => {
+    const field = page.frameLocator("main .card-frame").getByLabel(label);
+    await field.fill(value);
+    await page.getByRole("link", { name: "All messages" }).click();
+    await page.locator("main h1").filter({ hasText: "Messages" }).waitFor();
+    await page.locator("#tasks a").first().click();
+    const afterwards = await field.inputValue();
+    await page.locator("#tools").evaluate((list) => { list.firstElementChild.dataset.old = "yes"; });
+    await page.getByLabel("Protocol").selectOption(era);
+    await page.locator("#tools [data-old]").waitFor({ state: "detached" });
+    return [afterwards, await field.inputValue()];
+  },
   // Has the keyboard at the newest task of the list, whose status changes; where the keyboard is then.
   listed: async (page) => {
     await page.locator("#tasks a").first().focus();
@@ -227,11 +241,11 @@ const STEPS = {
     const first = await held(page, "**/console/api/messages?*");
     await page.getByRole("link", { name: "All messages" }).click();
     await first.isHeld;
-    await page.locator(".wire details").first().waitFor();
+    await page.locator("main .wire details").first().waitFor();
     const isRead = page.waitForResponse("**/console/api/messages?*");
     await first.release();
     await isRead;
-    return page.locator(".wire details").evaluateAll((all) => [all.length, new Set(all.map((one) => one.dataset.number)).size]);
+    return page.locator("main .wire details").evaluateAll((all) => [all.length, new Set(all.map((one) => one.dataset.number)).size]);
   },
   // Fills in a form, and chooses another protocol while nothing answers. What is said, and what is written there still;
   // then all answer again, and the form is sent.

@@ -1,6 +1,6 @@
 // The page: lists of tools and tasks, and what is chosen of them.
 
-import { h, badge, byId, clock, latest, listing } from "./dom.js";
+import { h, arrange, badge, byId, clock, latest, listing } from "./dom.js";
 import { Client } from "./mcp.js";
 import { ApprovalsView } from "./approvals.js";
 import { LinesView } from "./lines.js";
@@ -10,7 +10,7 @@ import { Wire } from "./wire.js";
 
 const LOOK = 1000; // milliseconds between two looks at the list of tasks
 const HEADERS = { "x-stepwire-console": "1" };
-const state = { about: null, client: null, connected: null, isLost: false, tools: [], tasks: [], view: null, calls: new Map(), forms: new Map() };
+const state = { about: null, client: null, connected: null, isLost: false, tools: [], tasks: [], view: null, task: null, calls: new Map(), forms: new Map() };
 
 async function api(path, options) {
   const answer = await fetch(`/console/api/${path}`, options);
@@ -113,9 +113,16 @@ async function look() {
 // ---------------------------------------------------------------- views
 
 function show(view) {
-  state.view?.close?.();
+  if (view === state.view) return;
+  if (view.taskId && view !== state.task) {
+    state.task?.close();
+    state.task?.element.remove();
+    state.task = view;
+  }
+  // The task that was left last stays, out of sight: an answer may be half written in its card, which would begin anew.
+  if (state.task && view !== state.task) arrange(byId("left"), [state.task.element]);
   state.view = view;
-  byId("main").replaceChildren(view.element);
+  arrange(byId("main"), [view.element]);
   byId("main").scrollTop = 0;
   document.title = `${view.element.querySelector("h1").textContent} - Stepwire console`;
   mark();
@@ -134,7 +141,7 @@ function followed() {
 function route() {
   if (!state.client) return; // what is shown says why
   const [, kind, name] = location.hash.split("/").map(decoded);
-  if (kind === "tasks" && name) return show(new TaskView(context, name));
+  if (kind === "tasks" && name) return show(state.task?.taskId === name ? state.task : new TaskView(context, name));
   if (kind === "messages") return show(allMessages());
   if (kind === "lines") return show(new LinesView(context));
   if (kind === "approvals") return show(new ApprovalsView(context));

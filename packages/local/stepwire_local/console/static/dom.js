@@ -28,11 +28,13 @@ export function svg(tag, properties, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-// Puts these children in a place. What is there already is not taken out: it keeps the focus, and what is written in it.
-function arrange(place, children) {
+// Puts these children in a place. What is there already is not taken out: it keeps the focus, and what is written in it;
+// so does what comes from another place, if the browser can move it.
+export function arrange(place, children) {
   const wanted = new Set(children);
   for (const one of [...place.children]) if (!wanted.has(one)) one.remove();
-  children.forEach((one, at) => place.children[at] === one || place.insertBefore(one, place.children[at] ?? null));
+  const put = (one, before) => (one.isConnected && place.moveBefore ? place.moveBefore(one, before) : place.insertBefore(one, before));
+  children.forEach((one, at) => place.children[at] === one || put(one, place.children[at] ?? null));
 }
 
 // Returns a function that shows a list as it is now: an item's element is made once, and filled again when its data change.

@@ -106,21 +106,31 @@ export class TaskView {
     this.notes.replaceChildren(h("h2", {}, words), h("pre", { tabindex: "0", role: "region", "aria-label": words }, text || JSON.stringify(params.structuredContent, null, 2)));
   }
 
+  // Whether another page is shown meanwhile: then nothing is read or drawn.
+  get isLeft() {
+    return this.element.closest("[hidden]") !== null;
+  }
+
   async refresh() {
     let pause = LIVE;
     try {
-      const { executions } = await this.context.api(`tasks/${this.taskId}`);
-      if (this.isClosed) return;
+      if (!this.isLeft) await this.read();
       const known = this.context.taskOf(this.taskId);
-      if (known) this.showStatus(known);
-      await this.showExecutions(executions);
-      await this.wire.refresh(this.context.api);
-      if (known && !["working", "input_required"].includes(known.status)) pause = QUIET;
+      if (known && !this.isLeft && !["working", "input_required"].includes(known.status)) pause = QUIET;
     } catch (error) {
       pause = QUIET;
       this.context.say(`The console cannot be reached: ${error.message}`);
     }
     if (!this.isClosed) this.timer = setTimeout(() => this.refresh(), document.hidden ? QUIET : pause);
+  }
+
+  async read() {
+    const { executions } = await this.context.api(`tasks/${this.taskId}`);
+    if (this.isClosed) return;
+    const known = this.context.taskOf(this.taskId);
+    if (known) this.showStatus(known);
+    await this.showExecutions(executions);
+    await this.wire.refresh(this.context.api);
   }
 
   showStatus(known) {
@@ -141,7 +151,7 @@ export class TaskView {
     }
     this.times.textContent = `${clock(one.startedAt)} · ${lasting(one.startedAt, one.stoppedAt || undefined)}`;
     const graph = await this.graphOf(one);
-    if (this.execution !== one) return; // another attempt was chosen meanwhile
+    if (this.execution !== one || this.isLeft) return; // another attempt or page was chosen meanwhile
     if (graph !== this.graph) this.draw(graph);
     graph.show(one);
     const states = JSON.stringify([one.name, one.states]);
