@@ -19,7 +19,7 @@ from stepwire_local.account.engine import shared_account
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table
-from tests.unit.background.test_status_changes import Bus
+from tests.unit.background.test_status_changes import Bus, ended, number_of, record
 
 HOUR: Final = timedelta(hours=1)
 FINANCE: Final = HasClaim("groups", ("finance",))
@@ -207,19 +207,16 @@ def test_an_event_has_the_words_of_a_question_only_if_the_manifest_shows_argumen
         assert "token" not in repr(one.told)
 
 
-def test_a_fault_of_the_table_is_delivered_again(
+def test_a_fault_of_the_table_delays_its_record_and_none_before_it(
     outbox: Callable[..., Outbox], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = outbox()
     before = one.world.stored(one.task)
     one.world.ask(one.task.task_id)
+    asked = record("MODIFY", before, one.world.stored(one.task))
     monkeypatch.setenv("TABLE_NAME", "no-such-table")
-    images = {"OldImage": item_of(before), "NewImage": item_of(one.world.stored(one.task))}
-    event = {
-        "Records": [
-            {"eventName": "MODIFY", "dynamodb": {**images, "ApproximateCreationDateTime": 1.0, "SequenceNumber": "7"}}
-        ]
-    }
 
-    assert one.handler(event, None) == {"batchItemFailures": [{"itemIdentifier": "7"}]}
-    assert one.bus.told == []
+    failed = one.handler({"Records": [ended(1), asked, ended(2)]}, None)
+
+    assert failed == {"batchItemFailures": [{"itemIdentifier": number_of(asked)}]}
+    assert one.bus.tools() == ["tool 1"], "Lambda delivers no record before the failed one again"

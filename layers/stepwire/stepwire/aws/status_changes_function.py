@@ -88,8 +88,6 @@ def approvals_in(record: dict[str, Any]) -> tuple[ApprovalChange, ...]:
 class Heard(Struct, frozen=True):
     """What one record says."""
 
-    number: str
-    """Its sequence number."""
     at: datetime
     """When it was written."""
     event: OwnedChange | None
@@ -115,7 +113,7 @@ def heard(record: dict[str, Any]) -> Heard:
     """Return what a record says; nothing that is rendered later can fail."""
     images = record["dynamodb"]
     at = moment_of_seconds(images["ApproximateCreationDateTime"])
-    found = Heard(images["SequenceNumber"], at, change_in(record), approvals_in(record))
+    found = Heard(at, change_in(record), approvals_in(record))
     _ = list(found.told(lambda _: []))
     return found
 
@@ -163,55 +161,57 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
 
     @builds_once
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
-        """Process a batch; records from the first failure on are delivered again."""
-        found, failed = list[Heard](), list[str]()
-        for record in event["Records"]:
+        """Process a batch; records from the first failure on are delivered again.
+
+        Lambda continues at the record that is named here, so each step gets only the records that the others did.
+        """
+        records, found = event["Records"], list[Heard]()
+        for record in records:
             try:
                 found.append(heard(record))
             except Exception as fault:  # noqa: BLE001 - the records before it are published, and it is delivered again
                 Logger().error("a change of a task could not be read", fault=type(fault).__name__)
-                failed.append(record["dynamodb"]["SequenceNumber"])
                 break
-        # Lambda continues at the first of these.
-        left = [*(self._unlisted(found) or self._unrecorded(found) or self._unpublished(found)), *failed]
+        for done in (self._listed, self._recorded, self._published):
+            found = found[: done(found)]
+        left = [one["dynamodb"]["SequenceNumber"] for one in records[len(found) :]]
         return {"batchItemFailures": [{"itemIdentifier": number} for number in left[:1]]}
 
-    def _unlisted(self, found: list[Heard]) -> list[str]:
-        """Keep the inbox of approvers, and return the records that must be delivered again: those from a fault on."""
+    def _listed(self, found: list[Heard]) -> int:
+        """Keep the inbox of approvers, and return for how many records: those before a fault."""
         for number, one in enumerate(found):
             try:
                 for change in one.approvals:
                     self._approvals.record(change)
             except Exception as fault:  # noqa: BLE001 - it is delivered again
                 Logger().error("a question could not be listed for its approvers", fault=type(fault).__name__)
-                return [later.number for later in found[number:]]
-        return []
+                return number
+        return len(found)
 
-    def _unrecorded(self, found: list[Heard]) -> list[str]:
-        """Record the events of a batch, and return the records that must be delivered again: all, or none."""
+    def _recorded(self, found: list[Heard]) -> int:
+        """Record the events of callers, and return for how many records: all, or none."""
         events = [one.event for one in found if one.event is not None]
         approvals = [change for one in found for change in one.approvals]
         if self._recording is None or not (events or approvals):
-            return []
+            return len(found)
         try:
             events += told(DynamoDbSubscribers(self._table), approvals, self._recording.now()) if approvals else ()
             self._recording.record(events)
         except Exception as fault:  # noqa: BLE001 - it is delivered again
             Logger().error("the events of callers could not be recorded", fault=type(fault).__name__)
-            return [one.number for one in found]
-        return []
+            return 0
+        return len(found)
 
-    def _unpublished(self, found: list[Heard]) -> list[str]:
-        """Put the changes of status on the bus, and return the records whose changes it did not take."""
+    def _published(self, found: list[Heard]) -> int:
+        """Put what other systems hear on the bus, and return for how many records: those before one not taken."""
         if self._bus is None:
-            return []
-        told = [(one.number, event) for one in found for event in one.told(self._links.of)]
-        if not told:
-            return []
+            return len(found)
+        told = [(number, event) for number, one in enumerate(found) for event in one.told(self._links.of)]
         taken = self._bus.put([event for _, event in told])
-        if taken < len(told):
-            Logger().error("the event bus did not take all events", left=len(told) - taken)
-        return [number for number, _ in told[taken:]]
+        if taken == len(told):
+            return len(found)
+        Logger().error("the event bus did not take all events", left=len(told) - taken)
+        return told[taken][0]
 
     @cached_property
     def _approvals(self) -> ApprovalRecording:
