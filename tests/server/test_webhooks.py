@@ -494,6 +494,21 @@ def test_an_event_that_is_refused_again_and_again_does_not_hold_up_the_next(mode
     assert world.endpoints.events()[-1].body["data"]["taskId"] == taken.task_id
 
 
+def test_an_event_is_refused_six_times_before_it_is_skipped_however_long_its_receiver_was_down(
+    modern: ModernClient, world: World
+) -> None:
+    subscribe(modern)
+    answers = iter([*([Answer(503)] * 6), *([Answer(404)] * 5), Answer(200)])
+    world.endpoints.answers[URL] = lambda _: next(answers)
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+
+    while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
+        world.clock.time += done.again_after
+
+    assert (done.delivered, done.skipped) == (1, 0)
+
+
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 302, 404])
 def test_every_other_answer_is_tried_again(modern: ModernClient, world: World, status: int) -> None:
     subscribe(modern)

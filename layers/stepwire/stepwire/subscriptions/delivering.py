@@ -30,6 +30,7 @@ from stepwire.subscriptions.subscription import (
     control_message,
     event_message,
     headers_of,
+    is_refusal,
     verdict_on,
 )
 from stepwire.tasks.ids import TaskId
@@ -80,6 +81,7 @@ class _Attempt(Struct, frozen=True):
     verdict: Verdict
     error: str
     took: timedelta
+    is_refusal: bool = False
 
 
 class Delivery(Struct, frozen=True):
@@ -175,7 +177,7 @@ class Delivering(Struct, frozen=True):
         self._tell_of(subscription, one.change, attempt)
         at, standing = self.clock.now(), subscription.standing
         if attempt.verdict is Verdict.RETRY:
-            failed = standing.after_failure(attempt.error, at, carrier)
+            failed = standing.after_failure(attempt.error, at, carrier, is_refusal=attempt.is_refusal)
             return replace(made, subscription=replace(subscription, standing=failed)), True
         if attempt.verdict is Verdict.DELIVERED:
             standing, made = standing.after_success(at), replace(made, delivered=made.delivered + 1)
@@ -199,8 +201,9 @@ class Delivering(Struct, frozen=True):
             answer = self.endpoints.post(subscription.url, headers, message.body.encode())
         except NotReached as fault:
             return _Attempt(Verdict.RETRY, fault.category, self.clock.now() - began)
-        verdict = verdict_on(answer.status, subscription.standing.failures)
-        return _Attempt(verdict, category_of(answer.status), self.clock.now() - began)
+        verdict = verdict_on(answer.status, subscription.standing.refusals)
+        took, is_refused = self.clock.now() - began, is_refusal(answer.status)
+        return _Attempt(verdict, category_of(answer.status), took, is_refused)
 
     def _tell_of_gap(self, subscription: Subscription, first: Recorded) -> None:
         """Say once that changes were lost, which the record no longer has. The answer is ignored."""

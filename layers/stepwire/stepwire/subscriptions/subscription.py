@@ -87,6 +87,8 @@ class Standing(Struct, frozen=True):
     last_delivery_at: datetime | None = None
     retried_by: str | None = None
     """Which message of the queue carries the next attempt."""
+    refusals: int = 0
+    """Of those failures, answers that refuse the event (4xx)."""
 
     def is_suspended(self) -> bool:
         """Tell whether attempts have ended until the caller refreshes."""
@@ -113,7 +115,7 @@ class Standing(Struct, frozen=True):
         """Return the standing after an answer that is not tried again; a slow receiver gets a rest."""
         return self if took <= SLOW else replace(self, next_attempt_at=at + REST * took, retried_by=carrier)
 
-    def after_failure(self, error: str, at: datetime, carrier: str) -> "Standing":
+    def after_failure(self, error: str, at: datetime, carrier: str, *, is_refusal: bool = False) -> "Standing":
         """Return the standing after a failed attempt; suspended when patience is at its end."""
         since = self.failing_since or at
         pause = min(_FIRST_PAUSE * 3 ** min(self.failures, 20), _LONGEST_PAUSE)
@@ -125,6 +127,7 @@ class Standing(Struct, frozen=True):
             failing_since=since,
             last_error=error,
             retried_by=carrier,
+            refusals=self.refusals + is_refusal,
         )
 
 
@@ -180,19 +183,23 @@ def granted(asked: timedelta | None, *, is_given: bool) -> timedelta:
     return LONGEST_SUBSCRIPTION if asked is None else min(max(asked, SHORTEST_TTL), LONGEST_SUBSCRIPTION)
 
 
-def verdict_on(status: int, failures: int) -> Verdict:
-    """Return what follows from an endpoint's answer."""
+def verdict_on(status: int, refusals: int) -> Verdict:
+    """Return what follows from an endpoint's answer, after so many that refused the same event."""
     if is_success(status):
         return Verdict.DELIVERED
     if status in _FINAL:
         return Verdict.SKIP
-    is_refused = category_of(status) == _REFUSED and status not in _PASSING
-    return Verdict.SKIP if is_refused and failures + 1 >= _REFUSALS else Verdict.RETRY
+    return Verdict.SKIP if is_refusal(status) and refusals + 1 >= _REFUSALS else Verdict.RETRY
 
 
 def is_success(status: int) -> bool:
     """Tell whether an endpoint has taken what it was sent."""
     return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def is_refusal(status: int) -> bool:
+    """Tell whether an endpoint refuses what it was sent, perhaps for good."""
+    return not is_success(status) and category_of(status) == _REFUSED and status not in _PASSING
 
 
 def category_of(status: int) -> str:
