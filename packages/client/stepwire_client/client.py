@@ -31,7 +31,7 @@ from stepwire_client.callbacks import Callbacks
 from stepwire_client.eras import Claims, all_tools, era_of
 from stepwire_client.errors import NotConnected
 from stepwire_client.following import Waits, Watch, followed, result_of
-from stepwire_client.http import McpHttpClient
+from stepwire_client.http import BOUNDS, McpHttpClient
 from stepwire_client.pace import Pace
 from stepwire_client.refusals import the_only_one_in, told
 from stepwire_client.states import Listing, Task
@@ -187,9 +187,12 @@ class TaskClient:
     async def _checked(self, result: CallToolResult, name: str | None) -> CallToolResult:
         """Hold a result against the schema of the tool's output, as the library does for plain calls."""
         if name is not None and not result.is_error:
-            with told():
-                await self._client.session.validate_tool_result(name, result)
+            await self._pace.insist(lambda: self._check(result, name))
         return result
+
+    async def _check(self, result: CallToolResult, name: str) -> None:
+        with told():
+            await self._client.session.validate_tool_result(name, result)  # it may ask for the list of tools
 
     def _followed(self, begun: Task) -> AsyncGenerator[Task]:
         return followed(Waits(self._era, self._callbacks, self._pace, self._waits), begun)
@@ -222,7 +225,7 @@ async def connect(
     """
     http = McpHttpClient(headers=dict(headers or {}), auth=auth)
     client = Client(
-        cast("Any", streams(_checked_url(url), http)),
+        cast("Any", streams(_checked_url(url), http, BOUNDS.size)),
         mode=mode,
         extensions=[Claims()],
         client_info=client_info or Implementation(name=NAME, version=_version()),

@@ -217,6 +217,8 @@ class LegacyTasks:
             with told():
                 result = await self._session.send_request(request, CallToolResult)
         except Refused as refused:
+            if task.status != "failed":
+                raise
             return Failed(error=refused.error, **task.facts)
         except NotUnderstood:
             if task.status != "failed":

@@ -2,7 +2,7 @@
 
     TaskClientError
     ├── NotConnected      no answer: network, name, certificate, proxy, or a server that is down
-    ├── Busy              the server asks for fewer or later requests (HTTP 429, 502 to 504)
+    ├── Busy              the server asks for fewer or later requests (HTTP 429, 502 to 504, a 500 without JSON-RPC)
     ├── SignInNeeded      no credentials, or they are not accepted (HTTP 401, 403)
     ├── NotUnderstood     what answered is no MCP server, or breaks the protocol
     ├── NotOffered        the server, or its protocol version, has no such method

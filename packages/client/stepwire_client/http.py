@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError
+from mcp.shared.inbound import MCP_METHOD_HEADER
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, JSONRPCError
 from pydantic import ValidationError
 
@@ -34,7 +35,10 @@ _SECONDS: Final = httpx2.Timeout(30.0, read=300.0)  # as the library's own clien
 _EVENTS: Final = "text/event-stream"
 _OFFERED: Final = ("application/json", _EVENTS)
 _SHOWN: Final = 100  # characters of what an issuer says
+_DISCOVER: Final = "server/discover"
+_OUTAGES: Final = frozenset({429, 503})
 _BUSY: Final = frozenset({429, 502, 503, 504})
+"""API Gateway also says 500 for a function that is throttled, or has failed: then the body is no JSON-RPC."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,23 @@ class McpHttpClient(httpx2.AsyncClient):
         hooks = {"response": [self._bound]}  # also for the requests of a sign-in, which `send` never sees
         super().__init__(headers=plain, auth=auth, timeout=_SECONDS, event_hooks=hooks)
         self._bounds = bounds
+        self._outage: httpx2.Response | None = None
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request; never raise for what the network or the server does."""
+        """Send a request; never raise for what the network or the server does.
+
+        An outage says nothing of the versions of a server. But the library, which meets an error when it asks for
+        them, goes on with `initialize` and the older version: that gets the same answer, and is not sent.
+        """
+        if self._outage is not None:
+            found = self._outage
+            return httpx2.Response(found.status_code, request=request, headers=found.headers, content=found.content)
+        response = await self._sent(request, **options)
+        if request.headers.get(MCP_METHOD_HEADER) == _DISCOVER and response.status_code in _OUTAGES:
+            self._outage = response
+        return response
+
+    async def _sent(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
             response = await super().send(request, **options)
             return await _explained(response)
@@ -139,7 +157,7 @@ def _of_an_error(response: httpx2.Response, said: JSONRPCError | None) -> httpx2
     words = said.error.message if said else f"It answers with {status} {response.reason_phrase}."
     if status in (401, 403):
         return _answer(request, status, SIGN_IN, words, said)
-    if status in _BUSY:
+    if status in _BUSY or (status == HTTPStatus.INTERNAL_SERVER_ERROR and said is None):
         return _answer(request, status, BUSY, words, said, _seconds_in(response.headers.get("retry-after")))
     return response if said else _answer(request, status, NOT_MCP, words)
 

@@ -42,9 +42,9 @@ class Pace:
     shortest: timedelta = timedelta(milliseconds=50)
     """Between two polls, whatever the server says: a hint of 0 would make a busy loop."""
     longest: timedelta = timedelta(minutes=10)
-    """Between two polls, whatever the server says."""
+    """Between two requests, whatever the server says."""
     longest_pause: timedelta = timedelta(seconds=30)
-    """Between two attempts to reach a server."""
+    """Between two attempts to reach a server that does not ask for more."""
     attempts: int = 10
     """How often in a row a poll may fail to reach the server before the wait ends."""
 
@@ -54,17 +54,17 @@ class Pace:
         await self.clock.sleep(min(max(hint, self.shortest), self.longest).total_seconds())
 
     async def insist(self, request: Callable[[], Awaitable[T]]) -> T:
-        """Send a request that may be repeated, until an answer comes.
+        """Send a request that may be repeated, until an answer comes: with growing pauses, no shorter than asked for.
 
         Raises:
             NotConnected, Busy: each of the attempts ended so.
         """
-        longest, pause = self.longest_pause.total_seconds(), self.default.total_seconds()
+        pause = min(self.default, self.longest_pause)
         for _ in range(self.attempts - 1):
             try:
                 return await request()
             except (NotConnected, Busy) as error:
-                asked = error.retry_after if isinstance(error, Busy) else None
-                await self.clock.sleep(min(longest, pause if asked is None else asked))
-                pause = 2 * pause
+                asked = (error.retry_after or 0.0) if isinstance(error, Busy) else 0.0
+                await self.clock.sleep(min(max(pause.total_seconds(), asked), self.longest.total_seconds()))
+                pause = min(2 * pause, self.longest_pause)
         return await request()

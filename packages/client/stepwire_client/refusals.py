@@ -69,16 +69,16 @@ def refusal(error: ErrorData, task_id: str | None = None) -> TaskClientError:
     said = cast("object", error.data)
     data = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
     match data.get(KIND):
-        case kind if kind == SIGN_IN:
-            return SignInNeeded(error.message, data.get(STATUS))
-        case kind if kind == NO_CLIENT:
-            return SignInNeeded(error.message, data.get(STATUS), needs_client_id=True)
+        case kind if kind in (SIGN_IN, NO_CLIENT):
+            return SignInNeeded(error.message, data.get(STATUS), needs_client_id=kind == NO_CLIENT)
         case kind if kind == BUSY:
             return Busy(error.message, data.get(RETRY_AFTER))
         case kind if kind == NOT_CONNECTED:
             return NotConnected(error.message)
         case kind if kind == NOT_MCP:
             return NotUnderstood(error.message)
+        case None if isinstance(milliseconds := data.get("retryAfterMs"), int | float):
+            return Busy(error.message, milliseconds / 1000)
         case _:
             return _by_code(error, task_id)
 

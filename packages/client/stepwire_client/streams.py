@@ -57,9 +57,10 @@ class WithTasks:
 
 
 @asynccontextmanager
-async def streams(url: str, http: httpx2.AsyncClient) -> AsyncGenerator[Any]:
-    """Open the library's transport for Streamable HTTP."""
-    async with http, streamable_http_client(url, http_client=http) as (incoming, outgoing):
+async def streams(url: str, http: httpx2.AsyncClient, largest: int) -> AsyncGenerator[Any]:
+    """Open the library's transport for Streamable HTTP; an event has at most so many bytes."""
+    transport = streamable_http_client(url, http_client=http, max_sse_event_size=largest)
+    async with http, transport as (incoming, outgoing):
         yield WithTasks(incoming), outgoing
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from mcp_types import TextContent
 from msgspec.structs import replace
 
 from packages.client.tests.conftest import Story
@@ -16,6 +17,7 @@ from stepwire_client import (
     CallFailed,
     NotConnected,
     NotUnderstood,
+    Pace,
     Refused,
     SignInNeeded,
     TaskCancelled,
@@ -25,6 +27,7 @@ from stepwire_client import (
     Working,
     connect,
 )
+from stepwire_client.client import Mode
 from tests.kits import ARGUMENTS, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.refusals.endpoint import serving
 
@@ -36,6 +39,7 @@ NOT_FOUND = HttpResponse(404, "<html>No such page</html>", {"content-type": "tex
 UNAUTHORIZED = HttpResponse(401, '{"message":"Unauthorized"}', {"content-type": "application/json"})
 FORBIDDEN = HttpResponse(403, '{"message":"Forbidden"}', {"content-type": "application/json"})
 DOWN = HttpResponse(503, '{"message":"Unavailable"}', {"content-type": "application/json", "retry-after": "7"})
+CRASHED = HttpResponse(500, '{"message":"Internal Server Error"}', {"content-type": "application/json"})
 
 Answer = Callable[[HttpRequest], HttpResponse]
 
@@ -55,6 +59,17 @@ def result(value: object) -> Answer:
 
     def answer(request: HttpRequest) -> HttpResponse:
         body = {"jsonrpc": "2.0", "id": json.loads(request.body)["id"], "result": value}
+        return HttpResponse(200, json.dumps(body), {"content-type": "application/json"})
+
+    return answer
+
+
+def error(code: int, **data: object) -> Answer:
+    """Answer with an error of JSON-RPC, and HTTP status 200 as servers of 2025-11-25 do."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        said = {"code": code, "message": "Not now.", "data": data}
+        body = {"jsonrpc": "2.0", "id": json.loads(request.body)["id"], "error": said}
         return HttpResponse(200, json.dumps(body), {"content-type": "application/json"})
 
     return answer
@@ -120,20 +135,86 @@ async def test_an_unreachable_server_raises_an_error(url: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_polls_continue_after_failures_and_respect_retry_after(
-    url: str, weather: FailingServer, world: World, story: Story, mode: str
+@pytest.mark.parametrize(
+    ("answer", "pause"),
+    [
+        pytest.param(always(DOWN), 7, id="Retry-After"),
+        pytest.param(error(-32603, retryAfterMs=7_000), 7, id="retryAfterMs"),
+        pytest.param(always(CRASHED), 1, id="a function that has failed"),
+    ],
+)
+async def test_polls_continue_after_failures_as_late_as_the_server_asks(
+    url: str, weather: FailingServer, world: World, story: Story, mode: Mode, answer: Answer, pause: int
 ) -> None:
     def end() -> None:
         world.succeed(world.workflows.starts[-1].execution.name.rpartition("-")[2], OUTPUT)
-        weather.word, weather.answers = b"tasks/get", [always(DOWN), broken]
+        weather.word, weather.answers = b"tasks/get", [answer, broken]
 
     story.happenings = {1: end}
 
-    async with connect(url, pace=story.pace, mode=mode) as client:  # pyright: ignore[reportArgumentType] - one of two
+    async with connect(url, pace=story.pace, mode=mode) as client:
         called = await client.call_tool("optional", ARGUMENTS)
 
     assert called.structured_content == OUTPUT
-    assert story.pauses == [2, 7, 2], "the pauses must be the hint, Retry-After, and twice the first pause"
+    assert story.pauses == [2, pause, 2], "the pauses must be the hint, the server's, and twice the first pause"
+
+
+@pytest.mark.parametrize(("mode", "word"), [("auto", b"tools/list"), ("legacy", b"tasks/result")])
+async def test_a_failure_after_the_end_of_a_task_does_not_lose_its_result(
+    url: str, weather: FailingServer, world: World, story: Story, mode: Mode, word: bytes
+) -> None:
+    def end() -> None:
+        world.succeed(running(world), OUTPUT)
+        weather.word, weather.answers = word, [error(-32603, retryAfterMs=1_000)]
+
+    story.happenings = {1: end}
+
+    async with connect(url, pace=story.pace, mode=mode) as client:
+        called = await client.call_tool("structured", ARGUMENTS)
+
+    assert weather.answers == []
+    assert called.structured_content == OUTPUT
+
+
+async def test_a_result_that_the_server_cannot_return_now_is_no_failure_of_the_task(
+    url: str, weather: FailingServer, world: World, story: Story
+) -> None:
+    story.happenings = {1: lambda: world.succeed(running(world), OUTPUT)}
+    weather.word, weather.answers = b"tasks/result", [error(-32603)]
+
+    async with connect(url, pace=story.pace, mode="legacy") as client:
+        with pytest.raises(Refused) as raised:
+            await client.call_tool("optional", ARGUMENTS)
+        result = await client.task_result(running(world))
+
+    assert not isinstance(raised.value, CallFailed)
+    assert result.structured_content == OUTPUT
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(always(DOWN), Busy), (broken, NotConnected)], ids=["down", "broken"])
+async def test_an_outage_is_no_reason_to_speak_an_older_version(
+    url: str, weather: FailingServer, answer: Answer, kind: type[TaskClientError]
+) -> None:
+    weather.word, weather.answers = b"server/discover", [answer]
+
+    with pytest.raises(kind):
+        async with connect(url):
+            pass
+    async with connect(url) as client:
+        assert client.protocol_version == "2026-07-28"
+
+
+@pytest.mark.parametrize(
+    ("asked", "pauses"), [(0, [1, 2, 4]), (120, [120, 120, 120]), (10**6, [600, 600, 600])], ids=str
+)
+async def test_a_pause_grows_and_is_as_long_as_the_server_asks(story: Story, asked: int, pauses: list[int]) -> None:
+    async def refuse() -> None:
+        raise Busy("Not now.", asked)
+
+    with pytest.raises(Busy):
+        await Pace(clock=story, attempts=4).insist(refuse)
+
+    assert story.pauses == pauses
 
 
 async def test_a_tool_that_the_server_gets_later_is_called_as_a_task(
@@ -196,6 +277,21 @@ async def test_a_connection_that_breaks_does_not_end_the_session(
         after = await client.get_task(task_id)
 
     assert after.status == "working"
+
+
+async def test_an_event_of_a_stream_may_be_as_large_as_a_body(url: str, weather: FailingServer) -> None:
+    text = "x" * 2_000_000
+
+    def streamed(request: HttpRequest) -> HttpResponse:
+        answer = result({"content": [{"type": "text", "text": text}]})(request)
+        return HttpResponse(200, f"data: {answer.body}\n\n", {"content-type": "text/event-stream"})
+
+    weather.word, weather.answers = b"tools/call", [streamed]
+
+    async with connect(url, mode="legacy") as client:
+        called = await client.call_tool("forbidden", ARGUMENTS)
+
+    assert called.content == [TextContent(type="text", text=text)]
 
 
 async def test_a_task_without_its_outcome_is_an_error(url: str, weather: FailingServer) -> None:
