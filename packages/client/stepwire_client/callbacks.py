@@ -30,6 +30,17 @@ Sample: TypeAlias = Callable[
 """Asks the client's model."""
 Roots: TypeAlias = Callable[[], Awaitable[Sequence[Root]]]
 """Lists the folders that the server may know of."""
+Fails: TypeAlias = Callable[[Any, Exception], Awaitable[None]]
+"""Is awaited with the parameters of a question and what its function has raised; returns if the question is answered
+with that."""
+
+
+class CallbackRaised(Exception):
+    """A function that answers has raised an error, which is for whoever waits for it."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 @dataclass(frozen=True)
@@ -52,11 +63,11 @@ class Callbacks:
         """Answer questions, one after the other. Each must have its function."""
         return {key: await self._answered(question) for key, question in questions.items()}
 
-    def of_the_session(self) -> dict[str, Any]:
-        """Return the callbacks that the library's session takes, for questions outside of tasks."""
+    def of_the_session(self, fails: Fails) -> dict[str, Any]:
+        """Return the callbacks that the library's session takes, for questions outside of tasks and of 2025-11-25."""
         return {
-            "elicitation_callback": None if self.elicit is None else _in_a_session(self.elicit),
-            "sampling_callback": None if self.sample is None else _in_a_session(self.sample),
+            "elicitation_callback": None if self.elicit is None else _in_a_session(self.elicit, fails),
+            "sampling_callback": None if self.sample is None else _in_a_session(self.sample, fails),
             "list_roots_callback": None if self.roots is None else _roots_in_a_session(self.roots),
         }
 
@@ -81,8 +92,17 @@ class Callbacks:
                 raise TypeError(f"There is no callback for {question.method}.")
 
 
-def _in_a_session(function: Callable[[Any], Awaitable[Any]]) -> Callable[[ClientRequestContext, Any], Awaitable[Any]]:
-    return lambda _context, params: function(params)
+def _in_a_session(
+    function: Callable[[Any], Awaitable[Any]], fails: Fails
+) -> Callable[[ClientRequestContext, Any], Awaitable[Any]]:
+    async def answered(_context: ClientRequestContext, params: Any) -> Any:
+        try:
+            return await function(params)
+        except Exception as error:
+            await fails(params, error)
+            raise CallbackRaised(error) from error
+
+    return answered
 
 
 def _roots_in_a_session(roots: Roots) -> Callable[[ClientRequestContext], Awaitable[ListRootsResult]]:

@@ -30,7 +30,7 @@ from mcp_types import CallToolResult, Implementation, InputResponse, Tool
 from stepwire_client.callbacks import Callbacks
 from stepwire_client.eras import Claims, all_tools, era_of
 from stepwire_client.errors import NotConnected
-from stepwire_client.following import Waits, Watch, followed, result_of
+from stepwire_client.following import Beside, Waits, Watch, followed, result_of
 from stepwire_client.http import BOUNDS, McpHttpClient
 from stepwire_client.pace import Pace
 from stepwire_client.refusals import the_only_one_in, told
@@ -49,11 +49,11 @@ _NOBODY: Final[Mapping[str, Any]] = {}
 class TaskClient:
     """An open connection. `connect` makes it."""
 
-    def __init__(self, client: Client, callbacks: Callbacks, pace: Pace, waits: TaskGroup) -> None:
+    def __init__(self, client: Client, callbacks: Callbacks, pace: Pace, beside: Beside) -> None:
         self._client = client
         self._callbacks = callbacks
         self._pace = pace
-        self._waits = waits
+        self._beside = beside
         self._era = era_of(client)
 
     @property
@@ -195,7 +195,7 @@ class TaskClient:
             await self._client.session.validate_tool_result(name, result)  # it may ask for the list of tools
 
     def _followed(self, begun: Task) -> AsyncGenerator[Task]:
-        return followed(Waits(self._era, self._callbacks, self._pace, self._waits), begun)
+        return followed(Waits(self._era, self._callbacks, self._pace, self._beside), begun)
 
 
 @asynccontextmanager
@@ -223,16 +223,16 @@ async def connect(
     Raises:
         NotConnected, SignInNeeded, NotUnderstood: there is no MCP server for this caller.
     """
-    http = McpHttpClient(headers=dict(headers or {}), auth=auth)
+    http, beside = McpHttpClient(headers=dict(headers or {}), auth=auth), Beside()
     client = Client(
         cast("Any", streams(_checked_url(url), http, BOUNDS.size)),
         mode=mode,
         extensions=[Claims()],
         client_info=client_info or Implementation(name=NAME, version=_version()),
-        **callbacks.of_the_session(),
+        **callbacks.of_the_session(beside.fails),
     )
-    async with _open(client), _alone() as waits:
-        yield TaskClient(client, callbacks, pace, waits)
+    async with _open(client), _alone() as beside.group:
+        yield TaskClient(client, callbacks, pace, beside)
 
 
 @asynccontextmanager

@@ -3,10 +3,10 @@
 The rule: whatever ends a wait leaves the task running.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -20,6 +20,43 @@ from stepwire_client.states import Cancelled, Completed, Failed, InputRequired, 
 
 Watch: TypeAlias = Callable[[Task], None]
 """Is shown every state."""
+_RELATED: Final = "io.modelcontextprotocol/related-task"
+
+
+class Listening:
+    """A wait for the result, beside the polls."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.is_over = False
+        """Whether it has ended, perhaps because its connection was lost: then nothing is asked any more."""
+        self.raised: Exception | None = None
+        """By the callback of a question, which stays open."""
+
+    async def wait(self, requests: LegacyTasks, task_id: str) -> None:
+        """Wait. The next poll meets what is wrong, or shows how the task ended."""
+        with self.scope, suppress(TaskClientError):
+            await requests.wait(task_id)
+        self.is_over = True
+
+
+@dataclass
+class Beside:
+    """What a connection runs beside the polls: the waits for the questions of 2025-11-25, by their tasks."""
+
+    group: TaskGroup | None = None
+    listening: dict[str, Listening] = field(default_factory=dict[str, Listening])
+
+    async def fails(self, params: Any, error: Exception) -> None:
+        """End the wait for a task with what the callback of its question has raised; return if nobody waits.
+
+        It returns no more then: an answer, even of an error, would end the question.
+        """
+        meta: Mapping[str, Any] = params.meta or {}
+        listening = self.listening.get(meta.get(_RELATED, {}).get("taskId", ""))
+        if listening is not None:
+            listening.raised = error
+            await anyio.sleep_forever()
 
 
 @dataclass(frozen=True)
@@ -29,8 +66,7 @@ class Waits:
     requests: Requests
     callbacks: Callbacks
     pace: Pace
-    beside: TaskGroup | None = None
-    """Runs the wait for the questions of 2025-11-25 beside the polls."""
+    beside: Beside = field(default_factory=Beside)
 
     async def answer(self, state: InputRequired, answered: set[str]) -> None:
         """Answer the new questions; a poll may still show one whose answer is on its way.
@@ -47,28 +83,13 @@ class Waits:
             await self.pace.insist(lambda: self.requests.update(state.task_id, responses))  # noqa: B023 - awaited at once
             answered.add(key)
 
-    def listen(self, requests: LegacyTasks, task_id: str) -> "_Listening":
+    def listen(self, requests: LegacyTasks, task_id: str) -> Listening:
         """Begin to wait for the result, beside the polls: meanwhile the server asks through the callbacks."""
-        if not self.callbacks or self.beside is None:
+        if not self.callbacks or self.beside.group is None:
             raise Unanswered(task_id, ())
-        listening = _Listening()
-        self.beside.start_soon(listening.wait, requests, task_id)
+        self.beside.listening[task_id] = listening = Listening()
+        self.beside.group.start_soon(listening.wait, requests, task_id)
         return listening
-
-
-class _Listening:
-    """A wait for the result, beside the polls."""
-
-    def __init__(self) -> None:
-        self.scope = anyio.CancelScope()
-        self.is_over = False
-        """Whether it has ended, perhaps because its connection was lost: then nothing is asked any more."""
-
-    async def wait(self, requests: LegacyTasks, task_id: str) -> None:
-        """Wait. The next poll meets what is wrong, or shows how the task ended."""
-        with self.scope, suppress(TaskClientError):
-            await requests.wait(task_id)
-        self.is_over = True
 
 
 async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
@@ -85,10 +106,13 @@ async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
                 elif listening is None or listening.is_over:
                     listening = waits.listen(waits.requests, task_id)
             await waits.pace.rest(state)
+            if listening is not None and listening.raised is not None:
+                raise listening.raised
             state = await waits.pace.insist(lambda: waits.requests.get(task_id))
     finally:
         if listening is not None:
             listening.scope.cancel()
+            waits.beside.listening.pop(task_id, None)
 
 
 def result_of(state: Task) -> CallToolResult:

@@ -8,6 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT, ErrorData
 from pydantic import ValidationError
 
+from stepwire_client.callbacks import CallbackRaised
 from stepwire_client.errors import (
     Busy,
     NotConnected,
@@ -27,6 +28,8 @@ _LOST: Final = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 def told(task_id: str | None = None) -> Generator[None]:
     """Raise our errors for those of the library.
 
+    What a callback has raised is raised as it is.
+
     Args:
         task_id: the task that the request names, if a -32602 can mean nothing but that there is none.
     """
@@ -34,6 +37,8 @@ def told(task_id: str | None = None) -> Generator[None]:
         yield
     except Exception as raised:
         error = the_only_one_in(raised)
+        if isinstance(error, CallbackRaised):
+            raise error.error from None
         ours = _ours(error, task_id)
         if ours is None:
             raise

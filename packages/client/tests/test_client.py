@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
+import anyio
 import pytest
 from mcp_types import (
     CallToolResult,
@@ -329,3 +330,45 @@ async def test_leaving_early_leaves_the_task_running(url: str, world: World, sto
         await states.aclose()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a generator
 
     assert world.workflows.running()
+
+
+@pytest.mark.parametrize(("mode", "tool"), [("auto", "optional"), ("legacy", "optional"), ("auto", "confirmed")])
+async def test_what_a_callback_raises_is_raised_and_answers_nothing(
+    url: str, world: World, story: Story, mode: Mode, tool: str
+) -> None:
+    async def elicit(_params: ElicitRequestParams) -> ElicitResult:
+        raise RuntimeError("The window was closed.")
+
+    story.happenings = {1: when(world, world.ask)}
+
+    async with opened(url, mode, story, Callbacks(elicit)) as client:
+        with pytest.raises(RuntimeError, match=r"The window was closed\."):
+            await client.call_tool(tool, ARGUMENTS)
+
+    assert world.workflows.resumptions == []
+
+
+@each_era
+async def test_a_question_stays_open_if_its_client_leaves_while_it_is_asked(
+    url: str, world: World, story: Story, mode: Mode
+) -> None:
+    is_asked, user = anyio.Event(), User()
+
+    async def elicit(_params: ElicitRequestParams) -> ElicitResult:
+        is_asked.set()
+        await anyio.sleep_forever()
+        raise AssertionError("it never answers")
+
+    story.happenings = {1: when(world, world.ask)}
+    async with opened(url, mode, story, Callbacks(elicit)) as client, anyio.create_task_group() as group:
+        group.start_soon(client.call_tool, "optional", ARGUMENTS)
+        await is_asked.wait()
+        group.cancel_scope.cancel()
+    assert world.workflows.resumptions == []
+
+    story.always = lambda: world.workflows.resumptions and world.succeed(running(world), OUTPUT)
+    async with opened(url, mode, story, user.callbacks) as client:
+        result = await client.task_result(running(world))
+
+    assert user.asked == [FORM["message"]]
+    assert result.structured_content == OUTPUT
