@@ -30,7 +30,7 @@ from mcp_types import CallToolResult, Implementation, InputResponse, Tool
 from stepwire_client.callbacks import Callbacks
 from stepwire_client.eras import Claims, all_tools, era_of
 from stepwire_client.errors import NotConnected
-from stepwire_client.following import Beside, Waits, Watch, followed, result_of
+from stepwire_client.following import Beside, Waits, Watch, followed, named, result_of
 from stepwire_client.http import BOUNDS, McpHttpClient
 from stepwire_client.pace import Pace
 from stepwire_client.refusals import the_only_one_in, told
@@ -119,7 +119,7 @@ class TaskClient:
             state: Task = begun
             async for state in states:
                 yield state
-        yield await self._checked(result_of(state), name)
+        yield await self._outcome(state, name)
 
     async def create_task(
         self,
@@ -182,13 +182,15 @@ class TaskClient:
             async for state in states:
                 if watch is not None:
                     watch(state)
-        return await self._checked(result_of(state), name)
+        return await self._outcome(state, name)
 
-    async def _checked(self, result: CallToolResult, name: str | None) -> CallToolResult:
-        """Hold a result against the schema of the tool's output, as the library does for plain calls."""
-        if name is not None and not result.is_error:
-            await self._pace.insist(lambda: self._check(result, name))
-        return result
+    async def _outcome(self, state: Task, name: str | None) -> CallToolResult:
+        """Return the result of an ended task, checked against the tool's schema as the library does for plain calls."""
+        with named(state.task_id):
+            result = result_of(state)
+            if name is not None and not result.is_error:
+                await self._pace.insist(lambda: self._check(result, name))
+            return result
 
     async def _check(self, result: CallToolResult, name: str) -> None:
         with told():

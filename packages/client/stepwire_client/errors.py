@@ -24,6 +24,9 @@ from mcp_types import ErrorData
 class TaskClientError(Exception):
     """Everything that this package raises."""
 
+    task_id: str | None = None
+    """The task that was waited for, if there was one. It goes on: `task_result` comes back to it."""
+
 
 class NotConnected(TaskClientError):
     """No answer came."""

@@ -3,8 +3,8 @@
 The rule: whatever ends a wait leaves the task running.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -92,6 +92,16 @@ class Waits:
         return listening
 
 
+@contextmanager
+def named(task_id: str) -> Generator[None]:
+    """Name the task in the error that ends a wait for it."""
+    try:
+        yield
+    except TaskClientError as error:
+        error.task_id = task_id
+        raise
+
+
 async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
     """Yield a state and those after it, and have the questions answered."""
     answered, listening, task_id = set[str](), None, state.task_id
@@ -100,15 +110,16 @@ async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
             yield state
             if isinstance(state, Completed | Failed | Cancelled):
                 return
-            if isinstance(state, InputRequired):
-                if not isinstance(waits.requests, LegacyTasks):
-                    await waits.answer(state, answered)
-                elif listening is None or listening.is_over:
-                    listening = waits.listen(waits.requests, task_id)
-            await waits.pace.rest(state)
-            if listening is not None and listening.raised is not None:
-                raise listening.raised
-            state = await waits.pace.insist(lambda: waits.requests.get(task_id))
+            with named(task_id):
+                if isinstance(state, InputRequired):
+                    if not isinstance(waits.requests, LegacyTasks):
+                        await waits.answer(state, answered)
+                    elif listening is None or listening.is_over:
+                        listening = waits.listen(waits.requests, task_id)
+                await waits.pace.rest(state)
+                if listening is not None and listening.raised is not None:
+                    raise listening.raised
+                state = await waits.pace.insist(lambda: waits.requests.get(task_id))
     finally:
         if listening is not None:
             listening.scope.cancel()

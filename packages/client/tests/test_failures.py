@@ -176,6 +176,26 @@ async def test_a_failure_after_the_end_of_a_task_does_not_lose_its_result(
     assert called.structured_content == OUTPUT
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_an_error_that_ends_a_wait_names_the_task_to_come_back_to(
+    url: str, weather: FailingServer, world: World, story: Story, mode: Mode
+) -> None:
+    def expire() -> None:
+        world.succeed(running(world), OUTPUT)
+        weather.word, weather.answers = b"tasks/get", [always(UNAUTHORIZED)]
+
+    story.happenings = {1: expire}
+
+    async with connect(url, pace=story.pace, mode=mode) as client:
+        with pytest.raises(SignInNeeded) as raised:
+            await client.call_tool("optional", ARGUMENTS)
+    assert raised.value.task_id is not None
+    async with connect(url, pace=story.pace, mode=mode) as client:
+        result = await client.task_result(raised.value.task_id)
+
+    assert result.structured_content == OUTPUT
+
+
 async def test_a_result_that_the_server_cannot_return_now_is_no_failure_of_the_task(
     url: str, weather: FailingServer, world: World, story: Story
 ) -> None:
