@@ -5,7 +5,8 @@ The rule: the client declares exactly what it has a function for, so no server a
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 from mcp.client.session import ClientRequestContext
 from mcp_types import (
@@ -30,9 +31,8 @@ Sample: TypeAlias = Callable[
 """Asks the client's model."""
 Roots: TypeAlias = Callable[[], Awaitable[Sequence[Root]]]
 """Lists the folders that the server may know of."""
-Fails: TypeAlias = Callable[[Any, Exception], Awaitable[None]]
-"""Is awaited with the parameters of a question and what its function has raised; returns if the question is answered
-with that."""
+Fails: TypeAlias = Callable[[Mapping[str, Any], Exception], Awaitable[None]]
+"""Is awaited with the `_meta` of a question and what its function has raised; returns if that is to be the answer."""
 
 
 class CallbackRaised(Exception):
@@ -59,16 +59,24 @@ class Callbacks:
         """Return the keys of the questions that no function answers."""
         return [key for key, question in questions.items() if self._function_for(question) is None]
 
-    async def answer(self, questions: Mapping[str, InputRequest]) -> dict[str, InputResponse]:
-        """Answer questions, one after the other. Each must have its function."""
-        return {key: await self._answered(question) for key, question in questions.items()}
+    async def answer(self, question: InputRequest) -> InputResponse:
+        """Answer a question, which must have its function."""
+        match question:
+            case ElicitRequest(params=params) if self.elicit is not None:
+                return await self.elicit(params)
+            case CreateMessageRequest(params=params) if self.sample is not None:
+                return await self.sample(params)
+            case _ if self.roots is not None:
+                return await _listed(self.roots)
+            case _:
+                raise TypeError(f"There is no callback for {question.method}.")
 
     def of_the_session(self, fails: Fails) -> dict[str, Any]:
         """Return the callbacks that the library's session takes, for questions outside of tasks and of 2025-11-25."""
         return {
             "elicitation_callback": None if self.elicit is None else _in_a_session(self.elicit, fails),
             "sampling_callback": None if self.sample is None else _in_a_session(self.sample, fails),
-            "list_roots_callback": None if self.roots is None else _roots_in_a_session(self.roots),
+            "list_roots_callback": None if self.roots is None else _in_a_session(partial(_listed, self.roots), fails),
         }
 
     def _function_for(self, question: InputRequest) -> object:
@@ -80,33 +88,17 @@ class Callbacks:
             case _:
                 return self.roots
 
-    async def _answered(self, question: InputRequest) -> InputResponse:
-        match question:
-            case ElicitRequest(params=params) if self.elicit is not None:
-                return await self.elicit(params)
-            case CreateMessageRequest(params=params) if self.sample is not None:
-                return await self.sample(params)
-            case _ if self.roots is not None:
-                return ListRootsResult(roots=list(await self.roots()))
-            case _:
-                raise TypeError(f"There is no callback for {question.method}.")
+
+async def _listed(roots: Roots) -> ListRootsResult:
+    return ListRootsResult(roots=list(await roots()))
 
 
-def _in_a_session(
-    function: Callable[[Any], Awaitable[Any]], fails: Fails
-) -> Callable[[ClientRequestContext, Any], Awaitable[Any]]:
-    async def answered(_context: ClientRequestContext, params: Any) -> Any:
+def _in_a_session(function: Callable[..., Awaitable[Any]], fails: Fails) -> Callable[..., Awaitable[Any]]:
+    async def answered(context: ClientRequestContext, *params: Any) -> Any:
         try:
-            return await function(params)
+            return await function(*params)
         except Exception as error:
-            await fails(params, error)
+            await fails(cast("Mapping[str, Any]", context.meta or {}), error)
             raise CallbackRaised(error) from error
 
     return answered
-
-
-def _roots_in_a_session(roots: Roots) -> Callable[[ClientRequestContext], Awaitable[ListRootsResult]]:
-    async def listed(_context: ClientRequestContext) -> ListRootsResult:
-        return ListRootsResult(roots=list(await roots()))
-
-    return listed

@@ -47,12 +47,11 @@ class Beside:
     group: TaskGroup | None = None
     listening: dict[str, Listening] = field(default_factory=dict[str, Listening])
 
-    async def fails(self, params: Any, error: Exception) -> None:
+    async def fails(self, meta: Mapping[str, Any], error: Exception) -> None:
         """End the wait for a task with what the callback of its question has raised; return if nobody waits.
 
         It returns no more then: an answer, even of an error, would end the question.
         """
-        meta: Mapping[str, Any] = params.meta or {}
         listening = self.listening.get(meta.get(_RELATED, {}).get("taskId", ""))
         if listening is not None:
             listening.raised = error
@@ -79,7 +78,7 @@ class Waits:
         if missing or not self.callbacks:
             raise Unanswered(state.task_id, missing)
         for key, question in questions.items():
-            responses = await self.callbacks.answer({key: question})
+            responses = {key: await self.callbacks.answer(question)}
             await self.pace.insist(lambda: self.requests.update(state.task_id, responses))  # noqa: B023 - awaited at once
             answered.add(key)
 
