@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from stepwire.json_text import Json
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import SLACK, Change, Head, Recorded
-from stepwire.subscriptions.ports import CARRIED, Answer, Busy, Listener, NotReached
+from stepwire.subscriptions.ports import CARRIED, Answer, Listener, NotReached
 from stepwire.subscriptions.subscription import RESERVATION, Subscription
 
 
@@ -134,14 +134,14 @@ class InMemorySubscriptionStore:
 
     def claim(
         self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
-    ) -> Subscription | Busy | None:
+    ) -> Subscription | None:
         key = (owner, subscription_id)
         found = self.all.get(key)
         if found is None or found.expires_at <= at:
             return None
         is_its_own = (self._busy_until.get(key), self._busy_by.get(key)) == (until, carrier)
         if self._busy_until.get(key, at) > at and not is_its_own:
-            return Busy()
+            return None
         self._busy_until[key], self._busy_by[key] = until, carrier
         self._messages[key] = _Message(until + CARRIED)
         return found

@@ -11,7 +11,7 @@ from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.events import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
 from stepwire.subscriptions.events import FINISHED, Filter, Position
-from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore
+from stepwire.subscriptions.ports import CARRIED, Listener, SubscriptionStore
 from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
 from stepwire.tasks.ids import TaskId
 from tests.contracts.task_stores import places
@@ -90,7 +90,7 @@ def test_who_claims_takes_the_news(store: SubscriptionStore) -> None:
     assert store.ask(ALICE, {PLAIN.id: "change 2"}, NOW) == [], "whoever has claimed it looks again"
     assert (claimed, told(store)) == ((False, None), (True, None))
     assert [store.finish(PLAIN, until), told(store)] == [False, (False, None)]
-    assert store.claim(ALICE, PLAIN.id, "m2", NOW, until) == Busy(), "the claim goes on"
+    assert store.claim(ALICE, PLAIN.id, "m2", NOW, until) is None, "the claim goes on"
     assert [store.finish(PLAIN, until), told(store)] == [True, (False, None)]
     assert store.ask(ALICE, {PLAIN.id: "change 3"}, NOW) == [PLAIN.id]
 
@@ -171,8 +171,8 @@ def test_one_delivery_at_a_time(store: SubscriptionStore) -> None:
     until = NOW + timedelta(minutes=1)
     store.claim(ALICE, PLAIN.id, "m1", NOW, until)
 
-    assert store.claim(ALICE, PLAIN.id, "m1", NOW, until + HOUR) == Busy()
-    assert store.claim(ALICE, PLAIN.id, "m2", NOW, until) == Busy()
+    assert store.claim(ALICE, PLAIN.id, "m1", NOW, until + HOUR) is None
+    assert store.claim(ALICE, PLAIN.id, "m2", NOW, until) is None
     assert store.claim(ALICE, PLAIN.id, "m1", NOW, until) == PLAIN, "the same attempt, whose answer was lost"
     assert store.claim(ALICE, PLAIN.id, "m1", until, until + HOUR / 4) == PLAIN, "the claim of one that stopped lapses"
     assert store.claim(BOB, PLAIN.id, "m1", NOW, until) is None
@@ -210,7 +210,7 @@ def test_a_refresh_keeps_the_position_that_was_reached_meanwhile(store: Subscrip
     store.claim(ALICE, FULL.id, "m1", NOW, until)
     refreshed = FULL.refreshed("whsec_two", NOW + 2 * HOUR, NOW)
     store.refresh(refreshed)
-    assert store.claim(ALICE, FULL.id, "m2", NOW, until) == Busy()
+    assert store.claim(ALICE, FULL.id, "m2", NOW, until) is None
 
     store.finish(replace(FULL, position=Position(9, NOW), standing=Standing()), until)
 

@@ -42,10 +42,6 @@ CARRIED: Final = timedelta(minutes=15)
 """How long a message is trusted to come, from when it is due: longer than the queue hides one that was taken."""
 
 
-class Busy(Struct, frozen=True):
-    """Another invocation delivers to the subscription."""
-
-
 class Listener(Struct, frozen=True):
     """A live subscription, as the recorder of changes sees it."""
 
@@ -107,8 +103,8 @@ class SubscriptionStore(Protocol):
 
     def claim(
         self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
-    ) -> Subscription | Busy | None:
-        """Take the right to deliver until a time, and the mark; None if there is no live subscription.
+    ) -> Subscription | None:
+        """Take the right to deliver until a time, and the mark; None if no subscription is live, or another delivers.
 
         Idempotent for the same carrier and the same times.
         """

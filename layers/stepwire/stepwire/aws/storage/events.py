@@ -33,7 +33,7 @@ from stepwire.codec import decode, encode, encode_without, milliseconds_of, mome
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Filter, Head, Recorded
-from stepwire.subscriptions.ports import CARRIED, Busy, Listener
+from stepwire.subscriptions.ports import CARRIED, Listener
 from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, RESERVATION, Subscription
 
 RECORD: Final = "events#record"
@@ -244,7 +244,7 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
 
     def claim(
         self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
-    ) -> Subscription | Busy | None:
+    ) -> Subscription | None:
         try:
             claimed = self.table.client.update_item(
                 TableName=self.table.name,
@@ -260,11 +260,10 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
                     ":carried": in_milliseconds(until + CARRIED),
                 },
                 ReturnValues="ALL_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:
-            found = refused_item(error)
-            return Busy() if found and _moment(found, "ends_at") > at else None
+            refused_item(error)  # raises any other error
+            return None
         return subscription_in(cast(Item, claimed["Attributes"]))
 
     def finish(self, subscription: Subscription, until: datetime) -> bool:
