@@ -223,7 +223,7 @@ async def connect(
         pace: how fast to poll, and by which clock.
 
     Raises:
-        NotConnected, SignInNeeded, NotUnderstood: there is no MCP server for this caller.
+        NotConnected, Busy, SignInNeeded, NotUnderstood: there is no MCP server for this caller, or not now.
     """
     http, beside = McpHttpClient(headers=dict(headers or {}), auth=auth), Beside()
     client = Client(
