@@ -57,6 +57,12 @@ class FakeAccount:
     """Resources that the next run cannot make, with why."""
     deleted: list[str] = field(default_factory=list[str])
     """What was deleted beside stacks."""
+    denied: frozenset[str] = frozenset()
+    """The operations that these credentials may not call."""
+    refused_change: str = ""
+    """Why CloudFormation cannot make the next change set; empty: it can."""
+    held_objects: bool = False
+    """Whether a bucket's policy keeps its objects."""
     protects_tables: bool = True
     table_statuses: list[str] = field(default_factory=list[str])
     """What a table's next descriptions say; then it is active."""
@@ -162,6 +168,8 @@ class FakeAccount:
 
     def create_change_set(self, **given: Any) -> Any:
         stack = self.stack(given["StackName"])
+        if given["ChangeSetType"] == "CREATE" and any("UsePreviousValue" in one for one in given["Parameters"]):
+            raise refusal("ValidationError")
         if stack is None:
             assert given["ChangeSetType"] == "CREATE"
             stack = FakeStack(given["StackName"], f"arn:stack/{given['StackName']}/{next(self._numbers)}")
@@ -172,6 +180,8 @@ class FakeAccount:
         return {"Id": arn, "StackId": stack.stack_id}
 
     def describe_change_set(self, ChangeSetName: str) -> Any:  # noqa: N803
+        if self.refused_change:
+            return {"Status": "FAILED", "StatusReason": self.refused_change}
         resources = yaml.safe_load(self.change_sets[ChangeSetName]["template"])["Resources"]
         changes = self.changes or [
             {"Action": "Add", "LogicalResourceId": name, "ResourceType": body["Type"]}
@@ -241,7 +251,8 @@ class FakeAccount:
 
     def delete_objects(self, Bucket: str, Delete: Any) -> Any:  # noqa: N803
         assert Delete["Objects"] == [{"Key": "a", "VersionId": "1"}], Bucket
-        return {}
+        held = {"Key": "a", "VersionId": "1", "Code": "AccessDenied", "Message": "Access Denied"}
+        return {"Errors": [held]} if self.held_objects else {}
 
     def delete_bucket(self, Bucket: str) -> Any:  # noqa: N803
         self.deleted.append(Bucket)
@@ -262,6 +273,8 @@ class _Client:
             account.calls.append(name)
             number = len(account.calls)
             account.interrupt(number, False)
+            if name in account.denied:
+                raise refusal("AccessDenied")
             try:
                 return getattr(account, name)(**given)
             finally:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
-from packages.command.tests.fake_cloudformation import ACCOUNT, REGION, URL, FakeAccount
+from packages.command.tests.fake_cloudformation import ACCOUNT, REGION, URL, FakeAccount, refusal
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.errors import AccountError, NoCredentials
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.deployment.commands import Deployment, deploy, status
 from stepwire_cli.deployment.release import Cost, Release
@@ -66,6 +67,10 @@ def upgraded(account: FakeAccount) -> int:
     return deployed(account, upgrade())
 
 
+def removed(account: FakeAccount, options: Removal = REMOVAL) -> int:
+    return destroy(options, calls_of(account), Screen(as_json=False))
+
+
 class TestANewEndpoint:
     def test_is_made_and_says_how_it_is_reached(self, capsys: pytest.CaptureFixture[str]) -> None:
         account = FakeAccount()
@@ -104,6 +109,43 @@ class TestANewEndpoint:
         deployed(account, replace(NEW, agree=no))
 
         assert "delete_stack" in account.calls
+
+    @pytest.mark.parametrize(
+        ("refused_change", "denied", "words"),
+        [
+            ("No\n updates.", "", "CloudFormation cannot make this change: No updates."),
+            ("No updates.", "delete_change_set", "CloudFormation cannot make this change: No updates."),
+            ("", "describe_change_set", "may not cloudformation:DescribeChangeSet"),
+        ],
+    )
+    def test_whose_change_set_fails_says_why_and_leaves_nothing_that_it_may_delete(
+        self, refused_change: str, denied: str, words: str
+    ) -> None:
+        account = FakeAccount(refused_change=refused_change, denied=frozenset({denied}))
+
+        with pytest.raises(AccountError, match=words):
+            deployed(account)
+
+        assert ("delete_stack" in account.calls) is (denied != "delete_change_set")
+
+    def test_takes_a_stack_in_review_and_leaves_it_to_its_owner_if_nobody_agrees(self) -> None:
+        """Somebody else, or an earlier run, has made a change set that was not run."""
+        account = FakeAccount()
+        account.standing(parameters={"Alarms": "all"}).status = "REVIEW_IN_PROGRESS"
+
+        disagreed = deployed(account, replace(NEW, agree=no))
+        deletes = "delete_stack" in account.calls
+        agreed = deployed(account)
+
+        assert (disagreed, deletes, agreed) == (Exit.FAILED, False, Exit.DONE)
+
+    def test_has_a_name_that_cloudformation_takes(self) -> None:
+        account = FakeAccount()
+
+        with pytest.raises(CommandError, match=r"'my_stack' is no name of a stack: use up to 128 letters"):
+            deployed(account, replace(NEW, name="my_stack"))
+
+        assert account.calls == ["describe_stacks"]
 
     def test_that_cannot_be_made_names_the_first_failure(self, capsys: pytest.CaptureFixture[str]) -> None:
         account = FakeAccount(failures=[("Api", "You have too many of them."), ("TasksTable", "Cancelled.")])
@@ -177,13 +219,30 @@ def test_a_removal_that_ends_at_any_call_is_finished_by_the_same_command(with_da
         account.calls.clear()
         return account
 
-    def removed(account: FakeAccount) -> int:
-        return destroy(options, calls_of(account), Screen(as_json=False))
-
-    for last, account, code in interrupted_at_each_call(begun, removed, is_done):
+    for last, account, code in interrupted_at_each_call(begun, partial(removed, options=options), is_done):
         assert code == Exit.DONE, last
         assert account.stack("stepwire") is None, last
         assert set(account.deleted) == ({"held-TasksTable", "held-LargeResults"} if with_data else set()), last
+
+
+@pytest.mark.parametrize(
+    ("begins", "command"), [("execute_change_set", upgraded), ("delete_stack", removed)], ids=["upgrade", "destroy"]
+)
+def test_who_can_follow_no_longer_is_told_that_cloudformation_goes_on(
+    begins: str, command: Callable[[FakeAccount], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = FakeAccount()
+    account.standing()
+
+    def expire(_number: int, _is_done: bool) -> None:
+        if begins in account.calls and account.calls[-1] == "describe_stacks":
+            raise refusal("ExpiredToken")
+
+    account.interrupt = expire
+    with pytest.raises(NoCredentials):
+        command(account)
+
+    assert "CloudFormation goes on" in capsys.readouterr().err.splitlines()[-1]
 
 
 class TestAnUpgrade:
@@ -391,6 +450,23 @@ def test_a_table_is_deleted_when_it_is_no_longer_changing(
     assert [call for call in account.calls if call in ("update_table", "delete_table")] == changes
 
 
+def test_an_object_that_cannot_be_deleted_is_named_and_the_rest_can_be_later(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    account = FakeAccount(held_objects=True)
+    deployed(account)
+    options = replace(REMOVAL, with_data=True)
+
+    with pytest.raises(AccountError, match="held-LargeResults: the object a cannot be deleted: AccessDenied"):
+        removed(account, options)
+    said = capsys.readouterr().err.splitlines()[-1]
+    account.held_objects = False
+    removed(account, options)
+
+    assert said == "Repeat this command to delete the rest."
+    assert set(account.deleted) == {"held-TasksTable", "held-LargeResults"}
+
+
 @pytest.mark.parametrize("with_data", [False, True])
 @pytest.mark.parametrize(
     ("mode", "who"), [("COMPLIANCE", "nobody"), ("GOVERNANCE", "only who has s3:BypassGovernanceRetention")]
@@ -425,8 +501,12 @@ def test_a_stack_of_something_else_is_neither_changed_nor_deleted() -> None:
     account = FakeAccount()
     stack = account.standing(is_endpoint=False, kept={"Orders": ("AWS::DynamoDB::Table", "orders")})
 
-    with pytest.raises(AccountError, match="something else"):
-        deployed(account)
+    for state in ("CREATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"):
+        stack.status = state
+        with pytest.raises(AccountError, match="something else"):
+            deployed(account)
+        with pytest.raises(AccountError, match="something else"):
+            status("stepwire", calls_of(account), Screen(as_json=False), lambda _seconds: None, watches=False)
     for state in ("CREATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "DELETE_COMPLETE"):
         stack.status = state
         with pytest.raises(AccountError, match="something else"):

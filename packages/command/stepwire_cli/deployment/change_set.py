@@ -6,17 +6,17 @@ The rule: nothing of the stack changes before its change set was shown and agree
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.deployment.following import Sleep
+from stepwire_cli.deployment.following import PAUSE, Sleep
 from stepwire_cli.deployment.stack import Readiness, Stack
 
 _CAPABILITIES: Final = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
-_PAUSE: Final = 2.0  # seconds
 _READY: Final = "CREATE_COMPLETE"
 _FAILED: Final = frozenset({"FAILED", "DELETE_COMPLETE", "DELETE_FAILED"})
 
@@ -56,10 +56,14 @@ class ChangeSet:
         self.calls.call("cloudformation", "ExecuteChangeSet", ChangeSetName=self.arn)
 
     def drop(self, stack: Stack) -> None:
-        """Delete the change set, and the empty stack that it was made for."""
-        self.calls.call("cloudformation", "DeleteChangeSet", ChangeSetName=self.arn)
-        if stack.readiness is Readiness.ABSENT:
-            self.calls.call("cloudformation", "DeleteStack", StackName=self.stack_id)
+        """Delete the change set, and the empty stack if it was made with it.
+
+        Whatever these credentials may not delete stays, and changes nothing: the reason to drop it is what matters.
+        """
+        with suppress(AccountError):
+            self.calls.call("cloudformation", "DeleteChangeSet", ChangeSetName=self.arn)
+            if not stack.stack_id:  # else it is of somebody who reviews a change set, perhaps of an earlier run
+                self.calls.call("cloudformation", "DeleteStack", StackName=self.stack_id)
 
 
 def make(
@@ -70,7 +74,7 @@ def make(
     Raises:
         AccountError: CloudFormation refuses the template or the parameters.
     """
-    made = calls.call(
+    created = calls.call(
         "cloudformation",
         "CreateChangeSet",
         StackName=stack.name,
@@ -80,16 +84,28 @@ def make(
         Parameters=[_parameter(name, value) for name, value in parameters.items()],
         Capabilities=list(_CAPABILITIES),
     )
+    made = ChangeSet(calls, created["Id"], created["StackId"], ())
+    try:
+        return replace(made, changes=_computed(made, stack, sleep))
+    except BaseException:
+        made.drop(stack)
+        raise
+
+
+def _computed(made: ChangeSet, stack: Stack, sleep: Sleep) -> tuple[Change, ...]:
+    """Wait until CloudFormation has computed what would change.
+
+    Raises:
+        AccountError: it cannot make this change.
+    """
     while True:
-        pages = list(calls.pages("cloudformation", "DescribeChangeSet", "NextToken", ChangeSetName=made["Id"]))
+        pages = list(made.calls.pages("cloudformation", "DescribeChangeSet", "NextToken", ChangeSetName=made.arn))
         if pages[0]["Status"] == _READY:
-            changes = tuple(_change(one["ResourceChange"]) for page in pages for one in page.get("Changes", ()))
-            return ChangeSet(calls, made["Id"], made["StackId"], changes)
+            return tuple(_change(one["ResourceChange"]) for page in pages for one in page.get("Changes", ()))
         if pages[0]["Status"] in _FAILED:
             why = " ".join(str(pages[0].get("StatusReason", "no reason was given")).split())
-            ChangeSet(calls, made["Id"], made["StackId"], ()).drop(stack)
             raise AccountError(f"{stack.name}: CloudFormation cannot make this change: {why}")
-        sleep(_PAUSE)
+        sleep(PAUSE)
 
 
 def counted(changes: Iterable[Change]) -> Counter[Action]:

@@ -17,7 +17,18 @@ from stepwire_cli.deployment.bucket import PREFIX, bucket_in, named
 from stepwire_cli.deployment.change_set import Action, ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
 from stepwire_cli.deployment.release import Release
-from stepwire_cli.deployment.stack import ENDPOINT, SUCCEEDED, Readiness, Stack, check_free, described, resources_of
+from stepwire_cli.deployment.stack import (
+    ENDPOINT,
+    NAME,
+    NAMES,
+    SUCCEEDED,
+    Readiness,
+    Stack,
+    check_free,
+    check_ours,
+    described,
+    resources_of,
+)
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 
@@ -68,8 +79,8 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
     """
     _check_names(options.parameters, release)
     stack = described(calls, options.name)
-    check_free(stack)
     _check_succession(stack, release, options)
+    check_free(stack)
     parameters = _parameters(stack, release, options.parameters)
     bucket = bucket_in(calls, options.bucket)
     if bucket.make():
@@ -106,6 +117,7 @@ def status(name: str, calls: Calls, screen: Screen, sleep: Sleep, *, watches: bo
     stack = described(calls, name)
     if stack.readiness is Readiness.ABSENT:
         raise NotThere(f"there is no stack {name} in this account and Region: `stepwire deploy {name}` makes one")
+    check_ours(stack)
     if watches and stack.readiness is Readiness.BUSY:
         return _told(_follower(calls, stack.stack_id, screen, sleep).follow(), screen)
     ringing = _ringing(calls, stack)
@@ -136,9 +148,10 @@ def _check_succession(stack: Stack, release: Release, options: Deployment) -> No
     if stack.readiness is Readiness.ABSENT:
         if options.is_upgrade:
             raise NotThere(f"there is no stack {stack.name} to upgrade: `stepwire deploy {stack.name}` makes one")
+        if not NAME.fullmatch(stack.name):
+            raise CommandError(f"{stack.name!r} is no name of a stack: use {NAMES}.")
         return
-    if not stack.is_ours:
-        raise AccountError(f"{stack.name} is a stack of something else: choose another name")
+    check_ours(stack)
     if stack.version is None:
         return
     if _numbers(stack.version) < min(_numbers(release.oldest), _numbers(release.version)):
@@ -163,7 +176,8 @@ def _parameters(stack: Stack, release: Release, given: Mapping[str, str]) -> dic
     Raises:
         CommandError: one that has no default is missing.
     """
-    kept = {name: None for name in stack.parameters if name in release.parameters}
+    before = () if stack.readiness is Readiness.ABSENT else stack.parameters  # a stack in review has none to keep
+    kept = {name: None for name in before if name in release.parameters}
     chosen: dict[str, str | None] = {**kept, **given}
     lacking = [
         name

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError
 from stepwire_cli.deployment.stack import Readiness, Stack, described
 
-_PAUSE: Final = 4.0  # seconds
+PAUSE: Final = 2.0  # seconds between two looks at AWS
 _FAILED: Final = "_FAILED"
 _IN_PROGRESS: Final = "_IN_PROGRESS"
 
@@ -71,7 +72,7 @@ class Follower:
     def through(self, act: Callable[[], object], leave: Callable[[], object]) -> Ending:
         """Begin a change, and follow it to its end; what has happened before is passed over.
 
-        `leave` is called where the user interrupts once it has begun, before the interrupt goes on.
+        `leave` is called where an interrupt or an error ends that early, before it goes on.
         """
         newest = next(self._newest(), None)
         if newest is not None:
@@ -79,7 +80,7 @@ class Follower:
         act()
         try:
             return self.follow()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, AccountError):
             leave()
             raise
 
@@ -94,7 +95,7 @@ class Follower:
                     self._failures.append(event)
             if stack.readiness is not Readiness.BUSY:
                 return Ending(stack, tuple(self._failures))
-            self.sleep(_PAUSE)
+            self.sleep(PAUSE)
 
     def _newest(self) -> Iterator[Event]:
         for page in self.calls.pages("cloudformation", "DescribeStackEvents", "NextToken", StackName=self.stack_id):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
-from stepwire_cli.deployment.following import Event, Follower, Sleep
+from stepwire_cli.deployment.following import PAUSE, Event, Follower, Sleep
 from stepwire_cli.deployment.stack import ENDPOINT, Readiness, Stack, check_free, described, last_deleted, resources_of
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
@@ -24,7 +24,7 @@ WHO_DELETES_EARLIER: Final[Mapping[str, str]] = {
 }
 """By the mode of Object Lock (`AuditArchive`): who can delete a line of the audit before its time."""
 
-_PAUSE: Final = 2.0  # seconds
+_REST: Final = "Repeat this command to delete the rest."
 
 _Delete = Callable[[Calls, str, Sleep], None]
 """Deletes a resource by its physical id."""
@@ -131,13 +131,17 @@ def _lock(stack: Stack, bucket: str) -> str:
 
 def _finish(kept: Sequence[_Kept], options: Removal, calls: Calls, screen: Screen) -> None:
     """Delete what has outlived the stack, or name it."""
-    for one in kept:
-        if one.delete is None:
-            continue
-        screen.progress("deleting", one.held)
-        with suppress(NotThere):  # an earlier run has deleted it
-            one.delete(calls, one.held, options.sleep)
-        screen.say(f"deleted {one.held}")
+    try:
+        for one in kept:
+            if one.delete is None:
+                continue
+            screen.progress("deleting", one.held)
+            with suppress(NotThere):  # an earlier run has deleted it
+                one.delete(calls, one.held, options.sleep)
+            screen.say(f"deleted {one.held}")
+    except (KeyboardInterrupt, AccountError):
+        screen.say(_REST, "warning")
+        raise
     left = [one for one in kept if one.delete is None]
     if screen.as_json:
         told = [{"type": one.what.kind, "id": one.held, **({"note": one.note} if one.note else {})} for one in left]
@@ -165,7 +169,7 @@ def _delete_stack(stack: Stack, options: Removal, calls: Calls, screen: Screen) 
     follower = Follower(calls, stack.stack_id, options.sleep, show)
     ending = follower.through(
         lambda: calls.call("cloudformation", "DeleteStack", StackName=stack.stack_id),
-        lambda: screen.say(f"CloudFormation goes on. Look with: stepwire status {options.name}"),
+        lambda: screen.say(f"CloudFormation goes on: `stepwire status {options.name}` shows how far. {_REST}"),
     )
     if ending.stack.readiness is Readiness.ABSENT:
         screen.say(f"{stack.name} is deleted.", "good")
@@ -187,7 +191,7 @@ def _delete_table(calls: Calls, name: str, sleep: Sleep) -> None:
     if table.get("DeletionProtectionEnabled"):
         calls.call("dynamodb", "UpdateTable", TableName=name, DeletionProtectionEnabled=False)
     while described_table()["TableStatus"] == "UPDATING":  # DynamoDB deletes no table while it changes
-        sleep(_PAUSE)
+        sleep(PAUSE)
     calls.call("dynamodb", "DeleteTable", TableName=name)
 
 
@@ -198,7 +202,10 @@ def _delete_bucket(calls: Calls, name: str, _sleep: Sleep) -> None:
         held = [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]
         if held:
             objects = [{"Key": one["Key"], "VersionId": one["VersionId"]} for one in held]
-            calls.call("s3", "DeleteObjects", Bucket=name, Delete={"Objects": objects, "Quiet": True})
+            answer = calls.call("s3", "DeleteObjects", Bucket=name, Delete={"Objects": objects, "Quiet": True})
+            for one in answer.get("Errors", ()):  # of single objects, although the call has worked
+                why = f"{one['Code']}: {one['Message']}"
+                raise AccountError(f"{name}: the object {one['Key']} cannot be deleted: {why}")
         if not found.get("IsTruncated"):
             break
         more = {"KeyMarker": found["NextKeyMarker"], "VersionIdMarker": found["NextVersionIdMarker"]}

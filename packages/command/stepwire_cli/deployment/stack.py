@@ -3,6 +3,7 @@
 The rule: a decision is made by a status, never by the words beside it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -13,6 +14,9 @@ from stepwire_cli.account.errors import AccountError, NotThere
 
 VERSION: Final = "Version"
 ENDPOINT: Final = "McpEndpoint"
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
+NAMES: Final = "up to 128 letters, digits and -, with a letter first"
+"""What CloudFormation takes as the name of a stack."""
 
 
 class Readiness(Enum):
@@ -102,6 +106,16 @@ def last_deleted(calls: Calls, name: str) -> Stack | None:
         return None
     newest = max(found, key=lambda one: one["DeletionTime"])
     return described(calls, newest["StackId"])
+
+
+def check_ours(stack: Stack) -> None:
+    """Do nothing if a stack is an endpoint, or if its outputs cannot tell: it never stood, or is being changed.
+
+    Raises:
+        AccountError: it is a stack of something else.
+    """
+    if stack.readiness in (Readiness.STANDS, Readiness.STUCK) and not stack.is_ours:
+        raise AccountError(f"{stack.name} is a stack of something else: choose another name")
 
 
 def check_free(stack: Stack) -> None:
