@@ -135,6 +135,19 @@ def test_the_command_opens_none_that_was_changed(tmp_path: Path, change: Callabl
         opened(tmp_path / "changed.zip")
 
 
+@pytest.mark.parametrize("at", [100, -200, None], ids=["its data", "its list", "its end"])
+def test_the_command_opens_none_that_came_through_damaged(tmp_path: Path, at: int | None) -> None:
+    content = bytearray(made(tmp_path).file.read_bytes())
+    if at is None:
+        del content[len(content) // 2 :]
+    else:
+        content[at : at + 40] = bytes(40)
+    (tmp_path / "damaged.zip").write_bytes(content)
+
+    with pytest.raises(CommandError, match="is no release of Stepwire, or is damaged"):
+        opened(tmp_path / "damaged.zip")
+
+
 def test_the_command_says_that_a_file_is_none(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no zip file")
 

@@ -6,6 +6,7 @@ The rule: nothing of a release is used before the digests in it were compared.
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, Final, cast
 import yaml
 
 from stepwire_cli.exits import CommandError
+from stepwire_cli.settings import reason
 
 _SUMS: Final = "SHA256SUMS"
 _FILES: Final = "files/"
@@ -76,7 +78,7 @@ def opened(path: Path | None) -> Release:
         with path.open("rb") as file:
             return _read(file, str(path))
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {(error.strerror or type(error).__name__).lower()}.") from None
+        raise CommandError(f"{path} cannot be read: {reason(error)}.") from None
 
 
 def _read(file: BinaryIO, name: str) -> Release:
@@ -93,7 +95,7 @@ def _read(file: BinaryIO, name: str) -> Release:
             cost=Cost(idle["dollars"], idle["more"]),
             oldest=about["oldest"],
         )
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
         raise CommandError(f"{name} is no release of Stepwire, or is damaged ({error}): fetch it again.") from None
 
 
