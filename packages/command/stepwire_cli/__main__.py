@@ -3,10 +3,15 @@
 The rule: one line says what is wrong; no stack trace reaches the terminal.
 """
 
+import codecs
+import errno
+import io
+import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Final, TypeGuard
 
 # The options of every command, which may stand anywhere: those with a value, and those without.
 VALUED: Final = frozenset(
@@ -21,7 +26,11 @@ _AT_A_SERVER: Final = (
 )
 _SCHEMES: Final = ("https://", "http://")
 INTERRUPTED: Final = 130
+_WRONG: Final = 2  # the command line, a file or what is installed
 DEBUG: Final = "STEPWIRE_DEBUG"
+_ESCAPED: Final = "escaped"
+"""How a character is written that the terminal's encoding, or the name of a file, cannot have."""
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _OF_WRAP: Final = frozenset({"jsonata", "tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript"})
 """What only the commands need that read definitions and code."""
 
@@ -31,10 +40,14 @@ def main() -> None:
     if not os.environ.get(DEBUG):
         # An interrupt may leave an object half made, and its destructor would complain after the last line.
         sys.unraisablehook = lambda _: None
-    code = _run()
+    codecs.register_error(_ESCAPED, _escape)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPED)
+    code = _flushed(_run())
     if code == INTERRUPTED:  # at once: threads that still read an account would be waited for
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with suppress(OSError):
+            sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
@@ -44,24 +57,43 @@ def _run() -> int:
     try:
         from stepwire_cli.app import run
 
-        code = run(in_front(sys.argv[1:]))
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return run(in_front(sys.argv[1:]))
     except KeyboardInterrupt:
         return INTERRUPTED
     except ModuleNotFoundError as error:
         if error.name is None or os.environ.get(DEBUG):
             raise
         sys.stderr.write(f"error: {_lacking(error.name.partition('.')[0])}\n")
-        return 2
+        return _WRONG
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        sys.stderr.write(f"error: {_fault(error)} This is a fault of stepwire; {DEBUG}=1 shows where it comes from.\n")
-        return 1
+        sys.stderr.write(f"error: {_fault(error)}\n")
+        return _WRONG if _is_of_the_system(error) else 1
+
+
+def _flushed(code: int) -> int:
+    """Write what was printed and not written yet, and return the exit code; a closed pipe has seen enough."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again at its end
+        if not isinstance(error, BrokenPipeError) and code != _WRONG:  # else it was said
+            sys.stderr.write(f"error: {_fault(error)}\n")
+            return code or _WRONG
     return code
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Return what cannot be encoded as JSON escapes it, so that JSON stays JSON."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def _is_of_the_system(error: Exception) -> TypeGuard[OSError]:
+    """Tell whether a file or a folder cannot be used, or the disk is full: no fault of stepwire."""
+    return isinstance(error, OSError) and (error.filename is not None or error.errno in _FULL)
 
 
 def _lacking(package: str) -> str:
@@ -72,11 +104,14 @@ def _lacking(package: str) -> str:
 
 def _fault(error: Exception) -> str:
     """Return an error that nothing expected in a line, without its words: they may hold arguments or results."""
+    if _is_of_the_system(error):
+        where = "standard output" if error.filename is None else error.filename
+        return f"{where}: {str(error.strerror).lower()}."
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     where = "" if place is None else f" at {place.tb_frame.f_code.co_filename.rpartition('/')[2]}:{place.tb_lineno}"
-    return f"{type(error).__name__}{where}."
+    return f"{type(error).__name__}{where}. This is a fault of stepwire; {DEBUG}=1 shows where it comes from."
 
 
 def in_front(arguments: Sequence[str]) -> list[str]:

@@ -45,7 +45,7 @@ def from_file(name: str) -> Json:
     Raises:
         CommandError: it cannot be read, or has no object.
     """
-    found = parsed(sys.stdin.read() if name == "-" else _text_in(name), "stdin" if name == "-" else name)
+    found = parsed(_text_in(name, takes_stdin=True), "stdin" if name == "-" else name)
     if not isinstance(found, dict):
         raise CommandError(f'{name} has no JSON object: the arguments are one, as in {{"customer": "17"}}.')
     return cast(Json, found)
@@ -121,8 +121,10 @@ def _read(text: str, kind: str) -> object:
         return _NO_VALUE
 
 
-def _text_in(name: str) -> str:
+def _text_in(name: str, *, takes_stdin: bool = False) -> str:
+    """Return the text of a file, without the byte order mark that programs of Windows write before it."""
     try:
-        return Path(name).read_text(encoding="utf-8")
+        content = sys.stdin.buffer.read() if takes_stdin and name == "-" else Path(name).read_bytes()
+        return content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{name} cannot be read: {reason(error)}.") from None

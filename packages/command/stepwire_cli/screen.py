@@ -92,9 +92,9 @@ class Screen:
         """Print a table; in a pipe, a line with tabs for each row."""
         if not sys.stdout.isatty():
             for row in rows:
-                self._write("\t".join(str(cell).replace("\n", " ") for cell in row))
+                self._write("\t".join(plain(str(cell).replace("\n", " ")) for cell in row))
             return
-        kept = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]  # never as markup
+        kept = [[Text(plain(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]  # no markup
         shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         for number, column in enumerate(columns):
             is_narrow = all(len(str(row[number])) <= len(column) for row in kept)
@@ -129,7 +129,8 @@ class Screen:
         line = Table.grid(padding=(0, 1))
         elapsed = Text(spoken(timedelta(seconds=round(time.monotonic() - self._began))))
         style = STYLES.get(status, "busy")
-        line.add_row(Spinner("dots", style=style), Text(status, style=style), elapsed, shown)
+        spinner = Spinner("line" if self.err.options.ascii_only else "dots", style=style)
+        line.add_row(spinner, Text(status, style=style), elapsed, shown)
         if self._live is None:
             self._live = Live(
                 console=self.err, refresh_per_second=8, transient=True, redirect_stdout=False, redirect_stderr=False

@@ -26,7 +26,7 @@ def token_in(file: Path, option: str) -> str:
         CommandError: it cannot be read, or is too large for a token.
     """
     try:
-        with file.open(encoding="utf-8") as opened:
+        with file.open(encoding="utf-8-sig") as opened:
             text = opened.read(LARGEST_TOKEN + 1)
     except (OSError, ValueError) as error:  # no UTF-8, and no name of a file, are values
         refuse_tokens([str(file)])

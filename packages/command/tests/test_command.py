@@ -1,5 +1,6 @@
 """The command against Stepwire: what each prints, and the exit code that it ends with. No run leaves a stack trace."""
 
+import io
 import json
 import os
 import stat
@@ -106,6 +107,30 @@ def test_arguments_come_from_a_file_and_pairs_win(stepwire: Stepwire, endpoint: 
     stepwire("call", "instant", "--input", str(file), "count:=2")
 
     assert json.loads(endpoint.workflows.starts[-1].input_text) == {"text": "from the file", "count": 2}
+
+
+def test_a_file_as_windows_writes_it_gives_what_was_written(
+    stepwire: Stepwire, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its byte order mark is none of its contents, and its line ends are."""
+    marked, text = tmp_path / "in.json", tmp_path / "in.txt"
+    marked.write_bytes(b'\xef\xbb\xbf{"text": "hi"}\r\n')
+    text.write_bytes(b"\xef\xbb\xbfa\r\nb")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(marked.read_bytes())))
+
+    for words in (["--input", str(marked)], ["--input", "-"], [f"text=@{text}"]):
+        stepwire("call", "instant", *words)
+
+    given = [json.loads(one.input_text)["text"] for one in endpoint.workflows.starts[-3:]]
+    assert given == ["hi", "hi", "a\r\nb"]
+
+
+def test_standard_input_that_is_no_utf_8_is_told_in_a_line(stepwire: Stepwire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "\xff"}')))
+
+    ran = stepwire("call", "instant", "--input", "-")
+
+    assert (ran.code, ran.err) == (Exit.USAGE, "error: - cannot be read: it is not UTF-8.\n")
 
 
 @pytest.mark.parametrize(
@@ -290,7 +315,7 @@ def test_a_token_comes_from_an_option_the_environment_or_a_file(
 ) -> None:
     seen = list[str]()
     file = tmp_path / "token"
-    file.write_text("of-the-file\n")
+    file.write_text("\ufeffof-the-file\n", encoding="utf-8")
 
     def handle(request: HttpRequest) -> HttpResponse:
         seen.append(request.headers.get("authorization", ""))
@@ -357,17 +382,63 @@ def test_help_loads_nothing_heavy() -> None:
     assert len(loaded) < 330
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def process(*words: str | Path, output: int = subprocess.PIPE, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "stepwire_cli", *map(str, words)],
+        stdout=output,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **variables},
+        check=False,
+        cwd=ROOT / "packages/command",
+    )
+
+
+def test_a_closed_pipe_is_no_error_and_hides_none() -> None:
+    """The example has findings, so its exit code is 1, however little of them is read."""
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "stepwire_cli", "--help"]
 
     with os.fdopen(write, "w") as closed:
-        ran = subprocess.run(
-            command, stdout=closed, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT / "packages/command"
-        )
+        ran = process("doctor", "tests/example/tools", output=closed.fileno(), PYTHONUNBUFFERED="")
 
-    assert ran.stderr == ""
+    assert (ran.returncode, ran.stderr.decode()) == (Exit.FAILED, "2 files, 4 findings.\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_is_told_in_a_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = process("--help", output=full.fileno())
+
+    assert (ran.returncode, ran.stderr) == (Exit.USAGE, b"error: standard output: no space left on device.\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"),
+    [
+        ("größe-\U0001f600.yaml".encode(), r"gr\u00f6\u00dfe-\ud83d\ude00.yaml"),
+        pytest.param(b"gr\xf6\xdfe.yaml", r"gr\udcf6\udcdfe.yaml", marks=pytest.mark.long),
+    ],
+    ids=["not of the terminal's encoding", "not UTF-8"],
+)
+def test_what_the_terminal_cannot_show_is_escaped_and_json_stays_json(tmp_path: Path, file: bytes, shown: str) -> None:
+    (tmp_path / os.fsdecode(file)).write_text("name: [")
+
+    text = process("doctor", tmp_path, PYTHONIOENCODING="ascii")
+    found = process("doctor", tmp_path, "--json", PYTHONIOENCODING="ascii")
+
+    assert text.stdout.decode().startswith(f"{tmp_path}/{shown}: line 1")
+    assert json.loads(found.stdout)[0]["where"].endswith(json.loads(f'"{shown}"'))
+    assert (text.returncode, found.returncode) == (Exit.FAILED, Exit.FAILED)
+
+
+def test_a_file_that_the_system_refuses_is_named_and_is_no_fault_of_stepwire() -> None:
+    name = "x" * 300
+
+    ran = process("wrap", name)
+
+    assert ran.returncode == Exit.USAGE
+    assert ran.stderr.decode() == f"error: {name}: file name too long.\n"
 
 
 def test_a_shell_completes_commands() -> None:
