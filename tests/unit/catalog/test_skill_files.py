@@ -230,7 +230,7 @@ def skill_of(folder: Path, files: Mapping[str, str | bytes]) -> tuple[Skill, ...
 # Q7
 def test_the_folders_beside_a_manifest_are_its_skills(tmp_path: Path) -> None:
     files = {
-        "greet/refunds/SKILL.md": main(),
+        "greet/refunds/SKILL.md": f"\ufeff{main()}",
         "greet/refunds/a/b.md": "b\r\n",
         "greet/refunds/.DS_Store": b"\xff",
         "x/y.md": "",
@@ -253,6 +253,11 @@ def test_the_folders_beside_a_manifest_are_its_skills(tmp_path: Path) -> None:
             "greet/refunds/SKILL.md",
             main("name: x\ndescription: y"),
             "greet/refunds/SKILL.md: name: must be the name of its folder",
+        ),
+        (
+            "greet/refunds/SKILL.md",
+            b"\xef\xbb\xbf---\r\nname: \xff\r\n---\r\n",
+            "greet/refunds/SKILL.md: line 2: byte 0xff is not UTF-8",
         ),
         ("greet/refunds/SKILL.md", b"---\nname: \xff\n---\n", "greet/refunds/SKILL.md: line 2: byte 0xff is not UTF-8"),
         ("greet/refunds/x.png", b"\x89PNG", "greet/refunds/x.png: line 1: byte 0x89 is not UTF-8"),

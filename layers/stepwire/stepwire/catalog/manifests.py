@@ -105,12 +105,10 @@ def _compiled_file(path: Path) -> CompiledTool:
 
 
 def _text_of(path: Path) -> str:
-    content = b""
     try:
-        content = path.read_bytes()
-        return content.decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        line, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start]
         raise CatalogError(f"{path}: line {line}: byte 0x{byte:02x} is not UTF-8: save the file as UTF-8") from None
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
