@@ -35,6 +35,9 @@ class Finding:
 
 LONGEST: Final = 1_024  # characters; several hosts cut or refuse more
 LONGEST_NAME: Final = 64
+FREE_PARAMETER: Final = 4_096  # bytes; of the tier that costs nothing
+LARGEST_PARAMETER: Final = 8_192  # bytes
+_REFERENCE: Final = re.compile(r"\{\{.*?\}\}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MACHINE: Final = re.compile(
     r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/]{1,80}"
@@ -49,6 +52,22 @@ def findings_in(manifest: Manifest) -> Iterator[Finding]:
     """Yield what would go wrong, in the order of the fields; `where` is the field alone."""
     for check in _CHECKS:
         yield from check(manifest)
+
+
+def findings_of_parameter(text: str, largest: int = LARGEST_PARAMETER) -> Iterator[Finding]:
+    """Yield why Systems Manager refuses a text as the value of a parameter; `where` is empty."""
+    if (found := _REFERENCE.search(text)) is not None:
+        yield Finding(
+            "",
+            f"Systems Manager takes {found[0][:60]} for another parameter, and refuses the value.",
+            r"write \u007b for its first brace, in double quotes; in a skill, a space between the braces.",
+        )
+    if (size := len(text.encode(errors="replace"))) > largest:
+        yield Finding(
+            "",
+            f"it has {size:,} bytes, and a parameter takes {largest:,}.",
+            "shorten it." if largest == LARGEST_PARAMETER else "write Tier: Intelligent-Tiering.",
+        )
 
 
 def _of_the_name(manifest: Manifest) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.json_text import JsonObject, as_object, write
+from stepwire_cli.findings import FREE_PARAMETER, LARGEST_PARAMETER
 from stepwire_cli.wrap.descriptions import COMMENT, Described, Words, described, with_described_members
 from stepwire_cli.wrap.failures import Failure, show_errors_of
 from stepwire_cli.wrap.handlers import Handler, Handlers
@@ -25,8 +26,6 @@ from stepwire_cli.wrap.timings import Timings, timings_of
 from stepwire_cli.wrap.values import EACH
 from stepwire_cli.wrap.yaml_text import without_references, yaml_lines
 
-LARGEST_PARAMETER: Final = 8_192  # bytes; above 4,096 it costs a little
-_FREE_PARAMETER: Final = 4_096
 LARGEST_OUTPUT_SCHEMA: Final = 2_048  # bytes
 _DEEPEST: Final = 8
 _MOST_FAULTS: Final = 3
@@ -94,8 +93,12 @@ class Draft:
 
     def parameter(self) -> str:
         """Return the manifest as it is registered: with its comments where that is free of charge."""
-        if len((text := self.text.removesuffix(self.proposals)).encode()) <= _FREE_PARAMETER:
+        if len((text := self.text.removesuffix(self.proposals)).encode()) <= FREE_PARAMETER:
             return text
+        return self.compacted()
+
+    def compacted(self) -> str:
+        """Return the manifest as JSON, with as much of the schema as a parameter takes."""
         rest = len(compact({**self.manifest, "input_schema": {}}).encode())
         schema = fitted(as_object(self.manifest["input_schema"]), LARGEST_PARAMETER - rest)
         return compact({**self.manifest, "input_schema": schema})

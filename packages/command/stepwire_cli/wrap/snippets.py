@@ -7,7 +7,7 @@ from typing import Final
 
 from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
 from stepwire.tasks.task import unqualified
-from stepwire_cli.wrap.drafts import Draft, compact
+from stepwire_cli.wrap.drafts import Draft
 
 _INDENT: Final = "        "
 
@@ -62,8 +62,7 @@ def _sam(draft: Draft, endpoint: str) -> str:
 
 
 def _cdk(draft: Draft, endpoint: str) -> str:
-    manifest = _with_arn(compact(draft.manifest), draft, "${machine.stateMachineArn}")
-    text = re.sub(r"([`\\])", r"\\\1", manifest).replace("${", "\\${").replace("\\${machine.", "${machine.")
+    text = _with_arn(re.sub(r"([`\\]|\$(?=\{))", r"\\\1", draft.compacted()), draft, "${machine.stateMachineArn}")
     return f"""\
 // {_only(draft)}
 cdk.Tags.of(machine).add("{CONSENT}", "{endpoint}");
@@ -76,7 +75,7 @@ new ssm.StringParameter(this, "{_camel(draft.name)}Tool", {{
 
 
 def _terraform(draft: Draft, endpoint: str) -> str:
-    name = re.sub(r"\W", "_", draft.name)
+    name = re.sub(r"^(?=\d)", "workflow_", re.sub(r"\W", "_", draft.name))
     escaped = _escaped(_escaped(_referring(draft), "${", "$${"), "%{", "%%{")
     text = _with_arn(escaped, draft, f"${{aws_sfn_state_machine.{name}.arn}}")
     return f"""\
@@ -97,7 +96,7 @@ resource "aws_ssm_parameter" "{name}_tool" {{
 
 def _serverless(draft: Draft, endpoint: str) -> str:
     name = _camel(draft.name)
-    text = _with_arn(_escaped(compact(draft.manifest), "${", "${!"), draft, f"${{{name}}}").replace("'", "''")
+    text = _with_arn(_escaped(draft.compacted(), "${", "${!"), draft, f"${{{name}}}").replace("'", "''")
     return f"""\
 stepFunctions:
   stateMachines:

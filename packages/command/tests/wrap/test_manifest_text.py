@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,15 @@ from packages.command.tests.wrap.samples import ARN, drafted, machine, passed
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import JsonObject
-from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, cut, iso
+from stepwire_cli.findings import LARGEST_PARAMETER
+from stepwire_cli.wrap.drafts import cut, iso
 from stepwire_cli.wrap.names import tool_name
 from stepwire_cli.wrap.snippets import Tool, snippet
 from stepwire_cli.wrap.yaml_text import yaml_lines
 from tests.terraform import evaluated, is_formatted, needs_terraform
 
 DEFINITION = {
-    "Comment": "Ships an order: 'soon' or ${later}; `now`, with {{{braces}}}.",
+    "Comment": "Ships an order: 'soon' or ${later}, ${machine.x}; `now`, with {{{braces}}}.",
     **machine(A=passed(Parameters={"x.$": "$.customer.id", "y.$": "$.yes"})),
 }
 _TEXT = some.text(some.characters(exclude_categories=["Cs"]), max_size=12)
@@ -193,6 +195,7 @@ def _of_serverless(text: str) -> str:
 def _of_cdk(text: str) -> str:
     (value,) = re.findall(r"stringValue: `((?:[^`\\]|\\.)*)`", text)
     value = value.replace("${machine.stateMachineArn}", ARN)
+    assert re.findall(r"(?<!\\)\$\{", value) == [], "what is evaluated"
     return re.sub(r"\\(.)", r"\1", value)
 
 
@@ -201,11 +204,34 @@ def _of_terraform(text: str) -> str:
     return value.replace("${aws_sfn_state_machine.orders.arn}", ARN).replace("$${", "${").replace("%%{", "%{")
 
 
-@pytest.mark.parametrize(
+of_each_tool = pytest.mark.parametrize(
     ("tool", "value_of"),
     [(Tool.SAM, _of_sam), (Tool.CDK, _of_cdk), (Tool.TERRAFORM, _of_terraform), (Tool.SERVERLESS, _of_serverless)],
     ids=lambda one: getattr(one, "value", ""),
 )
+
+
+@of_each_tool
+def test_what_a_snippet_registers_fits_a_parameter(tool: Tool, value_of: Any) -> None:
+    names = {f"member_{number}_{'x' * 40}.$": f"$.m{number}_{'x' * 40}" for number in range(200)}
+
+    value: str = value_of(snippet(drafted(machine(A=passed(Parameters=names))), "live", tool))
+
+    assert len(value.strip().encode()) <= LARGEST_PARAMETER
+    assert read_manifest(value).name == "orders"
+
+
+def test_a_snippet_of_terraform_has_a_name_that_begins_with_no_digit() -> None:
+    made = replace(drafted(DEFINITION), name="3d_render")
+
+    text = snippet(made, "live", Tool.TERRAFORM)
+
+    assert 'resource "aws_sfn_state_machine" "workflow_3d_render"' in text
+    assert "${aws_sfn_state_machine.workflow_3d_render.arn}" in text
+    assert 'name  = "/stepwire/live/tools/3d_render"' in text
+
+
+@of_each_tool
 def test_a_snippet_registers_the_draft(tool: Tool, value_of: Any) -> None:
     made = drafted(DEFINITION)
 

@@ -21,7 +21,8 @@ from stepwire_cli.account.errors import (
 from stepwire_cli.account.faults import told
 from stepwire_cli.account.machines import Chosen, spread
 from stepwire_cli.account.pacing import Pacer, Quota
-from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, draft
+from stepwire_cli.findings import LARGEST_PARAMETER
+from stepwire_cli.wrap.drafts import draft
 
 # The smallest quotas of any Region: bucket and refill a second.
 OF_AWS = {
