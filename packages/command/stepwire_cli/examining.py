@@ -7,7 +7,7 @@ registers are judged with the state machines beside them.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,11 +21,11 @@ from stepwire_cli.drafting import counted
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.finding import Contents, contents_of, is_definition
 from stepwire_cli.files.handlers import Reader
-from stepwire_cli.files.templates import FoundMachine, Template, is_template
-from stepwire_cli.files.texts import LARGEST, Unreadable, value_of
+from stepwire_cli.files.templates import FoundMachine, Parameter, Template, is_template
+from stepwire_cli.files.texts import LARGEST, Unreadable, text_of, value_of
 from stepwire_cli.files.walking import walked
 from stepwire_cli.files.wrapping import machine_of, start_fault, title_of
-from stepwire_cli.findings import Finding, findings_in
+from stepwire_cli.findings import FREE_PARAMETER, LARGEST_PARAMETER, Finding, findings_in, findings_of_parameter
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 from stepwire_cli.wrap.drafts import History, Machine
@@ -39,6 +39,8 @@ _DEFINITIONS: Final = ("*.asl.json", "*.asl.yaml", "*.asl.yml")
 _MANIFEST: Final = frozenset({"input_schema", "state_machine", "race"})
 _MANIFEST_LINE: Final = re.compile(rb"^(input_schema|state_machine|race):", re.MULTILINE)
 _REFERENCE: Final = re.compile(r"\$\{(\w+)(?:\.\w+)*\}")
+_RESOLVED: Final = re.compile(r"\{\{resolve:[^{}]*\}\}")
+_LARGE_TIERS: Final = ("Advanced", "Intelligent-Tiering")
 
 
 @dataclass
@@ -153,10 +155,10 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
         manifest = _read(path)
         if manifest is not None:
             yield from _held(str(path), manifest, named)
+            yield from _would_be_refused(path)
     for template in looked.contents.templates:
-        for name, path, text in template.registered():
-            if "/" not in path:
-                yield from _registered(template, name, text, named)
+        for one in template.registered():
+            yield from _registered(template, one, named)
         yield from _skills(template)
     for one, _ in machines:
         yield from _of_a_machine(one)
@@ -182,28 +184,40 @@ def _refusals(looked: _Looked) -> Iterator[Finding]:
                     yield Finding(where, what)
     for path in looked.manifests if not looked.folders else []:
         try:
-            read_manifest(path.read_text(encoding="utf-8"))
-        except CatalogError as error:
+            read_manifest(text_of(path))
+        except (CatalogError, Unreadable) as error:
             yield from (Finding(str(path), line) for line in str(error).split("\n"))
-        except (OSError, UnicodeDecodeError):
-            yield Finding(str(path), "it cannot be read: it is not UTF-8")
 
 
 def _read(path: Path) -> Manifest | None:
     try:
-        return read_manifest(path.read_text(encoding="utf-8"))
-    except (CatalogError, OSError, UnicodeDecodeError):
+        return read_manifest(text_of(path))
+    except (CatalogError, Unreadable):
         return None  # told above
 
 
-def _registered(template: Template, name: str, text: str, machines: Mapping[str, Machine]) -> Iterator[Finding]:
-    """Yield what is wrong with a manifest in a template."""
-    where = f"{template.path}: {name}"
+def _would_be_refused(path: Path) -> Iterator[Finding]:
+    """Yield why a manifest in a file cannot be registered, which it need not be."""
+    for one in findings_of_parameter(text_of(path)):
+        yield replace(one, where=str(path), what=f"if it is registered as a parameter: {one.what}", is_advice=True)
+
+
+def _registered(template: Template, found: Parameter, machines: Mapping[str, Machine]) -> Iterator[Finding]:
+    """Yield what is wrong with a parameter in a template; what skills say is judged together."""
+    where = f"{template.path}: {found.name}"
+    largest = LARGEST_PARAMETER if found.tier in _LARGE_TIERS else FREE_PARAMETER
+    text = _RESOLVED.sub("", found.text)  # CloudFormation puts their values there
+    yield from (replace(one, where=where) for one in findings_of_parameter(text, largest))
+    if "/" in found.path:
+        return
     try:
-        manifest = read_manifest(_REFERENCE.sub(r"\1", text))
+        manifest = read_manifest(_REFERENCE.sub(r"\1", found.text))
     except CatalogError as error:
         yield from (Finding(where, line) for line in str(error).split("\n"))
         return
+    if manifest.name != found.path and "${" not in found.path:
+        what = f"{manifest.name!r} is not the last part of the parameter's name, so the manifest is refused."
+        yield Finding(f"{where}: name", what, f"write name: {found.path}.")
     yield from _held(where, manifest, machines)
 
 
@@ -225,7 +239,7 @@ def _held(where: str, manifest: Manifest, machines: Mapping[str, Machine]) -> It
 
 def _skills(template: Template) -> Iterator[Finding]:
     """Yield what is wrong with skills in a template, whose tools may be registered elsewhere."""
-    parts = ((f"{template.path}: {name}", path.partition("/"), text) for name, path, text in template.registered())
+    parts = ((f"{template.path}: {one.name}", one.path.partition("/"), one.text) for one in template.registered())
     files = [SkillFile(tool, rest, where, text) for where, (tool, slash, rest), text in parts if slash]
     for one in checked_skills(files, {file.tool for file in files}).refusals:
         yield from (Finding(one.source, line) for line in one.reason.split("\n"))

@@ -269,6 +269,73 @@ def test_a_skill_beside_a_manifest_is_checked_and_skills_of_others_are_not(
     assert found == [f"{tmp_path}/settle_invoices/{name}/SKILL.md" for name in ("how", "when")]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "Takes some minutes.",
+            "Takes {{some}} minutes.",
+            "SettleTool: Systems Manager takes {{some}} for another parameter, and refuses the value. Fix: write",
+        ),
+        (
+            "      Value: !Sub |",
+            f"      Value: !Sub |\n        # {'x' * 5_000}",
+            "bytes, and a parameter takes 4,096. Fix: write Tier: Intelligent-Tiering.",
+        ),
+        ("name: settle\n", "name: other\n", "SettleTool: name: 'other' is not the last part of the parameter's name"),
+        ("Takes some minutes.", "Takes {{resolve:ssm:/minutes}} minutes.", None),
+        ("      Value: !Sub |", f"      Tier: Advanced\n      Value: !Sub |\n        # {'x' * 5_000}", None),
+    ],
+)
+def test_a_parameter_that_would_be_refused_is_found_before_it_is_deployed(
+    project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str | None
+) -> None:
+    (project / "template.yaml").write_text(PROJECT.replace(old, new))
+
+    run(["doctor", str(project)])
+
+    found = [line for line in capsys.readouterr().out.splitlines() if "seconds: runs fail" not in line]
+    assert len(found) == (said is not None), found
+    assert said is None or said in found[0]
+
+
+def test_a_file_of_a_skill_is_no_parameter_either_with_a_reference(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "template.yaml").write_text(
+        PROJECT + SKILL.replace("NAME", "settle-invoices").replace("How", "How {{a}}")
+    )
+
+    run(["doctor", str(project)])
+
+    assert "SettleSkill: Systems Manager takes {{a}} for another parameter" in capsys.readouterr().out
+
+
+def test_a_manifest_that_can_be_served_and_not_registered_gets_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, (line,) = examined(tmp_path, capsys, it={**GOOD, "title": "Settle {{now}}"})
+
+    assert code == Exit.DONE
+    assert line.startswith("it.yaml: if it is registered as a parameter: Systems Manager takes {{now}} for another")
+
+
+def test_a_manifest_as_windows_writes_it_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = yaml.safe_dump(GOOD).replace("\n", "\r\n")
+    (tmp_path / "it.yaml").write_bytes(f"\ufeff{text}".encode())
+
+    for path in (tmp_path, tmp_path / "it.yaml"):
+        assert (run(["doctor", str(path)]), capsys.readouterr().out) == (Exit.DONE, "")
+
+
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "it.yaml").write_bytes(b"name: \xff")
+
+    for path, said in ((tmp_path, "line 1: byte 0xff is not UTF-8"), (tmp_path / "it.yaml", "it is not UTF-8")):
+        run(["doctor", str(path)])
+        assert capsys.readouterr().out.startswith(f"{tmp_path / 'it.yaml'}: {said}")
+
+
 def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "tools").mkdir()
     (project / "tools" / "it.yaml").write_text(yaml.safe_dump({**GOOD, "retries": 3}))

@@ -23,7 +23,9 @@ from stepwire_cli.account.registering import Other, Plan, Registration, Registry
 from stepwire_cli.account.wrapping import notes_on, wrapped
 from stepwire_cli.drafting import Place, Screen, counted, write_and_show
 from stepwire_cli.exits import Exit
-from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
+from stepwire_cli.files.texts import Unreadable, text_of
+from stepwire_cli.findings import findings_of_parameter
+from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.findings import Severity
 from stepwire_cli.wrap.snippets import Tool
 
@@ -121,9 +123,9 @@ def _reviewed(draft: Draft, folder: Path) -> Registration:
     """
     path = folder / f"{draft.name}.yaml"
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CatalogError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+        text = text_of(path)
+    except Unreadable as error:
+        raise CatalogError(f"{path}: {error}") from None
     if text == draft.text:
         return registration_of(draft)
     try:
@@ -160,8 +162,8 @@ def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
     if own.role != draft.machine.role:
         wanted = draft.machine.role or "none"
         raise CatalogError(f"{path}: role: {own.role or 'none'} is not {wanted}, as --role says")
-    if len(text.encode()) > LARGEST_PARAMETER:
-        raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
+    for one in findings_of_parameter(text):
+        raise CatalogError(f"{path}: {one.what} Fix: {one.fix}")
 
 
 def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:

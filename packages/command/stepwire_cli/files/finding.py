@@ -38,10 +38,12 @@ def contents_of(paths: Iterable[Path]) -> Contents:
 
     Raises:
         Unreadable: one of the paths does not exist.
+        OSError: one is a folder that may not be read; such a folder inside another is passed over.
     """
     found = Contents()
     for path in paths:
         if path.is_dir():
+            next(path.iterdir(), None)
             _add(found, path, walked(path), is_named=False)
         elif path.is_file():
             _add(found, project_around(path), [path], is_named=True)

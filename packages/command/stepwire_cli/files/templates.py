@@ -84,6 +84,19 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """What a template registers (docs/adopting.md): a manifest, or a file of a skill."""
+
+    name: str
+    """Its logical id."""
+    path: str
+    """Behind `/tools/` in its name: the tool's name, and of a skill the path of the file behind that."""
+    text: str
+    tier: str
+    """Empty: the one that costs nothing."""
+
+
+@dataclass(frozen=True)
 class Template:
     """A template with what it nests."""
 
@@ -132,16 +145,14 @@ class Template:
         for one in self.children.values():
             yield from one.machines()
 
-    def registered(self) -> Iterator[tuple[str, str, str]]:
-        """Yield what is registered (docs/adopting.md): a manifest or a file of a skill: where, its path and its text.
-
-        The path begins with the tool's name, and is no more than that of a manifest.
-        """
+    def registered(self) -> Iterator[Parameter]:
+        """Yield what is registered."""
         for name, one in self.resources.items():
             properties = as_object(one.get("Properties"))
-            _, is_registered, path = self.resolver.text(properties.get("Name")).partition("/tools/")
+            called, text, tier = (self.resolver.text(properties.get(each)) for each in ("Name", "Value", "Tier"))
+            _, is_registered, path = called.partition("/tools/")
             if one.get("Type") == _PARAMETER and is_registered:
-                yield name, path, self.resolver.text(properties.get("Value"))
+                yield Parameter(name, path, text, tier)
         for one in self.children.values():
             yield from one.registered()
 

@@ -145,7 +145,7 @@ def test_what_is_registered_is_replaced_only_after_a_yes(
         ("name: orders", "name: other", "name: 'other' must be 'orders', as the file is called"),
         ('Orders"\n', 'Elsewhere"\n', "is not arn:aws:states:eu-central-1:123456789012:stateMachine:Orders"),
         ("ttl: P7D", "ttl: soon", "ttl: must be a duration such as PT30S"),
-        ("ttl: P7D", f"ttl: P7D  # {'x' * 9000}", "has more than 8192 bytes: shorten it"),
+        ("ttl: P7D", f"ttl: P7D  # {'x' * 9000}", "bytes, and a parameter takes 8,192. Fix: shorten it"),
         ("ttl: P7D", "ttl: [", "line "),
     ],
 )
