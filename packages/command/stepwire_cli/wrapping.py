@@ -10,11 +10,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stepwire.catalog.manifest_fields import ROLE_PATTERN
 from stepwire_cli.account import commands
-from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.connecting import connected
-from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.agreeing import agrees
+from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError
 from stepwire_cli.files import wrapping as files
@@ -50,10 +49,12 @@ def wrap(settings: Settings, given: Given) -> int:
     screen = Screen(as_json=settings.as_json)
     if given.role and not re.fullmatch(ROLE_PATTERN, given.role):
         raise CommandError(f"{given.role[:100]!r} is no ARN of a role: write --role arn:aws:iam::ACCOUNT:role/NAME.")
+    if not NAME.fullmatch(given.endpoint):
+        raise CommandError(f"{given.endpoint[:100]!r} is no name of a stack: write --endpoint with {NAMES}.")
     if paths := _paths(given):
         return files.wrap(paths, Place(given.folder, given.endpoint, _tool(given)), screen)
     chosen = Chosen(given.names, _tag(given.tag), given.stack)
-    calls = _connected(settings, given.endpoint)
+    calls = endpoint_of(settings, given.endpoint).calls
     with _progress(screen) as watch:
         options = commands.Wrap(
             chosen,
@@ -81,7 +82,7 @@ def doctor(settings: Settings, endpoint: str) -> int:
         CommandError: it cannot be found out.
     """
     screen = Screen(as_json=settings.as_json)
-    return commands.doctor(endpoint, _connected(settings, endpoint), screen)
+    return commands.doctor(endpoint, endpoint_of(settings, endpoint).calls, screen)
 
 
 def _paths(given: Given) -> list[Path]:
@@ -103,12 +104,6 @@ def _paths(given: Given) -> list[Path]:
 
 def _tool(given: Given) -> Tool | None:
     return None if given.snippet is None else Tool(given.snippet)
-
-
-def _connected(settings: Settings, endpoint: str) -> Calls:
-    return connected(
-        settings.profile, settings.region, lambda own: Endpoint(own, endpoint).output("ExternalId") or None
-    )
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ machine whose owner has named those that may, is asked for first. A state machin
 only this tool start it; one that had it is left as its owner wanted it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
@@ -284,17 +284,6 @@ def _other_tools(tags: Tags, tool: str) -> str:
 
 def _machines(wanted: Registration) -> tuple[Other, ...]:
     return (Other(wanted.arn, wanted.role), *wanted.others)
-
-
-def applied(plans: Iterable[Plan], registry: Registry, agree: Callable[[Plan], bool]) -> list[Plan]:
-    """Do what the plans say, and return those that were done or had nothing to do."""
-    done: list[Plan] = []
-    for plan in plans:
-        if plan.replaces and not agree(plan):
-            continue
-        registry.apply(plan)
-        done.append(plan)
-    return done
 
 
 def _registered(path: str, parameter: Any) -> Registered:

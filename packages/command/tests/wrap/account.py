@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -14,6 +14,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import NotAllowed
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.account.registering import Plan, Registry
 
 PREFIX: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:"
 START: Final = datetime(2026, 11, 1, tzinfo=UTC)
@@ -228,6 +229,14 @@ def _item(account: Account, _given: Mapping[str, Any]) -> Any:
 
 def _resource(_account: Account, given: Mapping[str, Any]) -> Any:
     return {"StackResourceDetail": {"PhysicalResourceId": f"{given['StackName']}-table"}}
+
+
+def applied(plans: Iterable[Plan], registry: Registry, agree: Callable[[Plan], bool]) -> list[Plan]:
+    """Do what the plans say, and return those that were agreed to or replace nothing."""
+    done = [plan for plan in plans if not plan.replaces or agree(plan)]
+    for plan in done:
+        registry.apply(plan)
+    return done
 
 
 _ANSWERS: Final[Mapping[str, Callable[[Account, Mapping[str, Any]], Any]]] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from packages.command.tests.wrap.account import Time
+from packages.command.tests.wrap.account import Time, applied
 from packages.command.tests.wrap.forty import One, forty
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
@@ -18,7 +18,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
 from stepwire_cli.account.machines import Chosen, StateMachines
 from stepwire_cli.account.pacing import Pacer
-from stepwire_cli.account.registering import Registry, applied, registration_of
+from stepwire_cli.account.registering import Registry, registration_of
 from stepwire_cli.account.wrapping import wrapped
 from stepwire_cli.wrap.findings import Severity
 from stepwire_local import at_once
