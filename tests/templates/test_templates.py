@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from packages.command.tests.test_creating import NO_DESCRIPTIONS, NO_NAMES
 from release.artifact import About
 from release.artifact import make as make_release
 from stepwire_cli.app import run as command_line
@@ -26,6 +27,7 @@ ROOT: Final = Path(__file__).parents[2]
 TEMPLATES: Final = ROOT / "packages/command/stepwire_cli/templates"
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 LINT: Final = ROOT / ".venv" / "bin" / "cfn-lint"
+WORDS: Final = 'Reports "sales" of {{year}}, größer than ${amount} \\ 🚀.'
 SLOW: Final = """\
   Wait: {Type: Wait, Seconds: 3, Next: Settle}
 """
@@ -65,9 +67,15 @@ def make(made: Callable[[Path, str], Path], tmp_path: Path) -> Make:
     """Return a project of the test's own; `more` are values of its questions."""
 
     def generate(location: Path, project: str, **more: str) -> Path:
-        return Path(shutil.copytree(made(location, json.dumps(more)) / project, tmp_path / project, symlinks=True))
+        values = json.dumps({name: literally(value) for name, value in more.items()})
+        return Path(shutil.copytree(made(location, values) / project, tmp_path / project, symlinks=True))
 
     return generate
+
+
+def literally(answer: str) -> str:
+    """Return an answer as an option takes it, which is a template of Jinja; what a person types is not."""
+    return f"{{% raw %}}{answer}{{% endraw %}}"
 
 
 _WITHOUT_STEPWIRE: Final = """
@@ -123,12 +131,11 @@ def test_its_own_tests_need_no_stepwire_but_for_the_call(make: Make) -> None:
 
 
 def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_chosen(make: Make) -> None:
-    words = 'Reports "sales": by month.'
     project = make(
         TEMPLATES / "workflow-tool",
         "Sales_Report",
         project_name="Sales_Report",
-        description=words,
+        description=WORDS,
         endpoint_stack="ours",
     )
 
@@ -143,7 +150,7 @@ def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_cho
         roles = roles_of(stack.deployments[1])
         spare = unused(roles, calls)
 
-    assert listed["description"] == words == registered(project)["description"]
+    assert listed["description"] == WORDS == registered(project)["description"]
     assert result["structuredContent"] == {"customer": "C-7", "settled": 3}
     assert set(roles) == {"WorkflowRole"}
     assert spare == set(), "the policies of the template allow what the workflow never does"
@@ -240,19 +247,61 @@ def new(*words: str | Path) -> None:
 
 
 def test_the_command_makes_the_tool_that_sam_init_makes(make: Make, tmp_path: Path) -> None:
-    words = 'Reports "sales": by month.'
     theirs = make(
         TEMPLATES / "workflow-tool",
         "Sales_Report",
         project_name="Sales_Report",
-        description=words,
+        description=WORDS,
         endpoint_stack="ours",
     )
 
     ours = tmp_path / "ours"
-    new("tool", "--name", "Sales_Report", "--description", words, "--endpoint", "ours", "--output", ours)
+    new("tool", "--name", "Sales_Report", "--description", WORDS, "--endpoint", "ours", "--output", ours)
 
     assert files_of(ours) == files_of(theirs)
+
+
+_REFUSE: Final = """
+import json
+import sys
+
+from cookiecutter.exceptions import FailedHookException
+from cookiecutter.main import cookiecutter
+
+location, *all_answers = map(json.loads, sys.argv[1:])
+for answers in all_answers:
+    try:
+        cookiecutter(location, no_input=True, extra_context=answers)
+    except FailedHookException:
+        print(sorted(answers), "refused")
+"""
+
+
+@pytest.mark.parametrize(
+    ("template", "bad"),
+    [
+        ("workflow-tool", {"project_name": NO_NAMES, "description": NO_DESCRIPTIONS, "endpoint_stack": NO_NAMES}),
+        ("endpoint", {"project_name": NO_NAMES, "stack_name": NO_NAMES}),
+    ],
+)
+def test_the_templates_refuse_what_the_command_refuses(
+    template: str, bad: dict[str, list[str]], tmp_path: Path
+) -> None:
+    # No folder can have an empty name, so no hook is asked; a stack may have one of 65 characters.
+    answers = [
+        {name: literally(one)}
+        for name, several in bad.items()
+        for one in several
+        if name == "description" or (one and (name == "project_name" or len(one) <= 64))
+    ]
+    command = [SAM.with_name("python"), "-c", _REFUSE, *map(json.dumps, [str(TEMPLATES / template), *answers])]
+
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+
+    assert ended.stdout.splitlines() == [f"{[*one]} refused" for one in answers], ended.stderr
+    said = [line for line in ended.stderr.splitlines() if line.startswith(tuple(bad))]
+    assert len([line for line in said if " cannot be used: write " in line or " bytes, and a " in line]) == len(answers)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 The rule: what exists is not overwritten, and nothing is written before everything is known to be right.
 """
 
+import ast
 import io
-import json
 import re
 import textwrap
 import zipfile
@@ -17,20 +17,58 @@ from typing import Any, Final
 
 import yaml
 
+from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import as_object
 from stepwire_cli.agreeing import answered
 from stepwire_cli.deployment.release import Release, opened
+from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.texts import Unreadable, parsed, text_of
 from stepwire_cli.screen import Screen
-from stepwire_cli.settings import Settings
-from stepwire_cli.wrap.yaml_text import without_references
+from stepwire_cli.settings import Settings, reason
+from stepwire_cli.writing import write_new
 
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_STACK: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
+
+@dataclass(frozen=True)
+class _Shape:
+    """What an answer must be."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    right: str
+    """What to write instead."""
+
+    def check(self, text: str) -> str:
+        """Return an answer.
+
+        Raises:
+            CommandError: it is none.
+        """
+        if not self.pattern.fullmatch(text):
+            raise CommandError(f"{text[:100]!r} is no {self.kind}: {self.right}.")
+        return text
+
+
+_PROJECT: Final = _Shape(
+    "name", re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"), "use up to 64 letters, digits, - and _, with a letter first"
+)
+_STACK: Final = _Shape("name", NAME, f"use {NAMES}")
+_DESCRIPTION: Final = _Shape(
+    "description", re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+"), "write one line of text"
+)
+_LONGEST_DESCRIPTION: Final = 1_024  # bytes of the Description of a template
 _AUTHORIZERS: Final = ("cognito", "jwt", "iam", "none")
-_VALUE: Final = re.compile(r"\{\{ cookiecutter\.(\w+)(?: \| (tojson|replace\('_', '-'\)))? \}\}")
-"""What the templates, which `sam init` takes too, write for a value."""
+_SIGN_IN: Final = _Shape(
+    "way to sign in", re.compile("|".join(_AUTHORIZERS)), f"write one of {', '.join(_AUTHORIZERS)}"
+)
+_REPLACE: Final = r"replace\(('(?:[^'\\]|\\.)+'), ('(?:[^'\\]|\\.)+')\)"
+_VALUE: Final = re.compile(rf"\{{\{{ cookiecutter\.(?P<name>\w+)(?P<filters>(?: \| {_REPLACE})*) \}}\}}")
+"""What the templates, which `sam init` takes too, write for a value: of Jinja's filters, `replace` alone."""
+_TABLE: Final = re.compile(r"\| tool \| its states \|(\r?\n)\|---\|---\|\r?\n")
+"""The head of the tools in a README that this command has made."""
+_RESOURCES: Final = re.compile(
+    r"^\ufeff?Resources:[ \t]*(?:#[^\r\n]*)?(\r?\n)((?:[ \t]*(?:#[^\r\n]*)?\r?\n)*)([ ]+)\S", re.MULTILINE
+)
 _FILLED: Final = (".md", ".toml", "template.yaml")
 """How the names of the files end in which values are filled; the others have braces of their own."""
 _CODE: Final = {"CodeUri": "functions", "ContentUri": "layers"}
@@ -54,20 +92,20 @@ def tool(settings: Settings, given: Given, description: str | None, endpoint: st
         CommandError: an answer is wrong or missing, or something is there already.
     """
     screen = Screen(as_json=settings.as_json)
-    name = _answer(screen, given, "Name", given.name, "settle-invoices", _NAME)
-    words = _choice(screen, given, "What the tool does", description, "Settles all open invoices of a customer.")
-    stack = _choice(screen, given, "Stack of the endpoint", endpoint, "stepwire", _STACK)
+    name = _answer(screen, given, "Name", given.name, "settle-invoices", _PROJECT)
     tool_name = name.lower().replace("-", "_")
+    if tool_name in OWN_TOOLS:
+        raise CommandError(f"{tool_name} is a tool of Stepwire's own: choose another --name.")
+    says = "Settles all open invoices of a customer."
+    words = _choice(screen, given, "What the tool does", description, says, _DESCRIPTION)
+    if (size := len(words.encode())) > _LONGEST_DESCRIPTION:
+        raise CommandError(f"The description has {size:,} bytes, and a template takes {_LONGEST_DESCRIPTION:,}.")
+    stack = _choice(screen, given, "Stack of the endpoint", endpoint, "stepwire", _STACK)
     values = {"project_name": name, "tool_name": tool_name, "description": words, "endpoint_stack": stack}
     files = _filled("workflow-tool", values)
     folder = given.output or Path(name)
-    template = folder / "template.yaml"
-    if template.is_file():
-        definition = f"{tool_name}.asl.yaml"
-        text = _with_tool(template, files["template.yaml"].decode(), tool_name, definition, stack)
-        _write(folder, {definition: files["workflow.asl.yaml"]})
-        template.write_text(text, encoding="utf-8")
-        written = [definition, "template.yaml", *_listed(folder / "README.md", tool_name, definition)]
+    if (folder / "template.yaml").is_file():
+        written = _add(folder, files, tool_name, stack)
     else:
         written = _write_new(folder, files)
     return _end(screen, folder, written, "sam deploy")
@@ -82,9 +120,8 @@ def endpoint(settings: Settings, given: Given, authorizer: str | None, release: 
     screen = Screen(as_json=settings.as_json)
     found = opened(release)
     name = _answer(screen, given, "Name of the stack", given.name, "stepwire", _STACK)
-    sign_in = _choice(screen, given, f"Who may call ({', '.join(_AUTHORIZERS)})", authorizer, _AUTHORIZERS[0])
-    if sign_in not in _AUTHORIZERS:
-        raise CommandError(f"{sign_in!r} is no way to sign in: write one of {', '.join(_AUTHORIZERS)}.")
+    question = f"Who may call ({', '.join(_AUTHORIZERS)})"
+    sign_in = _choice(screen, given, question, authorizer, _AUTHORIZERS[0], _SIGN_IN)
     values = {"project_name": name, "stack_name": name, "authorizer": sign_in, "version": found.version}
     folder = given.output or Path(name)
     written = _write_new(folder, {**_filled("released-endpoint", values), **_unpacked(found)})
@@ -92,38 +129,28 @@ def endpoint(settings: Settings, given: Given, authorizer: str | None, release: 
     return _end(screen, folder, [*top, *(f"{one}/" for one in _CODE.values())], "sam deploy")
 
 
-def _answer(
-    screen: Screen, given: Given, question: str, said: str | None, default: str, pattern: re.Pattern[str]
-) -> str:
+def _answer(screen: Screen, given: Given, question: str, said: str | None, default: str, shape: _Shape) -> str:
     """Return what must be known: from its option, from the person, or with --yes its default."""
     if said is None and not given.says_yes and not screen.is_interactive:
         raise CommandError("Nobody can be asked here: write --name NAME, or --yes for the defaults.")
-    return _choice(screen, given, question, said, default, pattern)
+    return _choice(screen, given, question, said, default, shape)
 
 
-def _choice(
-    screen: Screen,
-    given: Given,
-    question: str,
-    said: str | None,
-    default: str,
-    pattern: re.Pattern[str] | None = None,
-) -> str:
+def _choice(screen: Screen, given: Given, question: str, said: str | None, default: str, shape: _Shape) -> str:
     if said is None:
         asks = screen.is_interactive and not given.says_yes
         said = (answered(screen, f"{question} ({default}): ") if asks else "") or default
-    if pattern is not None and not pattern.fullmatch(said):
-        raise CommandError(f"{said[:100]!r} is no name: use letters, digits and -, with a letter first.")
-    return said
+    return shape.check(said)
 
 
 def _filled(template: str, values: Mapping[str, str]) -> dict[str, bytes]:
     """Return the files of a template with these values, by their paths in the project."""
 
     def value(found: re.Match[str]) -> str:
-        text = values[found[1]]
-        quoted = without_references(json.dumps(text)).replace("${", "\\u0024{")  # which Fn::Sub would replace
-        return {None: text, "tojson": quoted}.get(found[2], text.replace("_", "-"))
+        text = values[found["name"]]
+        for before, after in re.findall(_REPLACE, found["filters"]):  # Jinja's literals are Python's
+            text = text.replace(ast.literal_eval(before), ast.literal_eval(after))
+        return text
 
     def content(path: str, file: Traversable) -> bytes:
         text = file.read_text(encoding="utf-8")
@@ -147,18 +174,42 @@ def _write_new(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     return _write(folder, files)
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    """Write files; return their names."""
+def _add(folder: Path, files: Mapping[str, bytes], tool_name: str, stack: str) -> list[str]:
+    """Add a tool to the project of a folder, and to the table of its README if this command has made that."""
+    template, readme, definition = folder / "template.yaml", folder / "README.md", f"{tool_name}.asl.yaml"
+    changed = {template.name: _with_tool(template, files["template.yaml"].decode(), tool_name, definition, stack)}
+    try:
+        before = _raw(readme)
+    except Unreadable:  # there is none, or not one that this command made
+        before = ""
+    if (table := _TABLE.search(before)) is not None:
+        row = f"| `{tool_name}` | `{definition}` |{table[1]}"
+        changed[readme.name] = f"{before[: table.end()]}{row}{before[table.end() :]}"
+    new = {definition: files["workflow.asl.yaml"]}
+    return _write(folder, new, {name: text.encode() for name, text in changed.items()})
+
+
+def _write(folder: Path, files: Mapping[str, bytes], changed: Mapping[str, bytes] | None = None) -> list[str]:
+    """Write files, and the new contents of others; return their names."""
     for name in files:
         if (folder / name).exists():
             raise CommandError(f"{folder / name} is there already, and is not overwritten: choose another --name.")
+    new, old = ({folder / name: text for name, text in some.items()} for some in (files, changed or {}))
     try:
-        for name, content in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
+        write_new(new, old)
     except OSError as error:
-        raise CommandError(f"{folder} cannot be written: {(error.strerror or type(error).__name__).lower()}.") from None
-    return list(files)
+        raise CommandError(f"{error.filename or folder} cannot be written: {reason(error)}.") from None
+    return [*files, *(changed or ())]
+
+
+def _raw(path: Path) -> str:
+    """Return the text of a file with its line ends, and its byte order mark if it has one.
+
+    Raises:
+        Unreadable: there is none, or it is no text.
+    """
+    text_of(path)
+    return path.read_bytes().decode()
 
 
 def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack: str) -> str:
@@ -168,7 +219,7 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
         CommandError: it cannot be read, is not in block style, or has resources of these names.
     """
     try:
-        text = text_of(template)
+        text = _raw(template)
     except Unreadable as error:
         raise CommandError(f"{template}: {error}: save it as UTF-8, or name another folder with --output.") from None
     before = _template_of(template, text)
@@ -178,28 +229,16 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
     added = re.sub(r"^(Workflow|Tool):$", rf"{prefix}\1:", added, flags=re.MULTILINE)
     if "Endpoint" not in as_object(before.get("Parameters")):
         added = added.replace("!Ref Endpoint", stack).replace("${Endpoint}", stack)
-    heading = re.search(r"^Resources:[ \t]*(?:#.*)?\n((?:[ \t]*(?:#.*)?\n)*)([ ]+)\S", text, re.MULTILINE)
+    heading = _RESOURCES.search(text)
     if heading is None:
         raise CommandError(f"{template} has no resources in block style, so nothing can be added to it.")
-    at = heading.end(1)
-    after = f"{text[:at]}{textwrap.indent(added, heading[2])}\n{text[at:]}"
+    at, line_end = heading.end(2), heading[1]
+    lines = f"{textwrap.indent(added, heading[3])}\n".replace("\n", line_end)
+    after = f"{text[:at]}{lines}{text[at:]}"
     old, new = as_object(before["Resources"]), as_object(_template_of(template, after)["Resources"])
     if set(new) - set(old) != {f"{prefix}Workflow", f"{prefix}Tool"} or {one: new[one] for one in old} != old:
         raise CommandError(f"{template} has resources of the tool {tool_name} already: choose another --name.")
     return after
-
-
-def _listed(readme: Path, tool_name: str, definition: str) -> list[str]:
-    """Add a tool to the table of a README that this command made; return the names of what was written."""
-    try:
-        text = text_of(readme)
-    except Unreadable:  # there is none, or not one that this command made
-        return []
-    before, head, after = text.partition("| tool | its states |\n|---|---|\n")
-    if not head:
-        return []
-    readme.write_text(f"{before}{head}| `{tool_name}` | `{definition}` |\n{after}", encoding="utf-8")
-    return [readme.name]
 
 
 def _template_of(path: Path, text: str) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from typing import Any, Final, Protocol
 
 from stepwire.json_text import as_object
 from stepwire_cli.exits import CommandError
+from stepwire_cli.settings import reason
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.snippets import Tool, snippet
+from stepwire_cli.writing import write_new
 
 _COLUMNS: Final = ("tool", "state machine", "fields", "needed", "runs")
 
@@ -86,9 +88,9 @@ def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes
         screen.say(line)
     for note in notes:
         screen.say(note)
-    kept = len(made) - len(written)
+    kept = len(made) - written
     there = f", {kept} there already" if kept else ""
-    screen.say(f"{counted(len(written), 'manifest')} written to {place.folder}/{there}.")
+    screen.say(f"{counted(written, 'manifest')} written to {place.folder}/{there}.")
 
 
 def _hints(made: Sequence[Draft], folder: Path) -> Iterator[str]:
@@ -98,19 +100,15 @@ def _hints(made: Sequence[Draft], folder: Path) -> Iterator[str]:
             yield f"{one.machine.name}: {hint}{where}"
 
 
-def _written(drafts: Sequence[Draft], folder: Path) -> list[Path]:
-    written: list[Path] = []
+def _written(drafts: Sequence[Draft], folder: Path) -> int:
+    """Write the manifests that are not there, of two with one name the first, and return how many."""
+    paths = {folder / f"{one.name}.yaml": one.text.encode() for one in reversed(drafts)}
     try:
-        for one in drafts:
-            path = folder / f"{one.name}.yaml"
-            if not path.exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                path.write_text(one.text, encoding="utf-8")
-                written.append(path)
+        missing = {path: text for path, text in paths.items() if not path.exists()}
+        write_new(missing)
     except OSError as error:
-        why = (error.strerror or type(error).__name__).lower()
-        raise CommandError(f"{folder} cannot be written: {why}: name another folder with --output.") from None
-    return written
+        raise CommandError(f"{folder} cannot be written: {reason(error)}: name another folder with --output.") from None
+    return len(missing)
 
 
 def _row(draft: Draft) -> tuple[str, ...]:

@@ -4,6 +4,9 @@ tests/templates calls what it makes on a local stack.
 """
 
 import re
+import resource
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -42,12 +45,13 @@ def test_a_person_is_asked_and_may_take_each_default(tmp_path: Path) -> None:
     assert 'description: "Settles all open invoices of a customer."' in made
 
 
-def test_a_description_is_read_as_it_was_written_whatever_cloudformation_would_take_it_for(tmp_path: Path) -> None:
-    words = 'Costs ${amount}: "all" of {{it}}'
-
+@pytest.mark.parametrize("words", ['Costs ${amount}: "all" of {{it}}', r"A \ and {{{three}}} größer 🚀", "#{'no'}: *x"])
+def test_a_description_is_read_as_it_was_written_whatever_cloudformation_would_take_it_for(
+    tmp_path: Path, words: str
+) -> None:
     assert run(["new", "tool", "--name", "pay", "--description", words, "--output", str(tmp_path / "pay")]) == Exit.DONE
 
-    made = yaml.load((tmp_path / "pay" / "template.yaml").read_text(), yaml.BaseLoader)
+    made = yaml.load((tmp_path / "pay" / "template.yaml").read_text(encoding="utf-8"), yaml.CBaseLoader)
     manifest = made["Resources"]["Tool"]["Properties"]["Value"]
     assert re.findall(r"\$\{(.*?)\}", manifest) == ["Workflow"]
     assert "{{" not in manifest, "Systems Manager would take it for another parameter"
@@ -58,9 +62,35 @@ def test_where_nobody_can_be_asked_the_name_must_be_written(capsys: pytest.Captu
     assert "write --name NAME, or --yes for the defaults" in refused(capsys, "tool")
 
 
-@pytest.mark.parametrize("name", ["../elsewhere", "1st", "a b", "-"])
+NO_NAMES: Final = ["../elsewhere", "1st", "a b", "-", "größe", 'a"', "${a}", "{{a}}", "a" * 65, ""]
+"""What is the name of no project."""
+NO_DESCRIPTIONS: Final = ["", "two\nlines", "a bell \x07", "ü" * 513]
+"""What describes no tool."""
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
 def test_a_name_that_is_no_name_is_refused(capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path) -> None:
-    assert "is no name" in refused(capsys, "tool", "--name", name, "--output", str(tmp_path / "new"))
+    said = refused(capsys, "tool", "--name", name, "--output", str(tmp_path / "new"))
+
+    assert said.endswith(" is no name: use up to 64 letters, digits, - and _, with a letter first.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        *((["--description", words], "description") for words in NO_DESCRIPTIONS),
+        (
+            ["--endpoint", "my stack"],
+            "'my stack' is no name: use up to 128 letters, digits and -, with a letter first.",
+        ),
+        (["--name", "task-result"], "task_result is a tool of Stepwire's own: choose another --name."),
+    ],
+)
+def test_an_answer_of_which_no_tool_can_be_made_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], reason: str, tmp_path: Path
+) -> None:
+    assert reason in refused(capsys, "tool", "--yes", "--output", str(tmp_path / "new"), *words)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -95,6 +125,44 @@ def test_a_tool_is_added_to_a_template_whose_other_lines_stay(tmp_path: Path) ->
     assert tag in after
     assert parameter in after
     assert (tmp_path / "ship_it.asl.yaml").is_file()
+
+
+def test_the_line_ends_and_the_byte_order_mark_of_a_project_stay(tmp_path: Path) -> None:
+    before = "\ufeff" + THEIRS.replace("\n", "\r\n")
+    (tmp_path / "template.yaml").write_bytes(before.encode())
+    (tmp_path / "README.md").write_bytes(b"| tool | its states |\r\n|---|---|\r\n")
+
+    assert run(["new", "tool", "--name", "ship-it", "--output", str(tmp_path)]) == Exit.DONE
+
+    after = (tmp_path / "template.yaml").read_bytes().decode()
+    assert (after.startswith("\ufeffTransform"), after.count("\n")) == (True, after.count("\r\n"))
+    assert set(before.splitlines()) <= set(after.splitlines())
+    assert (tmp_path / "README.md").read_bytes().endswith(b"|---|---|\r\n| `ship_it` | `ship_it.asl.yaml` |\r\n")
+
+
+@contextmanager
+def full_disk() -> Generator[None]:
+    """Let no file grow beyond 3,000 bytes: what is made has one that is larger, after three others."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("there", [{}, {"template.yaml": THEIRS.encode() + b"# ours\n" * 1_000}], ids=["new", "added"])
+def test_what_cannot_be_written_whole_is_not_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, there: dict[str, bytes]
+) -> None:
+    for name, content in there.items():
+        (tmp_path / name).write_bytes(content)
+
+    with full_disk():
+        said = refused(capsys, "tool", "--yes", "--output", str(tmp_path))
+
+    assert "cannot be written: file too large." in said
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == there
 
 
 @pytest.mark.parametrize(
