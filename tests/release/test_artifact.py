@@ -135,17 +135,22 @@ def test_the_command_opens_none_that_was_changed(tmp_path: Path, change: Callabl
         opened(tmp_path / "changed.zip")
 
 
-@pytest.mark.parametrize("at", [100, -200, None], ids=["its data", "its list", "its end"])
-def test_the_command_opens_none_that_came_through_damaged(tmp_path: Path, at: int | None) -> None:
-    content = bytearray(made(tmp_path).file.read_bytes())
-    if at is None:
-        del content[len(content) // 2 :]
-    else:
-        content[at : at + 40] = bytes(40)
-    (tmp_path / "damaged.zip").write_bytes(content)
+def test_the_command_opens_none_that_came_through_damaged(tmp_path: Path) -> None:
+    """What is damaged without any effect, such as a time, is opened as it is."""
+    whole = made(tmp_path).file
+    content, good = whole.read_bytes(), opened(whole)
+    refused = 0
 
-    with pytest.raises(CommandError, match="is no release of Stepwire, or is damaged"):
-        opened(tmp_path / "damaged.zip")
+    for at in range(0, len(content), 7):
+        flipped = bytes(byte ^ 0xFF for byte in content[at : at + 10])
+        (tmp_path / "damaged.zip").write_bytes(content[:at] + flipped + content[at + 10 :])
+        try:
+            assert opened(tmp_path / "damaged.zip") == good
+        except CommandError as error:
+            assert str(error).startswith(f"{tmp_path}/damaged.zip ")  # noqa: PT017 - not at each place
+            refused += 1
+
+    assert refused > len(content) / 7 / 2
 
 
 def test_the_command_says_that_a_file_is_none(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def _read(file: BinaryIO, name: str) -> Release:
             cost=Cost(idle["dollars"], idle["more"]),
             oldest=about["oldest"],
         )
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, KeyError, ValueError) as error:
         raise CommandError(f"{name} is no release of Stepwire, or is damaged ({error}): fetch it again.") from None
 
 
