@@ -1,8 +1,12 @@
 """`stepwire doctor FOLDER`: what the compiler refuses, and what would go wrong later; one line a finding."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from shutil import which
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -334,6 +338,24 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, capsys: pytest.Capt
     for path, said in ((tmp_path, "line 1: byte 0xff is not UTF-8"), (tmp_path / "it.yaml", "it is not UTF-8")):
         run(["doctor", str(path)])
         assert capsys.readouterr().out.startswith(f"{tmp_path / 'it.yaml'}: {said}")
+
+
+IS_ROOT: Final = os.geteuid() == 0
+
+
+@pytest.mark.skipif(IS_ROOT and which("setpriv") is None, reason="root may read every file")
+def test_what_may_not_be_read_is_told_and_hides_nothing(tmp_path: Path) -> None:
+    for name in ("settle.asl.yaml", "tools/it.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("name: it")
+        (tmp_path / name).chmod(0)
+    as_others = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if IS_ROOT else []
+    command = [*as_others, sys.executable, "-m", "stepwire_cli", "doctor", str(tmp_path)]
+
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+
+    said = [f"{tmp_path}/{name}: it cannot be read: Permission denied" for name in ("settle.asl.yaml", "tools/it.yaml")]
+    assert (ran.returncode, ran.stdout.splitlines()) == (Exit.FAILED, said)
 
 
 def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,6 +124,8 @@ def _may_be(path: Path) -> bool:
         if path.stat().st_size > LARGEST:
             return False
         text = path.read_text(encoding="utf-8", errors="replace")
+    except PermissionError:
+        return True  # so that whoever looks for it is told
     except OSError:
         return False
     return any(mark in text for mark in _MARKS)
