@@ -27,7 +27,7 @@ class Readiness(Enum):
     STANDS = "it stands"
     """It can be changed."""
     BUSY = "it is being changed"
-    BROKEN = "its creation failed"
+    BROKEN = "its creation or its deletion failed"
     """It can only be deleted."""
     STUCK = "its change failed, and so did the way back"
 
@@ -132,7 +132,7 @@ def check_free(stack: Stack) -> None:
             )
         case Readiness.BROKEN:
             raise AccountError(
-                f"{stack.name} was not created whole ({stack.status}), and nothing of it serves: remove it with "
+                f"{stack.name} is not whole ({stack.status}), and nothing of it serves: remove it with "
                 f"`stepwire destroy {stack.name}`, then repeat this command"
             )
         case Readiness.STUCK:

@@ -38,7 +38,7 @@ def wrap(paths: Sequence[Path], place: Place, screen: Screen) -> int:
     try:
         found = contents_of(paths)
     except Unreadable as error:
-        raise CommandError(f"{error}: write the path of a definition, a template or a folder.", Exit.UNKNOWN) from None
+        raise CommandError(f"{error}: write the path of a definition, a template or a folder.") from None
     if not found.machines and not found.faults:
         named = ", ".join(map(str, paths))
         raise CommandError(
