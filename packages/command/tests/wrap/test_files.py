@@ -173,14 +173,29 @@ def test_no_account_is_asked_for(
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        (["wrap", "gone.asl.json"], Exit.USAGE, "gone.asl.json does not exist: write the path of a definition, a template or a "
-         "folder."),
-        (["wrap", "."], Exit.UNKNOWN, ". has no state machine: neither a definition (StartAt, States) nor a template with one."),
-        (["wrap", ".", "Orders"], Exit.USAGE, ". is a file or folder: name only these, or only state machines of an account."),
-        (["wrap", ".", "--apply"], Exit.USAGE, ". is a file or folder: --apply registers state machines of an account, so name "
-         "those. --snippet prints the lines for your stack."),
+        (
+            ["wrap", "gone.asl.json"],
+            Exit.USAGE,
+            "gone.asl.json does not exist: write the path of a definition, a template or a folder.",
+        ),
+        (
+            ["wrap", "."],
+            Exit.UNKNOWN,
+            ". has no state machine: neither a definition (StartAt, States) nor a template with one.",
+        ),
+        (
+            ["wrap", ".", "Orders"],
+            Exit.USAGE,
+            ". is a file or folder: name only these, or only state machines of an account.",
+        ),
+        (
+            ["wrap", ".", "--apply"],
+            Exit.USAGE,
+            ". is a file or folder: --apply registers state machines of an account, so name "
+            "those. --snippet prints the lines for your stack.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_path_that_cannot_be_wrapped_is_told_in_one_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
