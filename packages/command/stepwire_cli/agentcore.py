@@ -40,6 +40,7 @@ class Grant(StrEnum):
     MACHINE = "client-credentials"
 
 
+_RETURN_URL: Final = "https://RETURN_URL"
 ONE_CALLER: Final = "all users of the Gateway are one caller: each lists, answers and cancels the tasks of all"
 
 
@@ -60,7 +61,8 @@ _TERMS: Final[Mapping[Grant, _Terms]] = {
     Grant.CODE: _Terms(
         "AUTHORIZATION_CODE",
         "DEFAULT",
-        "a task belongs to the user who signed in; somebody has to sign in when the target is made",
+        f"a task belongs to the user who signed in; somebody has to sign in when the target is made, and returns to "
+        f"the page of your application that you write in place of {_RETURN_URL}",
     ),
     Grant.MACHINE: _Terms("CLIENT_CREDENTIALS", "DEFAULT", f"{ONE_CALLER}; --grant {Grant.EXCHANGE} keeps them apart"),
 }
@@ -128,6 +130,8 @@ def _credentials(site: Site, wanted: Wanted) -> tuple[Json, str, str]:
         terms = _TERMS[wanted.grant]
         scopes = list(wanted.scopes or site.resource.scopes)
         oauth = {"providerArn": wanted.provider, "scopes": scopes, "grantType": terms.grant}
+        if wanted.grant is Grant.CODE:
+            oauth["defaultReturnUrl"] = _RETURN_URL
         provider = {"credentialProviderType": "OAUTH", "credentialProvider": {"oauthCredentialProvider": oauth}}
         return provider, terms.listing, terms.note
     if not site.takes_signatures:

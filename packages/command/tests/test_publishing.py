@@ -79,19 +79,25 @@ def printed_for(answers: dict[str, object], one: Wanted = WANTED, url: str = URL
 
 
 @pytest.mark.parametrize(
-    ("grant", "api", "listing", "whose"),
+    ("grant", "api", "more", "listing", "whose"),
     [
-        (Grant.EXCHANGE, "TOKEN_EXCHANGE", "DYNAMIC", "a task belongs to the user whose token"),
-        (Grant.CODE, "AUTHORIZATION_CODE", "DEFAULT", "a task belongs to the user who signed in"),
-        (Grant.MACHINE, "CLIENT_CREDENTIALS", "DEFAULT", ONE_CALLER),
+        (Grant.EXCHANGE, "TOKEN_EXCHANGE", {}, "DYNAMIC", "a task belongs to the user whose token"),
+        (
+            Grant.CODE,
+            "AUTHORIZATION_CODE",
+            {"defaultReturnUrl": "https://RETURN_URL"},
+            "DEFAULT",
+            "a task belongs to the user who signed in",
+        ),
+        (Grant.MACHINE, "CLIENT_CREDENTIALS", {}, "DEFAULT", ONE_CALLER),
     ],
 )
-def test_a_server_that_takes_tokens_gets_oauth(grant: Grant, api: str, listing: str, whose: str) -> None:
+def test_a_server_that_takes_tokens_gets_oauth(grant: Grant, api: str, more: Json, listing: str, whose: str) -> None:
     found = printed_for(site(), wanted(grant=grant))
 
     (credentials,) = found.document["credentialProviderConfigurations"]
     oauth = credentials["credentialProvider"]["oauthCredentialProvider"]
-    assert oauth == {"providerArn": WANTED.provider, "scopes": ["call"], "grantType": api}
+    assert oauth == {"providerArn": WANTED.provider, "scopes": ["call"], "grantType": api, **more}
     assert found.document["targetConfiguration"]["mcp"]["mcpServer"]["listingMode"] == listing
     assert found.notes[0].startswith(whose)
 
