@@ -11,8 +11,9 @@ import yaml
 from stepwire.catalog.manifests import read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object
+from stepwire_cli.findings import Finding, Severity
 from stepwire_cli.wrap.drafts import Draft, History, Machine, draft
-from stepwire_cli.wrap.findings import Finding, Severity, findings_of
+from stepwire_cli.wrap.findings import findings_of
 from stepwire_cli.wrap.names import tool_name
 
 _KINDS: Final = (".json", ".yaml", ".yml", ".json5")

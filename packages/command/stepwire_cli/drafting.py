@@ -1,4 +1,4 @@
-"""Write drafts of manifests to a folder, and show what came of each state machine.
+"""Write drafts of manifests to a folder, and show what came of each state machine, or what is wrong with manifests.
 
 The rule: a manifest that is in the folder already is what its owner has reviewed, and is never written over.
 """
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from stepwire.json_text import as_object
-from stepwire_cli.exits import CommandError
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.findings import Finding, Severity
 from stepwire_cli.settings import reason
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.snippets import Tool, snippet
@@ -130,6 +131,18 @@ def _as_json(one: Wrapped, folder: Path) -> dict[str, Any]:
         "problems": list(one.problems),
         "hints": [{"what": hint.what, "fix": hint.fix, "lines": list(hint.lines)} for hint in made.hints],
     }
+
+
+def show_findings(found: Sequence[Finding], looked_at: str, screen: Screen) -> int:
+    """Print findings, and return the exit code: advice alone is no failure. `looked_at` says what, in words."""
+    if screen.as_json:
+        names = ("where", "what", "fix", "lines")
+        screen.json([{"severity": one.severity.value} | {name: getattr(one, name) for name in names} for one in found])
+    else:
+        for one in found:
+            screen.result(str(one))
+        screen.say(f"{looked_at}, {counted(len(found), 'finding')}.", "bad" if found else "good")
+    return Exit.FAILED if any(one.severity is not Severity.ADVICE for one in found) else Exit.DONE
 
 
 def counted(number: int, name: str) -> str:

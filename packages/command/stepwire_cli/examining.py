@@ -17,20 +17,27 @@ from stepwire.catalog.published import SkillFile
 from stepwire.catalog.skill_files import checked_skills
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
-from stepwire_cli.drafting import counted
-from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.drafting import counted, show_findings
+from stepwire_cli.exits import CommandError
 from stepwire_cli.files.finding import Contents, contents_of, is_definition
 from stepwire_cli.files.handlers import Reader
 from stepwire_cli.files.templates import FoundMachine, Parameter, Template, is_template
 from stepwire_cli.files.texts import LARGEST, Unreadable, text_of, value_of
 from stepwire_cli.files.walking import walked
 from stepwire_cli.files.wrapping import machine_of, start_fault, title_of
-from stepwire_cli.findings import FREE_PARAMETER, LARGEST_PARAMETER, Finding, findings_in, findings_of_parameter
+from stepwire_cli.findings import (
+    FREE_PARAMETER,
+    LARGEST_PARAMETER,
+    Finding,
+    Severity,
+    findings_in,
+    findings_of_parameter,
+)
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 from stepwire_cli.wrap.drafts import History, Machine
-from stepwire_cli.wrap.findings import Severity, findings_of_questions, findings_of_words
 from stepwire_cli.wrap.findings import findings_of as findings_of_tool
+from stepwire_cli.wrap.findings import findings_of_questions, findings_of_words
 from stepwire_cli.wrap.hints import questions_of
 from stepwire_cli.wrap.questions import bad_questions
 from stepwire_cli.wrap.retrying import unretried
@@ -75,19 +82,7 @@ def doctor(settings: Settings, path: Path) -> int:
             f"template with a state machine."
         )
     screen = Screen(as_json=settings.as_json)
-    found = list(_findings(looked))
-    if settings.as_json:
-        names = ("where", "what", "fix", "lines")
-        screen.json([{name: getattr(one, name) for name in names} for one in found])
-        return _exit(found)
-    for finding in found:
-        screen.result(str(finding))
-    screen.say(f"{counted(looked.files, 'file')}, {counted(len(found), 'finding')}.", "bad" if found else "good")
-    return _exit(found)
-
-
-def _exit(found: list[Finding]) -> int:
-    return Exit.DONE if all(one.is_advice for one in found) else Exit.FAILED
+    return show_findings(list(_findings(looked)), counted(looked.files, "file"), screen)
 
 
 def findings_of(path: Path) -> Iterator[Finding]:
@@ -199,7 +194,9 @@ def _read(path: Path) -> Manifest | None:
 def _would_be_refused(path: Path) -> Iterator[Finding]:
     """Yield why a manifest in a file cannot be registered, which it need not be."""
     for one in findings_of_parameter(text_of(path)):
-        yield replace(one, where=str(path), what=f"if it is registered as a parameter: {one.what}", is_advice=True)
+        yield replace(
+            one, where=str(path), what=f"if it is registered as a parameter: {one.what}", severity=Severity.ADVICE
+        )
 
 
 def _registered(template: Template, found: Parameter, machines: Mapping[str, Machine]) -> Iterator[Finding]:
@@ -233,8 +230,7 @@ def _held(where: str, manifest: Manifest, machines: Mapping[str, Machine]) -> It
         found += findings_of_questions(where, manifest, [one.definition for one in there.values()])
     for one in (*found, *findings_of_words(where, manifest)):
         if not one.lines:  # of the state machine itself, which is judged with them
-            is_advice = one.severity is Severity.ADVICE
-            yield Finding(one.where, f"{one.what.rstrip('.')}.", f"{one.fix.rstrip('.')}.", is_advice=is_advice)
+            yield one
 
 
 def _skills(template: Template) -> Iterator[Finding]:
@@ -256,7 +252,7 @@ def _questions(where: str, definition: JsonObject, *, as_json: bool) -> Iterator
     for one in bad_questions(definition):
         yield Finding(f"{where}: {one.where}", f"the question is refused: {one.fault}")
     for place, what, fix in unretried(definition):
-        yield Finding(f"{where}: {place.where}", f"its question may be lost: the state {what}.", f"{fix}.")
+        yield Finding(f"{where}: {place.where}", f"its question may be lost: the state {what}", fix)
     for hint in questions_of(definition, as_json=as_json):
         if hint.lines:
-            yield Finding(where, f"{hint.what}.", f"{hint.fix}, with these lines.", hint.lines, is_advice=True)
+            yield Finding(where, hint.what, f"{hint.fix}, with these lines", Severity.ADVICE, hint.lines)

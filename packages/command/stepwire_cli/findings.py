@@ -6,6 +6,7 @@ The rule: a finding says what a caller or a host would meet, and what to write i
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final, cast
 
 from stepwire.catalog.manifest import Manifest
@@ -14,23 +15,37 @@ from stepwire_cli.wording import RIGHT, fault_of
 Json = dict[str, Any]
 
 
+class Severity(Enum):
+    """How bad it is."""
+
+    ERROR = "error"
+    """Calls fail, or the tool is not offered."""
+    WARNING = "warning"
+    """Some calls fail, or a model is misled."""
+    ADVICE = "advice"
+    """Nothing goes wrong; it may be better."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something that is wrong, or would go wrong."""
 
     where: str
-    """The file, and the field in it."""
+    """The file or the parameter, and the field in it."""
     what: str
     fix: str = ""
+    severity: Severity = Severity.WARNING
     lines: tuple[str, ...] = ()
     """What to write instead, where it can be told."""
-    is_advice: bool = False
-    """Whether nothing goes wrong, and it may only be better."""
 
     def __str__(self) -> str:
         """Return it as a line, and what to write instead below it."""
-        line = f"{self.where}: {self.what}" + (f" Fix: {self.fix}" if self.fix else "")
-        return "\n    ".join((line, *self.lines))
+        line = f"{_ended(self.what)} Fix: {_ended(self.fix)}" if self.fix else self.what
+        return "\n    ".join((f"{self.where}: {line}", *self.lines))
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?", '."')) else f"{text}."
 
 
 LONGEST: Final = 1_024  # characters; several hosts cut or refuse more

@@ -21,12 +21,11 @@ from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
 from stepwire_cli.account.registering import Other, Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import notes_on, wrapped
-from stepwire_cli.drafting import Place, Screen, counted, write_and_show
+from stepwire_cli.drafting import Place, Screen, counted, show_findings, write_and_show
 from stepwire_cli.exits import Exit
 from stepwire_cli.files.texts import Unreadable, text_of
 from stepwire_cli.findings import findings_of_parameter
 from stepwire_cli.wrap.drafts import Draft
-from stepwire_cli.wrap.findings import Severity
 from stepwire_cli.wrap.snippets import Tool
 
 THREADS: Final = 4
@@ -175,11 +174,4 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     Endpoint(calls, endpoint).check()
     tools: list[str] = []
     found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=tools.append).findings())
-    if screen.as_json:
-        names = ("where", "what", "fix", "lines")
-        screen.json([{"severity": one.severity.value} | {name: getattr(one, name) for name in names} for one in found])
-    else:
-        for one in found:
-            screen.result(str(one))
-        screen.say(f"{counted(len(tools), 'tool')}, {counted(len(found), 'finding')}.", "bad" if found else "good")
-    return Exit.FAILED if any(one.severity is not Severity.ADVICE for one in found) else Exit.DONE
+    return show_findings(found, counted(len(tools), "tool"), screen)

@@ -4,9 +4,8 @@ Pure. Each finding is one line: where, what, and what to do.
 """
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from enum import Enum
 from typing import Final, cast
 
 from stepwire.catalog.asked_keys import doubts
@@ -16,7 +15,7 @@ from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
 from stepwire.tasks.task import LONGEST_TTL
-from stepwire_cli.findings import findings_in
+from stepwire_cli.findings import Finding, Severity, findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
 from stepwire_cli.wrap.hints import Hint, questions_of
 from stepwire_cli.wrap.machines import analysed
@@ -28,37 +27,6 @@ from stepwire_cli.wrap.values import EACH, Path
 
 _LONGEST_WAIT: Final = 15.0  # seconds that a call without a task may wait, as the endpoint's parameter WaitSeconds
 _DAY: Final = 86_400
-
-
-class Severity(Enum):
-    """How bad it is."""
-
-    ERROR = "error"
-    """Calls fail, or the tool is not offered."""
-    WARNING = "warning"
-    """Some calls fail, or a model is misled."""
-    ADVICE = "advice"
-    """Nothing goes wrong; it may be better."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong, or will be."""
-
-    where: str
-    what: str
-    fix: str
-    severity: Severity = Severity.WARNING
-    lines: tuple[str, ...] = ()
-    """What to write instead, where it can be told."""
-
-    def __str__(self) -> str:
-        """Return it as a line, and what to write instead below it."""
-        return "\n    ".join((f"{self.where}: {_ended(self.what)} Fix: {_ended(self.fix)}", *self.lines))
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def findings_of_words(where: str, manifest: Manifest) -> list[Finding]:

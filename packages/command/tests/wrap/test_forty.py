@@ -20,7 +20,7 @@ from stepwire_cli.account.machines import Chosen, StateMachines
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.registering import Registry, registration_of
 from stepwire_cli.account.wrapping import wrapped
-from stepwire_cli.wrap.findings import Severity
+from stepwire_cli.findings import Severity
 from stepwire_local import at_once
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
