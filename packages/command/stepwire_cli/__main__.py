@@ -40,16 +40,24 @@ def main() -> None:
     if not os.environ.get(DEBUG):
         # An interrupt may leave an object half made, and its destructor would complain after the last line.
         sys.unraisablehook = lambda _: None
-    codecs.register_error(_ESCAPED, _escape)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_ESCAPED)
+    _prepare_streams()
     code = _flushed(_run())
     if code == INTERRUPTED:  # at once: threads that still read an account would be waited for
         with suppress(OSError):
             sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Let whatever is printed be written, also where a stream was closed before the command began."""
+    codecs.register_error(_ESCAPED, _escape)
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the whole process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPED)
 
 
 def _run() -> int:

@@ -405,6 +405,23 @@ def test_a_closed_pipe_is_no_error_and_hides_none() -> None:
     assert (ran.returncode, ran.stderr.decode()) == (Exit.FAILED, "2 files, 4 findings.\n")
 
 
+@pytest.mark.parametrize(("number", "said"), [(0, b"error: Nobody can be asked here"), (1, b""), (2, b"")])
+def test_a_stream_that_was_closed_before_the_start_is_no_fault(number: int, said: bytes, tmp_path: Path) -> None:
+    def close() -> None:
+        os.close(number)
+
+    words = ["new", "tool", *(() if number == 0 else ("--yes", "--output", str(tmp_path / "made")))]
+    command = [sys.executable, "-m", "stepwire_cli", *words]
+
+    ran = subprocess.run(command, capture_output=True, preexec_fn=close, check=False, cwd=ROOT / "packages/command")
+
+    assert (ran.returncode, b"fault of" in ran.stderr, said in ran.stderr) == (
+        Exit.USAGE if number == 0 else 0,
+        False,
+        True,
+    )
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_is_told_in_a_line() -> None:
     with Path("/dev/full").open("w") as full:
