@@ -236,9 +236,19 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
     lines = f"{textwrap.indent(added, heading[3])}\n".replace("\n", line_end)
     after = f"{text[:at]}{lines}{text[at:]}"
     old, new = as_object(before["Resources"]), as_object(_template_of(template, after)["Resources"])
-    if set(new) - set(old) != {f"{prefix}Workflow", f"{prefix}Tool"} or {one: new[one] for one in old} != old:
+    is_there = any(_name_of(one).endswith(f"/tools/{tool_name}") for one in old.values())
+    if (
+        is_there
+        or set(new) - set(old) != {f"{prefix}Workflow", f"{prefix}Tool"}
+        or {one: new[one] for one in old} != old
+    ):
         raise CommandError(f"{template} has resources of the tool {tool_name} already: choose another --name.")
     return after
+
+
+def _name_of(resource: object) -> str:
+    name = as_object(as_object(resource).get("Properties")).get("Name")
+    return str(as_object(name).get("Fn::Sub", name))
 
 
 def _template_of(path: Path, text: str) -> dict[str, Any]:

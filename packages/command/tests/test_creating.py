@@ -170,6 +170,8 @@ def test_what_cannot_be_written_whole_is_not_written(
     [
         ("Resources: {A: {Type: AWS::SSM::Parameter}}\n", "no resources in block style"),
         ("Resources:\n  ShipItTool: {Type: AWS::SSM::Parameter}\n", "choose another --name"),
+        ("Resources:\n  A: {Properties: {Name: !Sub '/stepwire/${E}/tools/ship_it'}}\n", "choose another --name"),
+        ("Resources:\n  A: {Properties: {Name: /stepwire/e/tools/ship_it}}\n", "choose another --name"),
         ("Resources: [\n", "is no template: it is no YAML"),
     ],
 )
