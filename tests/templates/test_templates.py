@@ -16,6 +16,7 @@ import yaml
 from packages.command.tests.test_creating import NO_DESCRIPTIONS, NO_NAMES
 from release.artifact import About
 from release.artifact import make as make_release
+from stepwire.catalog.tools import OWN_TOOLS
 from stepwire_cli.app import run as command_line
 from stepwire_cli.exits import Exit
 from stepwire_local import LocalStack
@@ -280,7 +281,15 @@ for answers in all_answers:
 @pytest.mark.parametrize(
     ("template", "bad"),
     [
-        ("workflow-tool", {"project_name": NO_NAMES, "description": NO_DESCRIPTIONS, "endpoint_stack": NO_NAMES}),
+        (
+            "workflow-tool",
+            {
+                "project_name": NO_NAMES,
+                "tool_name": sorted(OWN_TOOLS),
+                "description": NO_DESCRIPTIONS,
+                "endpoint_stack": NO_NAMES,
+            },
+        ),
         ("endpoint", {"project_name": NO_NAMES, "stack_name": NO_NAMES}),
     ],
 )

@@ -236,12 +236,9 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
     lines = f"{textwrap.indent(added, heading[3])}\n".replace("\n", line_end)
     after = f"{text[:at]}{lines}{text[at:]}"
     old, new = as_object(before["Resources"]), as_object(_template_of(template, after)["Resources"])
-    is_there = any(_name_of(one).endswith(f"/tools/{tool_name}") for one in old.values())
-    if (
-        is_there
-        or set(new) - set(old) != {f"{prefix}Workflow", f"{prefix}Tool"}
-        or {one: new[one] for one in old} != old
-    ):
+    is_registered = any(_name_of(one).endswith(f"/tools/{tool_name}") for one in old.values())
+    is_more = new.keys() - old.keys() == {f"{prefix}Workflow", f"{prefix}Tool"} and new.items() >= old.items()
+    if is_registered or not is_more:
         raise CommandError(f"{template} has resources of the tool {tool_name} already: choose another --name.")
     return after
 

@@ -10,9 +10,16 @@ ANSWERS = {
     "description": r""" {{ cookiecutter.description | tojson }} """,
     "endpoint_stack": r""" {{ cookiecutter.endpoint_stack | tojson }} """,
 }
+OWN = (
+    *("approval_answer", "approvals_list", "call_tool", "card_answer", "card_cancel", "card_task", "find_tools"),
+    *("task_answer", "task_cancel", "task_list", "task_result"),
+)
 SHAPES = {
     "project_name": (r"[A-Za-z][A-Za-z0-9_-]{0,63}", "up to 64 letters, digits, - and _, with a letter first"),
-    "tool_name": (r"[A-Za-z0-9_-]{1,64}", "up to 64 letters, digits, - and _"),
+    "tool_name": (
+        "(?!(" + "|".join(OWN) + r")\Z)[A-Za-z0-9_-]{1,64}",
+        "up to 64 letters, digits, - and _, and no tool of Stepwire's own",
+    ),
     "description": (r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+", "one line of text"),
     "endpoint_stack": (r"[A-Za-z][A-Za-z0-9-]{0,127}", "up to 128 letters, digits and -, with a letter first"),
 }
