@@ -155,6 +155,7 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
         for one in template.registered():
             yield from _registered(template, one, named)
         yield from _skills(template)
+        yield from _twice(template)
     for one, _ in machines:
         yield from _of_a_machine(one)
     for path in looked.more:
@@ -201,7 +202,7 @@ def _would_be_refused(path: Path) -> Iterator[Finding]:
 
 def _registered(template: Template, found: Parameter, machines: Mapping[str, Machine]) -> Iterator[Finding]:
     """Yield what is wrong with a parameter in a template; what skills say is judged together."""
-    where = f"{template.path}: {found.name}"
+    where = f"{template.path}: {found.logical_id}"
     largest = LARGEST_PARAMETER if found.tier in _LARGE_TIERS else FREE_PARAMETER
     text = _RESOLVED.sub("", found.text)  # CloudFormation puts their values there
     yield from (replace(one, where=where) for one in findings_of_parameter(text, largest))
@@ -216,6 +217,16 @@ def _registered(template: Template, found: Parameter, machines: Mapping[str, Mac
         what = f"{manifest.name!r} is not the last part of the parameter's name, so the manifest is refused."
         yield Finding(f"{where}: name", what, f"write name: {found.path}.")
     yield from _held(where, manifest, machines)
+
+
+def _twice(template: Template) -> Iterator[Finding]:
+    """Yield the parameters that have the name of another one; conditions may create only one of several."""
+    first = dict[str, str]()
+    for one in template.registered():
+        there = one.logical_id if one.is_conditional else first.setdefault(one.name, one.logical_id)
+        if there != one.logical_id:
+            what = f"{there} has the same name, {one.name}, so the deployment fails"
+            yield Finding(f"{template.path}: {one.logical_id}", what, "remove one of them, or name it otherwise")
 
 
 def _held(where: str, manifest: Manifest, machines: Mapping[str, Machine]) -> Iterator[Finding]:
@@ -235,7 +246,7 @@ def _held(where: str, manifest: Manifest, machines: Mapping[str, Machine]) -> It
 
 def _skills(template: Template) -> Iterator[Finding]:
     """Yield what is wrong with skills in a template, whose tools may be registered elsewhere."""
-    parts = ((f"{template.path}: {one.name}", one.path.partition("/"), one.text) for one in template.registered())
+    parts = ((f"{template.path}: {one.logical_id}", one.path.partition("/"), one.text) for one in template.registered())
     files = [SkillFile(tool, rest, where, text) for where, (tool, slash, rest), text in parts if slash]
     for one in checked_skills(files, {file.tool for file in files}).refusals:
         yield from (Finding(one.source, line) for line in one.reason.split("\n"))

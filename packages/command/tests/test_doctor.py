@@ -303,6 +303,19 @@ def test_a_parameter_that_would_be_refused_is_found_before_it_is_deployed(
     assert said is None or said in found[0]
 
 
+@pytest.mark.parametrize(("condition", "is_found"), [("", True), ("    Condition: IsLive\n", False)])
+def test_two_parameters_of_one_name_are_found(
+    project: Path, capsys: pytest.CaptureFixture[str], condition: str, is_found: bool
+) -> None:
+    second = PROJECT[PROJECT.index("  SettleTool:\n") :].replace("SettleTool:\n", f"Second:\n{condition}")
+    (project / "template.yaml").write_text(PROJECT + second)
+
+    run(["doctor", str(project)])
+
+    said = "Second: SettleTool has the same name, /stepwire/${Endpoint}/tools/settle, so the deployment fails."
+    assert (said in capsys.readouterr().out) is is_found
+
+
 def test_a_file_of_a_skill_is_no_parameter_either_with_a_reference(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,13 +87,17 @@ class Fault:
 class Parameter:
     """What a template registers (docs/adopting.md): a manifest, or a file of a skill."""
 
+    logical_id: str
     name: str
-    """Its logical id."""
-    path: str
-    """Behind `/tools/` in its name: the tool's name, and of a skill the path of the file behind that."""
     text: str
     tier: str
     """Empty: the one that costs nothing."""
+    is_conditional: bool
+
+    @property
+    def path(self) -> str:
+        """The rest of its name behind `/tools/`: the tool's, and of a skill the path of the file too."""
+        return self.name.partition("/tools/")[2]
 
 
 @dataclass(frozen=True)
@@ -150,9 +154,8 @@ class Template:
         for name, one in self.resources.items():
             properties = as_object(one.get("Properties"))
             called, text, tier = (self.resolver.text(properties.get(each)) for each in ("Name", "Value", "Tier"))
-            _, is_registered, path = called.partition("/tools/")
-            if one.get("Type") == _PARAMETER and is_registered:
-                yield Parameter(name, path, text, tier)
+            if one.get("Type") == _PARAMETER and "/tools/" in called:
+                yield Parameter(name, called, text, tier, "Condition" in one)
         for one in self.children.values():
             yield from one.registered()
 
