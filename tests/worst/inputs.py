@@ -7,7 +7,8 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from datetime import timedelta
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,23 +16,30 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
+from stepwire.approval_page.links import Link, LinkMode, sealed
+from stepwire.approval_page.page import MOST_CONTROLS, ApprovalPage, PageRequest
+from stepwire.approval_page.pages import APPROVE, DECISION
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.tools import Catalog, Tool, read_catalog
+from stepwire.catalog.tools import FIND_TOOL, Catalog, Tool, read_catalog
+from stepwire.engine.ports import QuestionKey
 from stepwire.protocol.inbound import LARGEST_BODY
+from stepwire.server.extensions.discovery import MOST_FOUND
+from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from tests.adopted import write_manifests
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
-from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
+from tests.kits import ALICE, FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
+from tests.server.approving import refunds, started
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.worst.client_results import client_results
 from tests.worst.manifests import BOTH_SHAPED_AND_CHECKED, shapes, tools_with_defaults
@@ -39,6 +47,8 @@ from tests.worst.shapes import LARGEST, SCHEMAS, filled, is_served, one_of, text
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
 LONGEST_CAUSE: Final = 32_768  # characters
+_MANY_TOOLS: Final = 500
+_LONGEST_DESCRIPTION: Final = 7_000  # characters; a registered manifest has 8,192 bytes
 LARGEST_BATCH: Final = 6 * 10**6  # bytes; the limit of a Lambda event
 _TEXT: Final = "optional"
 _OWN_SCHEMAS: Final = ("an optional member", "closed", "a tree", "names", "a tree of choices", "unevaluated")
@@ -62,6 +72,8 @@ def inputs(every: int = 1) -> Iterator[Input]:
     _world.cache_clear()
     yield from _of_mcp(every)
     yield from _of_execution_events(every)
+    yield from _of_searches()
+    yield from _of_approvals()
     yield from _of_input_requests()
     yield from _of_streams()
     yield from _of_sweep()
@@ -248,6 +260,18 @@ def _handled(name: str, event: Json) -> Input:
     return Input("mcp", name, lambda: FunctionMcp(_world().server)(event, None))
 
 
+def _of_searches() -> Iterator[Input]:
+    """Yield searches for words that are in each of very many tools."""
+    letters = "bcdefghjklmn"
+    description = " ".join(f"{letter}{number}" for number in range(900) for letter in letters)[:_LONGEST_DESCRIPTION]
+    tools = (replace(TOOLS[0], name=f"tool_{number}", description=description) for number in range(_MANY_TOOLS))
+    function = FunctionMcp(World(catalog=catalog_of(*tools)).server)
+    for name, query in {"letters": " ".join(letters), "words": " ".join(f"{letter}9" for letter in letters)}.items():
+        call = f'"name":"{FIND_TOOL}","arguments":{json.dumps({"query": query, "limit": MOST_FOUND})}'
+        event = {**_event(_legacy("tools/call", call), "POST"), "rawQueryString": "discover=1"}
+        yield Input("mcp", f"search for {name}", _giving(function, event))
+
+
 # ------------------------------------------------------------------------------------------------ the other functions
 
 
@@ -361,6 +385,23 @@ def _asked(name: str, event: Json) -> Input:
     handler = InputRequestsHandler()
     vars(handler)["_requests"] = world.requests
     return Input("input_requests", name, lambda: handler(event, None))
+
+
+def _of_approvals() -> Iterator[Input]:
+    """Yield requests of the page for approvers, whose forms have as many fields or choices as a question may have."""
+    choices = json.dumps([str(number) for number in range(2_000)])
+    several = f'{{"a":{{"type":"array","items":{{"type":"string","enum":{choices}}}}}}}'
+    sent = "&".join((f"{DECISION}={APPROVE}", *(f"field-0={number}" for number in range(MOST_CONTROLS - 1))))
+    headers = {"sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"}
+    for name, properties in (*_forms(), ("several choices", several)):
+        world = refunds()
+        schema = {"type": "object", "properties": json.loads(properties)}
+        task_id = started(world, form={"message": "m", "requestedSchema": schema})
+        key = QuestionKey(TaskKey(ALICE, TaskId(task_id)), 1)
+        link = sealed(Link(key, None, world.clock.now() + timedelta(days=1), needs_sign_in=False), b"a secret")
+        page = ApprovalPage(world.approvals, LinkMode.LINK, "", "", lambda: b"a secret", lambda: [b"a secret"])
+        for request in (PageRequest("GET", link), PageRequest("POST", link, headers=headers, body=sent.encode())):
+            yield Input("approvals", f"{request.method} of {name}", partial(page.answer, request))
 
 
 def _of_streams() -> Iterator[Input]:

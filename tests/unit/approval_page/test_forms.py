@@ -7,6 +7,7 @@ import pytest
 
 from stepwire.approval_page.forms import begun, drawn, fields_of, filled
 from stepwire.json_text import write
+from tests.server.warm_counts import counted_calls
 
 FLAG: Final = {"type": "boolean"}
 PICKED: Final = {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}}
@@ -66,6 +67,16 @@ def test_what_a_browser_sends(schema: dict[str, Any], values: list[str], expecte
 def test_what_is_wrong_is_beside_the_field(schema: dict[str, Any], values: list[str], words: str) -> None:
     assert words in sent(schema, *values)
     assert sent(schema, *values).startswith("fault: ")
+
+
+def test_twice_as_many_choices_take_about_twice_the_time() -> None:
+    def steps(count: int) -> int:
+        choices = [str(number) for number in range(count)]
+        with counted_calls() as calls:
+            assert sent({"type": "array", "items": {"enum": choices}}, *choices) == choices
+        return len(calls)
+
+    assert steps(400) < 3 * steps(200)
 
 
 @pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "number"}, {"type": "string", "enum": ["x"]}])

@@ -251,10 +251,11 @@ def _draw_choice(field: Field, values: Sequence[str], attributes: Attributes) ->
 
 def _read_choice(field: Field, values: Sequence[str]) -> Json:
     value = "".join(values[-1:])
-    return _chosen(field, value) if value else None
+    return _chosen(field.options, value) if value else None
 
 
 def _draw_choices(field: Field, values: Sequence[str], attributes: Attributes) -> Node:
+    chosen = frozenset(values)
     boxes = [
         h(
             "label",
@@ -263,7 +264,7 @@ def _draw_choices(field: Field, values: Sequence[str], attributes: Attributes) -
                 type="checkbox",
                 name=field.control,
                 value=str(place),
-                checked=str(place) in values,
+                checked=str(place) in chosen,
                 **(attributes if place == 0 else {**attributes, "autofocus": False}),
             ),
             h("span", one.title),
@@ -275,13 +276,13 @@ def _draw_choices(field: Field, values: Sequence[str], attributes: Attributes) -
 
 
 def _read_choices(field: Field, values: Sequence[str]) -> Json:
-    chosen = [_chosen(field, one) for one in dict.fromkeys(values)]
+    options = field.options
+    chosen = [_chosen(options, one) for one in dict.fromkeys(values)]
     # An empty list is an answer only where one must be given.
     return chosen if chosen or field.is_required else None
 
 
-def _chosen(field: Field, value: str) -> str:
-    options = field.options
+def _chosen(options: Sequence[Option], value: str) -> str:
     if value.isascii() and value.isdecimal() and len(value) <= len(str(len(options))) and int(value) < len(options):
         return options[int(value)].value
     raise Wrong(_CHOOSE)

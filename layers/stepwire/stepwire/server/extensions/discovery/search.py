@@ -7,7 +7,7 @@ reads the texts anew, so nothing is kept for it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import log
 from typing import Final
 
@@ -30,20 +30,22 @@ _SHOWN: Final = ("name", "title", "description", "inputSchema", "annotations")
 
 
 class _Term(Struct, frozen=True):
-    """A word of the query, what its forms begin with, and how words that begin so are found in a text."""
+    """A word of the query, and its other forms."""
 
     word: str
     stem: str
-    pattern: re.Pattern[str]
+    """What all its forms begin with."""
+    forms: frozenset[str]
 
-    def closeness(self, text: str) -> int:
-        """Return how close the closest word of a text is; 0: none has the term in it."""
+    def closeness(self, text: str, words: Collection[str]) -> int:
+        """Return how close the closest word of a text is; 0: none has the term in it. A space precedes each word."""
         if self.stem not in text:
             return 0
-        words: list[str] = self.pattern.findall(text)
         if self.word in words:
             return 4
-        return 1 if not words else 3 if any(_stem(word) == self.stem for word in words) else 2
+        if not self.forms.isdisjoint(words):
+            return 3
+        return 2 if f" {self.stem}" in text else 1
 
 
 def find(tools: Sequence[Tool], query: str, limit: int) -> JsonObject:
@@ -69,9 +71,7 @@ def find(tools: Sequence[Tool], query: str, limit: int) -> JsonObject:
 def _terms(query: str) -> list[_Term]:
     words = list(dict.fromkeys(_WORD.findall(_HUMP.sub(" ", query).casefold())))
     telling = [word for word in words if word not in _EVERYWHERE] or words
-    return [
-        _Term(word, stem := _stem(word), re.compile(f"(?<![^\\W_]){stem}[^\\W_]*")) for word in telling[:_MOST_TERMS]
-    ]
+    return [_Term(word, stem := _stem(word), _forms_of(stem)) for word in telling[:_MOST_TERMS]]
 
 
 def _ranked(tools: Sequence[Tool], terms: Sequence[_Term]) -> list[Tool]:
@@ -89,16 +89,22 @@ def _ranked(tools: Sequence[Tool], terms: Sequence[_Term]) -> list[Tool]:
 def _marks(tool: Tool, terms: Sequence[_Term]) -> list[int]:
     """Return for each term how well the tool matches it."""
     fields = (_HUMP.sub(" ", tool.name), tool.title or "", " ".join(tool.groups), tool.description)
-    whole = "\n".join(fields).casefold()
-    if not any(term.stem in whole for term in terms):
+    texts = [text.casefold() for text in fields]
+    if not any(term.stem in text for term in terms for text in texts):
         return []  # nearly all tools
-    weighed = list(zip(_WEIGHTS, map(str.casefold, fields), strict=True))
-    return [max(weight * term.closeness(text) for weight, text in weighed) for term in terms]
+    listed = zip(_WEIGHTS, map(_WORD.findall, texts), strict=True)
+    read = [(weight, f" {' '.join(words)}", frozenset(words)) for weight, words in listed]
+    return [max(weight * term.closeness(text, words) for weight, text, words in read) for term in terms]
 
 
 def _stem(word: str) -> str:
     endings = (one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _SHORTEST_STEM)
     return word.removesuffix(next(endings, ""))
+
+
+def _forms_of(stem: str) -> frozenset[str]:
+    """Return all words that have this stem."""
+    return frozenset(form for end in ("", *_ENDINGS) if _stem(form := f"{stem}{end}") == stem)
 
 
 def _that_fit(tools: Sequence[Tool]) -> Iterator[JsonObject]:
