@@ -33,6 +33,7 @@ FULL = Subscription(
     "whsec_before",
     NOW + HOUR,
     Standing(3, NOW + HOUR, NOW, "timeout", NOW - HOUR, "a message"),
+    BOB,
 )
 
 

@@ -308,6 +308,21 @@ def test_no_event_is_delivered_until_the_caller_is_unblocked() -> None:
     assert (held, len(world.endpoints.posts)) == (sent, sent + 1)
 
 
+@pytest.mark.parametrize("times", [1, 2], ids=["begun", "refreshed"])
+def test_a_block_of_a_person_holds_back_the_events_of_each_of_their_principals(times: int) -> None:
+    world = World()
+    for person in ("", PERSON)[-times:]:
+        subscribe(modern_of(SignedIn(world, person=person), ALICE))
+    tell(world, ended(world))
+    sent = len(world.endpoints.posts)
+    blocked(world, PERSON)
+
+    (bell,) = world.queue.take()
+    outcome = world.delivering.deliver(*bell, "a message").outcome
+
+    assert (outcome, len(world.endpoints.posts)) == (Outcome.BLOCKED, sent)
+
+
 def test_news_of_a_blocked_caller_send_no_second_message() -> None:
     world = World()
     client = modern_of(world, ALICE)

@@ -13,7 +13,7 @@ from stepwire.server.services import Patience
 from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, BOB, FORM, OUTPUT, World
 from tests.server.answers import Answer, Json
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
 from tests.server.messages import ACCEPT, CONFIRMING
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ UNKNOWN_TASK_ID: Final = "01kyyk41g" + "z" * 26
 INVALID_PARAMS: Final = -32602
 
 
-def modern_of(world: World, owner: Principal) -> ModernClient:
+def modern_of(world: Endpoint, owner: Principal) -> ModernClient:
     return ModernClient(world, owner, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 
 

@@ -134,7 +134,7 @@ class Delivering(Struct, frozen=True):
         found = self.store.claim(owner, subscription_id, carrier, at, until)
         if not isinstance(found, Subscription):
             return Done(Outcome.NOTHING)  # whoever delivers to it looks for news before it ends
-        if is_blocked:
+        if is_blocked or self.blocks.has(at, found.person):  # the list was read just now
             self.store.pause(found, until, at + WHEN_BLOCKED)
             return Done(Outcome.BLOCKED, again_after=WHEN_BLOCKED)
         return self._not_yet(found, carrier, until, at) or self._deliver(found, carrier, until, at + BUDGET)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stepwire.engine.ports import Randomness
 from stepwire.engine.waiting import WaitLimiter
@@ -67,6 +68,8 @@ class Asked(Struct, frozen=True):
     """None: from now on."""
     longest: timedelta | None = None
     """The caller wants no events that are older."""
+    person: str = ""
+    """As of `Subscription`."""
 
 
 class Subscribing(Struct, frozen=True):
@@ -102,11 +105,13 @@ class Subscribing(Struct, frozen=True):
         if start.is_truncated:
             start = Start(Position(head.number, at), is_truncated=True)
         if old is None:
-            subscription = Subscription(asked.owner, asked.wanted, asked.url, asked.secret, expires_at, start.position)
+            subscription = Subscription(
+                asked.owner, asked.wanted, asked.url, asked.secret, expires_at, start.position, person=asked.person
+            )
         else:
             # A live subscription goes on where it is: the caller's cursor is never ahead of it.
             start = Start(old.position, is_truncated=False)
-            subscription = old.refreshed(asked.secret, expires_at, at)
+            subscription = replace(old.refreshed(asked.secret, expires_at, at), person=asked.person)
         self._verify(subscription, at)
         if old is None:
             self.store.begin(subscription)

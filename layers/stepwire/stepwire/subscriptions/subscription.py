@@ -144,6 +144,8 @@ class Subscription(Struct, frozen=True):
     previous_secret: str | None = None
     previous_until: datetime | None = None
     standing: Standing = Standing()
+    person: str = ""
+    """The digest that stands for the person who calls, where that is something else than the owner."""
 
     def __repr__(self) -> str:
         return f"Subscription({self.id!r})"  # its secrets are for no log

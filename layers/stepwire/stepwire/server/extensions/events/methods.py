@@ -72,7 +72,14 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     ttl = granted(_duration(call, "ttlMs"), is_given="ttlMs" in call.params)
     position = position_of(call.caller.principal, cursor_of(call.params))
     asked = Asked(
-        call.caller.principal, wanted, str(delivery["url"]), secret, ttl, position, _duration(call, "maxAgeMs")
+        call.caller.principal,
+        wanted,
+        str(delivery["url"]),
+        secret,
+        ttl,
+        position,
+        _duration(call, "maxAgeMs"),
+        call.caller.person,
     )
     _check_known(services, call, wanted)
     shown = events.subscribing.subscribe(asked, call.at)
