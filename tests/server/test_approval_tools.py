@@ -13,10 +13,10 @@ from stepwire.catalog.access import Access
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
 from stepwire.protocol.tokens import wrap
-from stepwire.rendering import approval_in
+from stepwire.rendering import approval_id_of, approval_in
 from stepwire.server.extensions.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasScope
-from stepwire.tasks.ids import TaskId
+from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE, BOB, FORM, World
 from tests.server.answers import Json
 from tests.server.approving import CAROL, FINANCE, GROUP, POLICY, Decider, ask, call, refunds, signed_in, started, words
@@ -469,6 +469,18 @@ def test_a_response_that_answers_nothing_is_ignored(world: World, asked: str) ->
 
     assert bob.legacy.respond({"id": f"approval.{named}"}, result=CLOSE).status == 202
     assert answers_of(world) == {}
+
+
+@pytest.mark.parametrize("result", [CLOSE, {}], ids=["closed", "cannot ask"])
+def test_whoever_may_not_decide_a_question_writes_nothing_by_closing_it(world: World, result: Json) -> None:
+    started(world)
+    waiting = Decider.of(world, "legacy").listed()[0]["approvalId"]
+    outsider = Decider.of(world, "legacy", CAROL, groups="[staff]").legacy
+
+    for approval_id in (waiting, approval_id_of(TaskKey(CAROL, TaskId("0" * 36)), 1)):
+        outsider.respond({"id": f"approval.{approval_id}.{'0' * 32}.1"}, result=result)
+
+    assert world.askings.find(CAROL, "0" * 32) is None
 
 
 # ------------------------------------------------------------------------------------------------------------- a stream

@@ -80,16 +80,13 @@ def take(services: Services, call: Call, asked: str, result: JsonObject | None) 
     if named is None or not _DIGEST.fullmatch(digest) or not attempt.isdecimal() or int(attempt) > MOST_ATTEMPTS:
         return
     answer = result or {"action": Action.CANCEL.value}
-    asking = Asking(int(attempt))
-    if answer.get("action") != Action.CANCEL.value:
-        try:
-            outcome = _approvals(services).vote(QuestionKey(*named), _approver(services, call), answer, VoteWay.TOOL)
-        except UnknownApproval:
-            return
-        if not isinstance(outcome, WrongAnswer):
-            return
-        asking = Asking(int(attempt), outcome.reason)
-    if services.askings is not None:
+    try:
+        outcome = _approvals(services).vote(QuestionKey(*named), _approver(services, call), answer, VoteWay.TOOL)
+    except UnknownApproval:
+        return
+    if isinstance(outcome, WrongAnswer) and services.askings is not None:
+        reason = None if answer.get("action") == Action.CANCEL.value else outcome.reason
+        asking = Asking(int(attempt), reason)
         services.askings().note(call.caller.principal, digest, asking, services.now() + _KEEP_FOR)
 
 
