@@ -15,6 +15,7 @@ from stepwire.aws.webhook_function import write_delivery
 from stepwire.server.mcp_server import McpServer
 from stepwire.tracing import follow
 from tests.kits import ALICE, OPTIONAL, World
+from tests.server.answers import Json
 from tests.server.clients import PLAIN_HEADERS, LegacyClient, ModernClient, RawSender
 from tests.server.test_events import ended, tell
 from tests.server.test_webhooks import deliver, subscribe
@@ -200,16 +201,29 @@ def test_an_error_is_a_type_and_no_text_of_the_caller(
     assert SECRET not in text
 
 
-@pytest.mark.parametrize("send", [LegacyClient.ask, LegacyClient.notify])
-def test_a_method_that_is_none_is_in_no_span_in_the_older_era_either(
-    world: World, printed: Printed, send: Callable[[LegacyClient, str], object]
+@pytest.mark.parametrize(
+    ("send", "method", "params", "name"),
+    [
+        (LegacyClient.ask, f"no/{SECRET}", {}, "_OTHER"),
+        (LegacyClient.notify, f"no/{SECRET}", {}, "_OTHER"),
+        (LegacyClient.ask, "resources/read", {"uri": f"skill://{SECRET}"}, "resources/read"),
+    ],
+    ids=["method", "notification", "resource"],
+)
+def test_what_is_not_there_is_in_no_span_in_the_older_era_either(
+    world: World,
+    printed: Printed,
+    send: Callable[[LegacyClient, str, Json], object],
+    method: str,
+    params: Json,
+    name: str,
 ) -> None:
     client = LegacyClient.opened(traced(world))
 
-    send(client, f"no/{SECRET}")
+    send(client, method, params)
 
     text = printed()
-    assert spans_in(text)[-1]["name"] == "_OTHER"
+    assert spans_in(text)[-1]["name"] == name
     assert SECRET not in text
 
 

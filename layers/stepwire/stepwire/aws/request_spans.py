@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.aws.spans import SERVER, Span, Value, write_span
-from stepwire.errors import InvalidParams, ProtocolError
+from stepwire.errors import InvalidParams, ProtocolError, ResourceNotFound
 from stepwire.json_text import JsonObject
 from stepwire.protocol.http import HttpResponse
 from stepwire.protocol.inbound import Inbound
@@ -139,7 +139,7 @@ def _request(inbound: Inbound, error: Exception | None, attributes: dict[str, Va
             known = method if method in METHODS[inbound.version] else _UNKNOWN
             attributes |= {"mcp.method.name": known, "jsonrpc.request.id": str(message_id)}
             # A name that was refused is a caller's text.
-            return "" if isinstance(error, InvalidParams) else _target(method, params, attributes)
+            return "" if isinstance(error, InvalidParams | ResourceNotFound) else _target(method, params, attributes)
         case Notification(method=method):
             attributes["mcp.method.name"] = method if method in _NOTIFICATIONS else _UNKNOWN
         case Response():
