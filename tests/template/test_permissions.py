@@ -142,11 +142,27 @@ def test_only_executions_named_after_a_task_may_be_read_and_stopped(part: Statem
     assert [resource["Fn::Sub"] for resource in part.resources] == [EXECUTIONS]
 
 
-# L11: it parses what others have written
-def test_function_catalog_reads_and_writes_no_item_but_those_of_the_catalog() -> None:
-    (part,) = (one for one in statements() if one.name == "CatalogFunction.PublishedCatalog")
+A_CALLER: Final = "?" * 32
 
-    assert part.body["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["catalog", "catalog#*"]}}
+
+# L11: they read what others have written, or call addresses that others choose
+@pytest.mark.parametrize(
+    ("name", "partitions"),
+    [
+        ("CatalogFunction.PublishedCatalog", ["catalog", "catalog#*"]),
+        ("ExecutionEventsFunction.Tasks", [A_CALLER, "lines", "line#*"]),
+        ("ExecutionEventsFunction.FindAFreeSlotForAnOperatorAndTheNextInLine", [A_CALLER, "lines", "line#*"]),
+        ("InputRequestsFunction.Tasks", [A_CALLER]),
+        ("ExpirationsFunction.FreeSlots", [A_CALLER, "lines", "line#*"]),
+        ("StatusChangesFunction.ListQuestionsForApprovers", [A_CALLER, "approvals#*"]),
+        ("StatusChangesFunction.RecordEvents", [A_CALLER, "subscribers#*"]),
+        ("WebhooksFunction.ReadEvents", [A_CALLER]),
+    ],
+)
+def test_a_function_reaches_no_item_but_those_of_its_partitions(name: str, partitions: list[str]) -> None:
+    (part,) = (one for one in statements() if one.name == name)
+
+    assert part.body["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": partitions}}
 
 
 def test_only_ends_and_redrives_of_executions_with_the_endpoint_s_prefix_are_reported() -> None:
