@@ -2,9 +2,10 @@
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
+from moto.events.models import EventPattern
 
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire_local.cloudformation.template import load
@@ -175,6 +176,26 @@ def test_only_ends_and_redrives_of_executions_with_the_endpoint_s_prefix_are_rep
     assert pattern["source"] == ["aws.states"]
     assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
     assert set(pattern["detail"]) == {"name", "$or"}
+
+
+# A bus may get the events of other accounts and regions.
+@pytest.mark.parametrize(
+    ("changed", "reaches"), [({}, True), ({"account": "1" * 12}, False), ({"region": "us-east-2"}, False)]
+)
+def test_only_parameters_of_the_endpoint_s_account_and_region_add_and_remove_tools(
+    changed: dict[str, str], reaches: bool
+) -> None:
+    pattern = stack("none").properties("RegistrationRule")["EventPattern"]
+    ((path,),) = (name.values() for name in pattern["detail"]["name"])
+    event: dict[str, Any] = {
+        "source": "aws.ssm",
+        "detail-type": "Parameter Store Change",
+        "account": "AWS::AccountId",
+        "region": "AWS::Region",
+        "detail": {"name": f"{path}refund", "operation": "Delete"},
+    }
+
+    assert EventPattern.load(json.dumps(pattern)).matches_event(cast(Any, {**event, **changed})) == reaches
 
 
 def test_progress_of_executions_with_the_endpoint_s_prefix_is_reported() -> None:
