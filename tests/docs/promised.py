@@ -27,6 +27,7 @@ from stepwire.principal import principal_of
 from stepwire.server.eras import METHODS
 from stepwire.subscriptions import refusals
 from stepwire.subscriptions.events import listed
+from stepwire.tracing import follow
 from stepwire_cli.app import app
 from stepwire_cli.exits import Exit
 from stepwire_client import TaskClient, connect
@@ -149,6 +150,7 @@ def _of_command(name: str, found: Any) -> Iterator[tuple[str, Any]]:
 def log() -> Iterator[tuple[str, Any]]:
     """Yield the entries of the audit trail with their members, and the metrics."""
     owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
+    follow(None)  # as before each event of a function: a test before this one may have followed a trace
     for action in AuditAction:
         for outcome in ("completed", "completed_with_error", "failed", "cancelled"):
             entry = AuditEntry(action, owner, "a tool", "an id", outcome, timedelta(seconds=1), EndSource.EVENT)
