@@ -89,7 +89,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests"]))
 """
 
 
-def own_tests(project: Path) -> str:
+def own_tests(project: Path, **environment: str) -> str:
     """Run the tests of a project with this checkout of Stepwire on the path; return their summary."""
     command = [
         sys.executable,
@@ -102,7 +102,7 @@ def own_tests(project: Path) -> str:
         str(project),
         "tests",
     ]
-    return run([*command], project, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
+    return run([*command], project, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", **environment)
 
 
 def registered(project: Path) -> Json:
@@ -120,6 +120,43 @@ def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> N
 
     assert "5 passed" in summary
     assert "skipped" not in summary
+
+
+@pytest.mark.long
+def test_its_own_tests_call_the_endpoint_that_the_environment_names(make: Make, tmp_path: Path) -> None:
+    project = make(TEMPLATES / "workflow-tool", "settle-invoices")
+
+    summary = own_tests(project, STEPWIRE_TEMPLATE=str(tmp_path / "none.yaml"))
+
+    assert "no template of the endpoint: name it in STEPWIRE_TEMPLATE" in summary
+    assert "4 passed, 1 skipped" in summary
+
+
+_MORE: Final = """
+Conditions:
+  IsSlow: !Equals [!Ref Endpoint, slow]
+Outputs:
+  Pace: {Value: !If [IsSlow, !Join ["-", [a, b]], fast]}
+"""
+_ANOTHER: Final = """
+  Setting:
+    Type: AWS::SSM::Parameter
+    Properties: {Name: /mine/setting, Type: String, Value: "1"}
+"""
+
+
+@pytest.mark.long
+def test_its_own_tests_outlive_what_is_added_to_the_template(make: Make) -> None:
+    project = make(TEMPLATES / "workflow-tool", "settle-invoices")
+    template = project / "template.yaml"
+    text = template.read_text(encoding="utf-8")
+    tag = '"stepwire:endpoint": !Ref Endpoint'
+    assert tag in text
+
+    text = text.replace(tag, f'{tag}, "stepwire:tools": settle_invoices')
+    template.write_text(f"{text.rstrip()}\n{_ANOTHER}{_MORE}", encoding="utf-8")
+
+    assert "4 passed, 1 skipped" in run([sys.executable, "-I", "-c", _WITHOUT_STEPWIRE], project)
 
 
 @pytest.mark.long

@@ -456,6 +456,22 @@ States:
 """
 
 
+def test_a_resource_with_a_name_that_nothing_replaces_is_said(tmp_path: Path) -> None:
+    template = """
+        Resources:
+          Machine:
+            Type: AWS::Serverless::StateMachine
+            Properties:
+              Definition:
+                StartAt: Send
+                States: {Send: {Type: Task, Resource: "arn:${Partition}:states:::sns:publish", End: true}}
+    """
+    with beside(tmp_path, template) as stack:
+        resource = "arn:${Partition}:states:::sns:publish"
+        lacks = f"{resource} has a name that DefinitionSubstitutions lacks (Machine/Send)"
+        assert stack.coverage.missing == [f"{lacks}: --stub '{resource}=answer.json'"]
+
+
 def test_missing_stubs_are_written_with_answers_that_the_definition_can_read(tmp_path: Path) -> None:
     with beside(tmp_path, WITHOUT_STUBS, {"machine.asl.yaml": POLLING}) as stack:
         waits = "Machine/Ask waits until something sends its task token, which sqs:sendMessage gets: "

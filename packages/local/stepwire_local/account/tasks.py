@@ -128,6 +128,8 @@ def best_name(task: Task) -> str:
 
 def problem(task: Task, role: str) -> str | None:
     """Return why a task of a state machine with this role cannot run here; None if it can."""
+    if "${" in task.resource:
+        return f"{task.resource} has a name that DefinitionSubstitutions lacks"
     if task.action == "activity":
         return f"the activity {task.resource.rpartition(':')[2]} has no worker here"
     if task.function is not None:

@@ -36,8 +36,8 @@ class Coverage:
 
 @dataclass
 class _Notes:
-    missing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Where something is used, by the line that tells of it."""
+    missing: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    """Where something is used, by what tells of it: the reason that it is missing, and the stub to write."""
     uses: dict[_Key, list[str]] = field(default_factory=dict[_Key, list[str]])
     """What a stub answers for."""
     awaited: list[str] = field(default_factory=list[str])
@@ -52,7 +52,7 @@ class _Notes:
 
     def miss(self, reason: str, name: str, where: str = "") -> None:
         self.known.append(name)
-        self.missing.setdefault(f"{reason}{{}}: {suggested(name)}", []).append(where)
+        self.missing.setdefault((reason, suggested(name)), []).append(where)
 
 
 def coverage(worlds: Iterable[World]) -> Coverage:
@@ -63,7 +63,7 @@ def coverage(worlds: Iterable[World]) -> Coverage:
         _look_at_functions(world, notes)
         for arn in (*world.state_machines, *stub_machines.made_for(world.stubs)):
             _look_at_machine(world, arn, notes)
-    missing = [line.format(_listed(filter(None, places))) for line, places in notes.missing.items()]
+    missing = [f"{why}{_listed(filter(None, places))}: {stub}" for (why, stub), places in notes.missing.items()]
     stubbed = [f"{stub.path}{_listed(notes.uses[name])}" for name, stub in stubs.items() if name in notes.uses]
     unmatched = [_unmatched(stub, notes.known) for name, stub in stubs.items() if name not in notes.uses]
     return Coverage(missing, stubbed, unmatched, notes.awaited)

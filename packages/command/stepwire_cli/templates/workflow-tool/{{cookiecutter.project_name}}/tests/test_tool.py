@@ -1,6 +1,10 @@
-"""Tag, parameter and workflow of each tool belong together; with a checkout of Stepwire, each tool answers a call."""
+"""Tag, parameter and workflow of each tool belong together; with the endpoint's template, each tool answers a call.
+
+STEPWIRE_TEMPLATE names the template: of a checkout of Stepwire, or of a project that `stepwire new endpoint` makes.
+"""
 
 import json
+import os
 import time
 import urllib.request
 from pathlib import Path
@@ -25,12 +29,16 @@ class _Loader(yaml.SafeLoader):
 
 
 def _short_form(loader: yaml.SafeLoader, name: str, node: Any) -> Any:
-    return {name: loader.construct_scalar(node)}
+    if isinstance(node, yaml.ScalarNode):
+        return {name: loader.construct_scalar(node)}
+    construct = loader.construct_sequence if isinstance(node, yaml.SequenceNode) else loader.construct_mapping
+    return {name: construct(node, deep=True)}
 
 
 _Loader.add_multi_constructor("!", _short_form)
 RESOURCES = yaml.load(TEMPLATE.read_text(encoding="utf-8"), _Loader)["Resources"]
-TOOLS = {name: one["Properties"] for name, one in RESOURCES.items() if one["Type"] == "AWS::SSM::Parameter"}
+PARAMETERS = {name: one["Properties"] for name, one in RESOURCES.items() if one["Type"] == "AWS::SSM::Parameter"}
+TOOLS = {name: one for name, one in PARAMETERS.items() if "/tools/" in str(one.get("Name"))}
 each_tool = pytest.mark.parametrize("parameter", TOOLS.values(), ids=TOOLS)
 
 
@@ -50,7 +58,7 @@ def test_the_parameter_has_the_name_of_the_tool(parameter):
 
 @each_tool
 def test_the_manifest_is_of_this_stack_s_state_machine_whose_owner_consents(parameter):
-    assert machine_of(parameter)["Tags"] == {"stepwire:endpoint": {"Ref": "Endpoint"}}
+    assert machine_of(parameter)["Tags"]["stepwire:endpoint"] == {"Ref": "Endpoint"}
 
 
 @each_tool
@@ -72,9 +80,9 @@ def test_the_tool_answers_a_call_on_a_local_stack(parameter):
     local = pytest.importorskip(
         "stepwire_local", reason="install stepwire-local, or use the Python of a checkout of Stepwire"
     )
-    endpoint = Path(local.__file__).parents[3] / "template.yaml"
+    endpoint = Path(os.environ.get("STEPWIRE_TEMPLATE") or Path(local.__file__).parents[3] / "template.yaml")
     if not endpoint.is_file():
-        pytest.skip("stepwire-local is installed without a checkout of Stepwire")
+        pytest.skip("no template of the endpoint: name it in STEPWIRE_TEMPLATE")
 
     name = manifest_of(parameter)["name"]
     arguments, expected = CALLS.get(name, AS_MADE)
