@@ -42,6 +42,7 @@ RUN_BY: Final = {
     ("docs/approvals.md", "json"): "tests/docs/test_approvals_page.py",
     ("docs/cli.md", "text"): _CLI,
     ("docs/agentcore.md", "json"): "tests/interop/test_agentcore_gateway.py",
+    ("docs/clients.md", "python"): "tests/interop/test_clients_page.py",
     ("docs/completion_events.md", "json"): "tests/template/test_completion_events.py",
     ("docs/completion_events.md", "yaml"): "tests/template/test_completion_events.py",
     ("docs/deploying.md", "hcl"): HERE,
