@@ -187,6 +187,8 @@ def unseal(token: str, purpose: Purpose, secret: bytes) -> Json:
         octets = _decode(token) if len(token) <= LONGEST_STATE else b""
     except ValueError:
         return None
+    if encode(octets) != token:  # the same octets, written in another way
+        return None
     tag, hidden = octets[:_TAG], octets[_TAG:]
     text = _mixed(hidden, tag, purpose, secret)
     expected = hmac.digest(secret, f"{purpose.value}\n".encode() + text, hashlib.sha256)[:_TAG]
