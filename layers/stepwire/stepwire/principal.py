@@ -60,7 +60,7 @@ def payload_of(token: str) -> JsonObject:
     part = token.split(".")[1] if token.count(".") == _DOTS else ""
     try:
         return as_object(json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -6,7 +6,7 @@ from stepwire.aws.gateway import SignIn, request_of, response_of
 from stepwire.errors import UnknownPath
 from stepwire.principal import Caller, Claims
 from stepwire.protocol.http import HttpResponse
-from stepwire.protocol.tokens import wrap
+from stepwire.protocol.tokens import encode, wrap
 from tests.kits import ALICE
 from tests.recorded import recorded
 
@@ -75,6 +75,13 @@ def test_a_second_token_beside_the_verified_one_gives_nobody_its_groups(header: 
 
     assert isinstance(claims, Claims)
     assert set(claims.values_of("groups")) == groups
+
+
+def test_a_token_that_is_nested_too_deep_to_be_read_lists_nothing() -> None:
+    claims = b'{"groups":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+    token = f"e30.{encode(claims)}.c2ln"
+
+    assert Claims({"groups": "[staff]"}, token).values_of("groups") == ()
 
 
 def test_a_response_has_the_format_of_api_gateway() -> None:

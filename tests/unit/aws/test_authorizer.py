@@ -112,6 +112,7 @@ CLAIMS: Final[dict[str, dict[str, Any]]] = {
     "a text for a time": {"exp": str(LATER)},
     "a flag for a time": {"exp": True},
     "a time with a fraction": {"exp": LATER + 0.5},
+    "a time of 400 digits": {"exp": 10**400},
     "not valid yet": {"nbf": LATER},
     "no word of from when": {"nbf": None, "iat": None},
     "a text for a beginning": {"nbf": "0"},
@@ -160,6 +161,11 @@ def test_the_table_has_tokens_that_are_served_and_each_way_to_be_refused(
     }
 
 
+def nested(claims: dict[str, Any], levels: int) -> bytes:
+    """Return claims with one more that has these levels."""
+    return json.dumps(claims)[:-1].encode() + b', "deep": ' + b'{"a": ' * levels + b"1" + b"}" * levels + b"}"
+
+
 FORGED: Final[dict[str, Callable[[TestIssuer], str]]] = {
     "nonsense": lambda _: "nonsense",
     "nothing": lambda _: "..",
@@ -169,6 +175,7 @@ FORGED: Final[dict[str, Callable[[TestIssuer], str]]] = {
     "a list": lambda _: minted(b"[]"),
     "a header that is a list": lambda _: f"{encode(b'[]')}.{encode(b'{}')}.AA",
     "deep": lambda _: f"{encode(b'[' * 5_000)}.AA.AA",
+    "deep claims": lambda issuer: minted(nested(issuer.claims(), 100)),
     "algorithm none": TestIssuer.of_algorithm_none,
     "unsigned": TestIssuer.unsigned,
     "tampered": TestIssuer.tampered,

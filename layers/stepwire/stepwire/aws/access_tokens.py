@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -29,6 +30,7 @@ _ALGORITHMS: Final = {
     "RS384": ("sha384", bytes.fromhex("3041300d060960864801650304020205000430")),
     "RS512": ("sha512", bytes.fromhex("3051300d060960864801650304020305000440")),
 }
+_MOST_LEVELS: Final = 100
 _KEY_BITS: Final = range(2048, 8193)  # RFC 7518, 3.3; the longest bounds the work
 _LARGEST_EXPONENT: Final = 2**32
 
@@ -127,7 +129,7 @@ def _check(claims: JsonObject, rules: Rules, now: float) -> None:
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def _object_in(part: str) -> JsonObject:
@@ -135,9 +137,19 @@ def _object_in(part: str) -> JsonObject:
         value = json.loads(_bytes_in(part))
     except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _is_deep(value):
         raise TokenRefused("the token is no JWT")
     return cast(JsonObject, value)
+
+
+def _is_deep(value: Any) -> bool:
+    """Tell whether a value has too many levels for those who read claims, and call themselves for each level."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [*chain.from_iterable(as_object(one).values() or as_list(one) for one in level)]
+        if not level:
+            return False
+    return True
 
 
 def _bytes_in(part: str) -> bytes:

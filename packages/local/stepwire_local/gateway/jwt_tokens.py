@@ -133,7 +133,7 @@ def _check_times(claims: Mapping[str, Any], now: float) -> None:
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def _scopes(claims: Mapping[str, Any]) -> list[str]:
