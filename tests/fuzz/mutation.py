@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, TypeAlias, cast
+from urllib.parse import parse_qsl, urlencode
 
 from stepwire.json_text import JsonObject
 
@@ -22,6 +23,7 @@ Octets: TypeAlias = Callable[[bytes, int], bytes]
 """Changes bytes; the result has at most this length."""
 MOST_CHANGES: Final = 2
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_FORM: Final = re.compile(r"(?=[^=]+=[^&=])[\w.*~%+-]+=[\w.*~%+-]*(?:&[\w.*~%+-]+=[\w.*~%+-]*)*", re.ASCII)
 _WORD_LIKE: Final = re.compile(r'"([^"\\]{1,40})":')
 _NUMBERS: Final = (
     0,
@@ -41,6 +43,7 @@ _NUMBERS: Final = (
     -(2**53),
     2**64,
     10**30,
+    10**400,
 )
 _CHARACTERS: Final = (
     *("\0", "\n", "\r", "\t", " ", "\x7f", "\x85", "\u2028", "\u00e4", "\u0660", "\u200b", "\ufeff", "\U0001f600"),
@@ -152,7 +155,7 @@ class _Change:
     def _number(self, value: float) -> Any:
         match self.chance.randrange(4):
             case 0:
-                return value + self.chance.choice((-1, 1, 0.5))
+                return value + self.chance.choice((-1, 1, 0.5 if abs(value) < 2**53 else 2))
             case 1:
                 return -value
             case _:
@@ -197,27 +200,45 @@ class _Change:
 
 @dataclass(frozen=True)
 class _Opened:
-    """The JSON in a text, and how to write the text again."""
+    """The JSON in a text, or the pairs of a form, and how to write the text again."""
 
     value: Any
     close: Callable[[str], str]
 
 
 def _opened(text: str) -> _Opened | None:
-    """Parse a text that is a JSON object or array, or its base64 (possibly with a seal after it)."""
-    if text[:1] in {"{", "["}:
-        value = _container(text)
-        return None if value is None else _Opened(value, str)
+    """Parse a text that is a JSON object or array, or a form, or the base64 of one (possibly with a seal after it)."""
+    plain = _plain(text)
     body, dot, seal = text.partition(".")
-    if not _BASE64.fullmatch(body):
-        return None
+    if plain is not None or not _BASE64.fullmatch(body):
+        return plain
     try:
         inner = base64.urlsafe_b64decode(body.replace("+", "-").replace("/", "_") + "=" * (-len(body) % 4)).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
-    value = _container(inner)
+    opened = _plain(inner)
+    if opened is None:
+        return None
     is_padded = text.endswith("=") or "+" in text or "/" in text
-    return None if value is None else _Opened(value, lambda new: _encoded(new, is_padded=is_padded) + dot + seal)
+    return _Opened(opened.value, lambda new: _encoded(opened.close(new), is_padded=is_padded) + dot + seal)
+
+
+def _plain(text: str) -> _Opened | None:
+    if text[:1] in {"{", "["}:
+        value = _container(text)
+        return None if value is None else _Opened(value, str)
+    if _FORM.fullmatch(text):
+        return _Opened([list(pair) for pair in parse_qsl(text, keep_blank_values=True)], _form)
+    return None
+
+
+def _form(text: str) -> str:
+    """Write the pairs of a form that JSON has; where it has none, the text itself."""
+    pairs = _container(text)
+    listed = cast(list[Any], pairs) if isinstance(pairs, list) else []
+    lists = [cast(list[Any], one) for one in listed if isinstance(one, list)]
+    written = [(str(one[0]), str(one[1])) for one in lists if len(one) > 1]
+    return urlencode(written, errors="surrogatepass") if written else text
 
 
 def _places(value: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from stepwire.catalog.manifest import fields
 from stepwire.protocol.tokens import next_cursor
-from tests.fuzz import manifests, mcp_requests, other_events, outputs, wire
+from tests.fuzz import approvals, authorizer, manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS
 from tests.server.anything import METHODS, SESSION_ID, STREAM, TASK_ID, VERSIONS
@@ -30,6 +30,8 @@ class Target:
 
 TARGETS: Final[Mapping[str, Target]] = {
     "requests": Target("function mcp, whole", mcp_requests.check, mcp_requests.seeds),
+    "approvals": Target("function approvals, whole", approvals.check, approvals.seeds),
+    "authorizer": Target("function authorizer, whole", authorizer.check, authorizer.seeds),
     "wire": Target("the parsers, each by itself", wire.check, wire.seeds),
     "events": Target("the other functions", other_events.check, other_events.seeds),
     "manifests": Target("the manifests' compiler", manifests.check, manifests.seeds),
@@ -101,6 +103,8 @@ WORDS: Final = (
         *(tool.name for tool in TOOLS),
     ),
     *wire.LAWS,
+    *approvals.words(),
+    *authorizer.WORDS,
     *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
 )
 """Words of the protocols, the events and the manifests."""

@@ -344,7 +344,8 @@ def _sign_in_at(link: str) -> str:
 
 def _pairs(query: str) -> Mapping[str, list[str]]:
     try:
-        return parse_qs(query, keep_blank_values=True, max_num_fields=MOST_CONTROLS)
+        text = query.encode(errors="replace").decode()
+        return parse_qs(text, keep_blank_values=True, max_num_fields=MOST_CONTROLS)
     except ValueError:
         return {}
 

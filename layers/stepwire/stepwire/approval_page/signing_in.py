@@ -233,4 +233,4 @@ def _time_of(value: Json) -> float | None:
 
 
 def _challenge(verifier: str) -> str:
-    return encode(hashlib.sha256(verifier.encode()).digest())
+    return encode(hashlib.sha256(verifier.encode(errors="surrogatepass")).digest())

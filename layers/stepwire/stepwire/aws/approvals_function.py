@@ -126,11 +126,10 @@ def approver_by(claims: JsonObject, sign_in: SignIn, access: Access) -> Approver
 
 def request_in(event: Mapping[str, Any]) -> PageRequest:
     """Return the request that an event of API Gateway carries."""
-    text = str(event.get("body") or "")
-    body = text.encode(errors="surrogatepass")
+    body = str(event.get("body") or "").encode(errors="surrogatepass")
     if event.get("isBase64Encoded"):
         try:
-            body = base64.b64decode(text, validate=True)
+            body = base64.b64decode(body, validate=True)
         except binascii.Error:
             body = b""
     headers: Mapping[str, str] = event.get("headers") or {}

@@ -61,7 +61,9 @@ def http_event_of(event: Event) -> dict[str, Any]:
     return {
         "version": "2.0",
         "routeKey": f"{event['httpMethod']} {event['resource']}",
-        "rawQueryString": urlencode([(name, value) for name, values in several.items() for value in values]),
+        "rawQueryString": urlencode(
+            [(name, value) for name, values in several.items() for value in values], errors="replace"
+        ),
         "headers": headers,
         "cookies": [one.strip() for one in cookies.split(";") if one.strip()],
         "pathParameters": event.get("pathParameters"),
