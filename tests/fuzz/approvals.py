@@ -21,6 +21,8 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from msgspec.structs import replace
 
+from stepwire.approval_page.drafts import COOKIE as TYPED
+from stepwire.approval_page.drafts import Draft, cookie_of
 from stepwire.approval_page.links import Link, LinkMode, sealed
 from stepwire.approval_page.markup import HEADERS
 from stepwire.approval_page.page import ApprovalPage
@@ -51,6 +53,8 @@ ISSUER: Final = "https://issuer.example"
 CODE: Final = "a-code-of-the-issuer"
 SHOWN: Final = "for those who decide alone"
 """A text in each question, and in no seed."""
+KEPT: Final = "typed by Frida"
+"""A text in a form that has expired, of somebody who may decide."""
 HIDDEN: Final = "kept from approvers too"
 """A text in an argument that the manifest does not show."""
 SIGN_IN: Final = SignIn("a stack")
@@ -73,7 +77,9 @@ _TEXTS: Final = ("field-0", "field-1", "field-2")
 """The controls that are shown again as they were sent."""
 _STATUSES: Final = frozenset({200, 204, 303, 400, 403, 404, 410, 413, 415, 422})
 _COOKIE: Final = re.compile(
-    rf"{COOKIE}=([\w-]{{43}}; Path=/; Max-Age=600|; Path=/; Max-Age=0); Secure; HttpOnly; SameSite=Lax"
+    rf"(({COOKIE}=[\w-]{{43}}|{TYPED}=[\w-]{{22,4096}}); Path=/; Max-Age=600|({COOKIE}|{TYPED})=; Path=/; Max-Age=0)"
+    "; Secure; HttpOnly; SameSite=Lax",
+    re.ASCII,
 )
 _AT_ISSUER: Final = re.compile(rf"{ISSUER}/authorize\?[\w.~%&=+-]+", re.ASCII)
 
@@ -144,6 +150,8 @@ class _Scene:
     """Tokens that decide nothing: expired, or of somebody who is blocked."""
     sign_ins: Mapping[tuple[str, str], str]
     """States and code verifiers of people who are at the issuer, each with the link."""
+    drafts: Sequence[str]
+    """Cookies with what was typed into the form of the open question: by Frida, and by somebody else."""
 
 
 @cache
@@ -177,6 +185,7 @@ def _scene() -> _Scene:
         forms,
         others,
         dict(_begun(sealed(link, SECRET), world) for link in signing),
+        [_draft(live[0].person, "frida", KEPT), _draft(live[0].person, "bob", HIDDEN)],
     )
 
 
@@ -194,6 +203,11 @@ def _link(key: QuestionKey, until: Any, recipient: int | None = None) -> Link:
 def _form(link: str, approver: Approver, until: int) -> str:
     written = [link, approver.person, approver.name, until, approver.principal]
     return seal(written, Purpose.APPROVAL_FORM, SECRET)
+
+
+def _draft(question: str, name: str, typed: str) -> str:
+    cookie = cookie_of(Draft(question, _person(name).person, {"field-0": [typed]}), SECRET)
+    return str(cookie).partition(";")[0]
 
 
 def _begun(link: str, world: World) -> tuple[tuple[str, str], str]:
@@ -240,6 +254,7 @@ def check_answer(event: Json, mode: LinkMode, response: Json, world: World, aske
     assert SHOWN not in written or may_see, "only somebody who may decide a question sees it"
     typed = str(asked_for.form)
     assert not [one for one in _kept_from_all() if one in written and one not in typed], "nobody sees this"
+    assert KEPT not in written or KEPT in typed or (may_see and asked_for.method != "POST"), "only Frida typed it"
     if may_see and asked_for.method not in ("HEAD", "POST"):
         assert response["statusCode"] == 200, "whoever may decide a question sees it"
         assert SHOWN in written, "whoever may decide a question sees it"
@@ -397,6 +412,7 @@ def words() -> list[str]:
     scene = _scene()
     tokens = [*(token for pair in (*scene.forms, *scene.sign_ins) for token in pair), *scene.other_forms]
     return [
+        *(TYPED, *scene.drafts),
         *dict.fromkeys((*scene.open_links, *scene.other_links, *tokens)),
         *(DECISION, APPROVE, REFUSE, FORM_TOKEN, "signed-in", "link", "mode", "sign-in", COOKIE, CODE, "code", "state"),
         *("iss", ISSUER, "error", "access_denied", ORIGIN, "null", "same-origin", "cross-site", "sec-fetch-site"),
@@ -421,6 +437,7 @@ def seeds() -> list[bytes]:
     useless = ((link, token) for token in scene.other_forms for link, _ in scene.forms)
     voting = [_voting(link, {FORM_TOKEN: token, **filled}) for link, token in (*scene.forms, *crossed, *useless)]
     back = [coming_back(f"code={code}", *sign_in) for sign_in in scene.sign_ins for code in (CODE, "another")]
+    back += [{**one, "cookies": [*one["cookies"], draft]} for one in back for draft in scene.drafts]
     events: list[Json] = [{"mode": "link", **one} for one in (*links, *votes)]
     events += [{"mode": "sign-in", **one} for one in (*signing, *voting, *back)]
     rest = [{"mode": one["mode"], **rest_event_of(one)} for one in events[::2]]
