@@ -429,7 +429,8 @@ def seeds() -> list[bytes]:
     filled |= {"field-4": "1.5", "field-5": "7", "field-6": "on", "field-7": "1", "field-8": "0", DECISION: APPROVE}
     faulty = {**filled, "field-0": '"<b>', "field-1": "</textarea>\u202e", "field-4": "701", "field-7": "9"}
     first = next(iter(scene.open_links))
-    links = [browsing(link) for link in (*scene.open_links, *scene.other_links)]
+    respelt = [f"{first}=", first.replace("-", "+"), first[:-1] + chr(ord(first[-1]) + 1)]
+    links = [browsing(link) for link in (*scene.open_links, *scene.other_links, *respelt)]
     votes = [_voting(first, form) for form in (filled, faulty, {DECISION: REFUSE})]
     signing = [browsing(link, query) for link, _ in scene.forms for query in ("", "sign-in")]
     tokens = [token for _, token in scene.forms]
