@@ -25,6 +25,7 @@ _OPERATORS = "needs an AWS account; the names in it are held against the templat
 _RELEASE = "needs an AWS account; tests/deployed/test_release.py deploys a release to the emulated AWS"
 _RESTORING = "needs two Regions of AWS; tests/docs/test_aws_commands.py holds it against the models of AWS"
 _HANGING = "needs an AWS account; tests/integration/test_operators.py takes the same steps on the local stack"
+_OWN_CI = "needs a release; tests/release/test_wheels.py installs one, and tests/templates makes a project of it"
 # Page and first word of each command that no test can run, with the reason.
 UNTESTABLE: Final = {
     (
@@ -51,6 +52,7 @@ UNTESTABLE: Final = {
     ("docs/deploying.md", "unzip"): _RELEASE,
     ("docs/deploying.md", "aws"): _RELEASE,
     ("docs/deploying.md", ".venv/bin/stepwire"): _RELEASE,
+    **{("docs/testing.md", word): _OWN_CI for word in ("pip", "stepwire", "STEPWIRE_TEMPLATE")},
     ("docs/operations.md", "aws"): _OPERATORS,
     ("docs/operations.md", "ask"): _OPERATORS,
     ("docs/operations.md", "ask()"): _OPERATORS,
