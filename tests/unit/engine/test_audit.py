@@ -11,6 +11,8 @@ from stepwire.aws.audit_log import write_audit_entry
 from stepwire.engine.calls import ToolCall, idempotency_key_of
 from stepwire.errors import StartRefused, TaskAlreadyEnded
 from stepwire.json_text import Json
+from stepwire.principal import Caller
+from stepwire.protocol.http import HttpRequest
 from stepwire.tasks.task import Origin, Task
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, STRUCTURED, World
@@ -181,6 +183,15 @@ class TestRefusals:
         client.ask(method, params)
 
         assert world.audit == [AuditEntry(AuditAction.REFUSED, ALICE, outcome=name)]
+
+    @pytest.mark.parametrize("method", ["GET", "DELETE"])
+    def test_what_clients_send_with_each_connection_writes_no_entry(self, method: str) -> None:
+        world = World()
+
+        response = world.server.handle(HttpRequest(method, {"accept": "text/event-stream"}, b"", Caller(ALICE)))
+
+        assert response.status == 405
+        assert world.audit == []
 
     def test_a_call_at_a_limit_writes_an_entry(self) -> None:
         world = World(limits=Limits(active=1))

@@ -187,8 +187,10 @@ class McpServer(Struct, frozen=True):
         return ServiceBusy() if self.services.is_weather(fault) else InternalError(f"{words} Try again later.")
 
     def _audit(self, owner: Principal, error: ProtocolError) -> None:
-        if isinstance(error, TooManyPolls):
-            return  # a client that polls without a pause must not fill the log
+        # A client that polls without a pause must not fill the log, nor one of 2025-11-25, which with each connection
+        # asks for a stream and ends a session.
+        if isinstance(error, TooManyPolls | HttpMethodNotAllowed):
+            return
         if isinstance(error, CallerBlocked) and not error.is_first:
             return  # nor a blocked client that keeps calling
         self.services.operations.recorder.audit(AuditEntry(AuditAction.REFUSED, owner, outcome=type(error).__name__))
