@@ -18,10 +18,16 @@ from stepwire_cli.deployment.removing import Removal, destroy
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 
-TEMPLATE: Final = """
+TEMPLATE: Final = r"""
 Parameters:
-  Authorizer: {Type: String, Description: How callers sign in.}
+  Authorizer: {Type: String, AllowedValues: [jwt, iam, none], Description: How callers sign in.}
   Alarms: {Type: String, Default: essential, Description: Which alarms there are.}
+  Title:
+    Type: String
+    Default: Stepwire
+    AllowedPattern: '[^\x00-\x1f]{1,40}'
+    ConstraintDescription: 1 to 40 characters, without line breaks
+  CallbackUrls: {Type: CommaDelimitedList, Default: '', AllowedPattern: '[a-z]+://\S+|'}
   ArtifactBucket: {Type: String, Description: x}
   ArtifactPrefix: {Type: String, Default: stepwire/, Description: x}
 Resources:
@@ -360,6 +366,9 @@ def test_a_stack_that_cannot_be_changed_now_says_what_to_do_first(state: str, wo
         ({}, "Authorizer=cognito"),
         ({"Authorizer": "iam", "alarms": "all"}, "Did you mean Alarms"),
         ({"Authorizer": "iam", "ArtifactBucket": "x"}, "--bucket NAME"),
+        ({"Authorizer": "oidc"}, "Authorizer must be jwt or iam or none"),
+        ({"Authorizer": "iam", "Title": "two\nlines"}, "Title must be 1 to 40 characters"),
+        ({"Authorizer": "iam", "CallbackUrls": "https://a.example/cb, no url"}, r"CallbackUrls must be as \[a-z\]"),
     ],
 )
 def test_parameters_are_checked_before_anything_is_made(parameters: dict[str, str], words: str) -> None:

@@ -5,6 +5,7 @@ first: uploads are named after their content, a change set that nobody ran chang
 by itself.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +78,7 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
     Raises:
         CommandError: it cannot be done, with what to do first.
     """
-    _check_names(options.parameters, release)
+    _check_given(options.parameters, release)
     stack = described(calls, options.name)
     _check_succession(stack, release, options)
     check_free(stack)
@@ -130,8 +131,8 @@ def status(name: str, calls: Calls, screen: Screen, sleep: Sleep, *, watches: bo
     return Exit.DONE if is_well else Exit.FAILED
 
 
-def _check_names(given: Mapping[str, str], release: Release) -> None:
-    for name in given:
+def _check_given(given: Mapping[str, str], release: Release) -> None:
+    for name, value in given.items():
         if name in _OF_THE_COMMAND:
             raise CommandError(f"{name} is set by this command: --bucket NAME chooses the bucket.")
         if name not in release.parameters:
@@ -141,6 +142,20 @@ def _check_names(given: Mapping[str, str], release: Release) -> None:
                 f"There is no parameter {name} in version {release.version}.{hint} "
                 "`stepwire deploy --parameters` lists those there are."
             )
+        if (allowed := _not_allowed(release.parameters[name], value)) is not None:
+            raise CommandError(f"{name} must be {allowed}.")  # its value may be for nobody's screen
+
+
+def _not_allowed(declared: Mapping[str, Any], value: str) -> str | None:
+    """Return what a parameter may be if CloudFormation refuses this value, whose numbers and rules are not read."""
+    values = [str(one) for one in declared.get("AllowedValues", ())]
+    if values and value not in values:
+        return " or ".join(values)
+    pattern = declared.get("AllowedPattern", ".*")
+    items = value.split(",") if declared["Type"] == "CommaDelimitedList" else [value]
+    if all(re.fullmatch(pattern, item.strip(), re.DOTALL) for item in items):
+        return None
+    return str(declared.get("ConstraintDescription", f"as {pattern}"))
 
 
 def _check_succession(stack: Stack, release: Release, options: Deployment) -> None:
