@@ -295,6 +295,7 @@ HOSTS: Final = (
         f"codex mcp add stepwire --url {_SHOWN_URL}",
         _codex,
         refund="declined",
+        cancels=True,
     ),
     Host("Qwen Code 0.24.4, qwen -p", "@qwen-code/qwen-code/cli-entry.js", _QWEN_ADD, _qwen, refund=""),
     Host("cline 3.0.65", "@cline/cli-linux-x64/bin/cline", _CLINE_ADD, _cline, cancels_at_its_end=True),
