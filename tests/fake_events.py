@@ -22,6 +22,9 @@ class _Record:
     number: int
     changes: list[Recorded] = field(default_factory=list[Recorded])
 
+    def head(self) -> Head:
+        return Head(self.number, self.since)
+
 
 class InMemoryEventStore:
     """Changes in lists."""
@@ -35,17 +38,18 @@ class InMemoryEventStore:
             record = self._records[owner] = _Record(at, until + SLACK, int(at.timestamp() * 1000))
         if record.until < until:
             record.until = until + SLACK
-        return Head(record.number, record.since)
+        return record.head()
 
     def head(self, owner: Principal, at: datetime) -> Head | None:
         record = self._records.get(owner)
-        return None if record is None or record.until <= at else Head(record.number, record.since)
+        return None if record is None or record.until <= at else record.head()
 
     def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
         record = self._records[owner]
         for change in changes:
-            record.number += 1
-            record.changes.append(Recorded(record.number, change))
+            if all(one.change != change for one in record.changes):
+                record.number += 1
+                record.changes.append(Recorded(record.number, change))
 
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
         record = self._records.get(owner)

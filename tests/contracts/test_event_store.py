@@ -88,7 +88,32 @@ def test_changes_are_read_whole_and_in_order_after_a_number(events: EventStore) 
     assert [one.change for one in found] == changes
     assert [one.number for one in found] == [head.number + count for count in range(1, 13)]
     assert versions(events, head.number + 3, most=4) == [3, 4, 5, 6]
-    assert events.head(ALICE, NOW) == replace(head, number=head.number + 12)
+    after = events.head(ALICE, NOW)
+    assert after is not None
+    assert (after.number, after.since) == (head.number + 12, head.since)
+
+
+@pytest.mark.parametrize("of_others", [0, 20])
+def test_changes_that_are_given_again_are_not_added_again(events: EventStore, of_others: int) -> None:
+    head = events.open_record(ALICE, NOW, NOW + HOUR)
+    batch = [replace(CHANGE, version=number) for number in range(10)]
+    append(events, *batch)
+    append(events, *(replace(CHANGE, version=100 + number) for number in range(of_others)))
+
+    append(events, *batch)
+    append(events, *batch[5:], replace(CHANGE, version=10))
+
+    assert versions(events, head.number, 100) == [*range(10), *range(100, 100 + of_others), 10]
+
+
+def test_a_large_batch_that_is_given_again_adds_nothing(events: EventStore) -> None:
+    head = events.open_record(ALICE, NOW, NOW + HOUR)
+    batch = [replace(CHANGE, version=number) for number in range(100)]
+    append(events, *batch)
+
+    append(events, *batch)
+
+    assert versions(events, head.number, 200) == list(range(100))
 
 
 def test_a_writer_with_an_old_head_overwrites_nothing(aws: None) -> None:

@@ -218,8 +218,8 @@ def test_a_long_list_is_read_in_parts(modern: ModernClient, world: World, most: 
 def test_one_poll_reads_a_bounded_part_of_what_does_not_match(modern: ModernClient, world: World) -> None:
     cursor = poll(modern).result["cursor"]
     change = ended(world)
-    for _ in range(MOST_READ):
-        tell(world, change)
+    for number in range(MOST_READ):
+        tell(world, replace(change, version=number))
     tell(world, ended(world, world.call(REQUIRED)))
 
     first = poll(modern, FINISHED, cursor, arguments={"tool": "required"}).result

@@ -400,6 +400,8 @@ class Head(Struct, frozen=True):
     """The number of the last recorded change; before the first, where the numbers of this record begin."""
     since: datetime
     """From when on all changes are recorded."""
+    latest: tuple[str, ...] = ()
+    """Marks of the changes that were recorded last, in the form of the store: the stream may give them again."""
 
 
 class Start(Struct, frozen=True):

@@ -26,7 +26,7 @@ class EventStore(Protocol):
         ...
 
     def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
-        """Add changes to the record. A retry may add them twice.
+        """Add changes to the record, except those that `head` knows: a retry adds nothing twice.
 
         Raises:
             StoreBusy: some may be missing; retry.

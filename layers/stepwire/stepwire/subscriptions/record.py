@@ -35,7 +35,7 @@ class Recording(Struct, frozen=True):
         """Record each change whose caller has asked for events; one read for each caller.
 
         Raises:
-            Exception: some may not be recorded. All must be given again; those that were recorded are then told twice.
+            Exception: some may not be recorded. All must be given again; those that were recorded are not told twice.
         """
         at = self.now()
         in_order = sorted(changes, key=lambda one: one.owner)  # stable: the order of a caller's changes is kept

@@ -1,6 +1,6 @@
 """MCP Events in DynamoDB: the record of a caller's changes, its webhook subscriptions, endpoints that are verified.
 
-    pk  the caller's principal   sk  "events#record"             number, since, until, expires_at
+    pk  the caller's principal   sk  "events#record"             number, since, until, expires_at, latest
     pk  the caller's principal   sk  "change#" + 15 digits       change, at, expires_at
     pk  the caller's principal   sk  "events#sub#" + id          wanted, terms, position, standing: JSON texts; ends_at
     pk  the caller's principal   sk  "verified#" + digest        until
@@ -8,7 +8,8 @@
 
 A change is written only if its number is free, and numbers follow one another. So a reader that has seen a number has
 seen all before it. The numbers of a record begin with the time at which it was opened, in milliseconds: an older record
-of the same caller has smaller ones.
+of the same caller has smaller ones. The record has marks of the changes that were added last (`latest`), so
+that a batch of the stream that is given again adds nothing twice.
 
 A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. Until
 `carried_until`, a message of the queue is on its way, sent for the change `asked_for`; `news` says that something has
@@ -45,6 +46,9 @@ _IS_AS_SEEN: Final = "attribute_not_exists(pk) OR #until = :seen"
 _IS_BEHIND: Final = "#number < :number"
 _BEGIN: Final = "SET #number = :number, since = :since, #until = :until, expires_at = :expires_at"
 _GO_ON: Final = "SET #until = :until, expires_at = :expires_at"
+_ADDED: Final = "SET #number = :number, latest = :latest"
+_MARK_BYTES: Final = 6
+_MOST_MARKS: Final = 48  # or a whole batch; so the record is smaller than a write unit
 _RESERVED: Final = ("number", "until")
 """Attributes with words of DynamoDB's for names."""
 
@@ -107,10 +111,15 @@ class DynamoDbEventStore(Struct, frozen=True):
         return None if item is None or _moment(item, "until") <= at else _head(item)
 
     def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
+        marked = {_mark_of(change): change for change in changes}
+        added = {mark: change for mark, change in marked.items() if mark not in head.latest}
         number = head.number
-        for change in changes:
+        for change in added.values():
             number = self._append(owner, number, change)
-        self._update(owner, "SET #number = :number", {":number": {"N": str(number)}}, _IS_BEHIND)
+        if added:
+            latest = (*head.latest, *added)[-max(_MOST_MARKS, len(changes)) :]
+            values: Item = {":number": {"N": str(number)}, ":latest": {"S": " ".join(latest)}}
+            self._update(owner, _ADDED, values, _IS_BEHIND)
 
     def _append(self, owner: Principal, last: int, change: Change) -> int:
         """Write a change with the next free number, and return the number."""
@@ -155,7 +164,13 @@ def _recorded(item: Item) -> Recorded:
 
 
 def _head(item: Item) -> Head:
-    return Head(int(item["number"]["N"]), _moment(item, "since"))
+    latest = item["latest"]["S"].split() if "latest" in item else ()
+    return Head(int(item["number"]["N"]), _moment(item, "since"), tuple(latest))
+
+
+def _mark_of(change: Change) -> str:
+    # Not of its id alone: a task that was taken back may be created anew, with the same id and the same versions.
+    return hashlib.blake2b(encode(change).encode(), digest_size=_MARK_BYTES).hexdigest()
 
 
 def _moment(item: Item, name: str) -> datetime:
