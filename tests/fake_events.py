@@ -132,6 +132,7 @@ class InMemorySubscriptionStore:
         self.all[key] = replace(subscription, position=self.all.get(key, subscription).position)
         if key in self._messages:
             self._messages[key] = _Message(_NEVER, self._messages[key].has_news)
+        self._busy_by.pop(key, None)
 
     def delete(self, owner: Principal, subscription_id: str) -> bool:
         return self.all.pop((owner, subscription_id), None) is not None
@@ -160,10 +161,14 @@ class InMemorySubscriptionStore:
             self._messages.pop(key, None)
         return True
 
-    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
+    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> bool:
         key = (subscription.owner, subscription.id)
-        if self._save(subscription, until) and key in self._messages:
+        is_refreshed = self._busy_until.get(key) == until and key not in self._busy_by and key in self.all
+        if is_refreshed:
+            subscription = replace(subscription, standing=self.all[key].standing)
+        if self._save(subscription, until) and key in self._messages and not is_refreshed:
             self._messages[key].until = resumes_at + CARRIED
+        return not is_refreshed
 
     def _save(self, subscription: Subscription, until: datetime) -> bool:
         key = (subscription.owner, subscription.id)

@@ -219,6 +219,20 @@ def test_a_refresh_keeps_the_position_that_was_reached_meanwhile(store: Subscrip
     assert found == replace(refreshed, position=Position(9, NOW), standing=Standing())
 
 
+def test_a_refresh_keeps_its_standing_whatever_came_of_a_delivery_meanwhile(store: SubscriptionStore) -> None:
+    store.begin(FULL)
+    until = NOW + timedelta(minutes=1)
+    store.claim(ALICE, FULL.id, "m1", NOW, until)
+    refreshed = FULL.refreshed("whsec_two", NOW + 2 * HOUR, NOW)
+    store.refresh(refreshed)
+    suspended = replace(FULL, position=Position(9, NOW), standing=Standing(9, None, NOW, "timeout"))
+
+    assert not store.pause(suspended, until, NOW + HOUR)
+    assert store.load(ALICE, FULL.id) == (now := replace(refreshed, position=Position(9, NOW)))
+    assert store.claim(ALICE, FULL.id, "m1", NOW, until) == now, "the claim was given back"
+    assert store.pause(suspended, until, NOW + HOUR)
+
+
 def test_a_refresh_of_a_deleted_subscription_writes_it(store: SubscriptionStore) -> None:
     store.refresh(PLAIN)
 

@@ -28,7 +28,7 @@ from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer as McpAnswer
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
-from tests.server.test_events import ended, tell
+from tests.server.test_events import ended, poll, tell
 from tests.wire_oracle.events import check_occurrence
 
 URL: Final = "https://hooks.example/agent?id=1"
@@ -459,6 +459,33 @@ def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient,
     assert subscribe(modern).result["deliveryStatus"]["active"]
 
 
+@pytest.mark.parametrize("age", [timedelta(), PATIENCE])
+def test_a_refresh_during_an_attempt_is_not_undone_by_its_failure(
+    modern: ModernClient, world: World, age: timedelta
+) -> None:
+    subscribe(modern, ttlMs=LONGEST_SUBSCRIPTION // timedelta(milliseconds=1))
+    tell(world, ended(world))
+    ((owner, one),) = world.queue.take()
+    world.endpoints.down[URL] = "timeout"
+    world.delivering.deliver(owner, one, "m1")
+    world.clock.time += max(age, timedelta(seconds=10))
+
+    def refresh_meanwhile(_: Post) -> Answer:
+        world.endpoints.answers.clear()
+        subscribe(modern, secret=NEXT)
+        deliver(world)
+        return Answer(503)
+
+    world.endpoints.down.clear()
+    world.endpoints.answers[URL] = refresh_meanwhile
+
+    done = world.delivering.deliver(owner, one, "m1")
+
+    assert done == Done(Outcome.FAILED, again_after=timedelta())
+    assert subscribe(modern, secret=NEXT).result["deliveryStatus"]["active"]
+    assert world.delivering.deliver(owner, one, "m1").outcome is Outcome.DELIVERED
+
+
 # E15
 @pytest.mark.parametrize("status", [410, 413])
 def test_an_event_that_its_receiver_will_never_take_is_not_sent_again(
@@ -690,6 +717,24 @@ def test_a_cursor_that_is_too_old_begins_now(modern: ModernClient, world: World)
     world.clock.time += 3 * RETENTION
 
     assert subscribe(modern, cursor=cursor).result["truncated"]
+
+
+# E6
+def test_a_subscription_leaves_out_what_is_old(modern: ModernClient, world: World) -> None:
+    cursor = poll(modern).result["cursor"]
+    tell(world, ended(world))
+    world.clock.advance(minutes=10)
+    tell(world, ended(world))
+
+    begun = subscribe(modern, cursor=cursor, maxAgeMs=60_000).result
+    deliver(world)
+
+    polled = poll(modern, FINISHED, cursor=cursor, maxAgeMs=60_000).result
+    assert begun["truncated"] is polled["truncated"] is True
+    assert [post.body["eventId"] for post in world.endpoints.events()] == [
+        one["eventId"] for one in polled["events"]
+    ]
+    assert len(polled["events"]) == 1
 
 
 def test_a_subscription_shows_no_secret(modern: ModernClient, world: World) -> None:

@@ -171,7 +171,7 @@ class Delivering(Struct, frozen=True):
         """Deliver a change if it is wanted; return the progress, and whether the receiver gets nothing for a while."""
         subscription = made.subscription
         passed = Position(one.number, max(subscription.position.at, one.change.at))
-        if not one.change.matches(subscription.wanted):
+        if not subscription.wants(one.change):
             return replace(made, subscription=replace(subscription, position=passed)), False
         attempt = self._attempt(subscription, event_message(subscription, one))
         self._tell_of(subscription, one.change, attempt)
@@ -215,10 +215,12 @@ class Delivering(Struct, frozen=True):
     def _pause(self, made: _Progress, until: datetime, outcome: Outcome | None, *, comes: bool) -> Done:
         """Give back the claim until the next attempt, for which the message comes again if it carries it.
 
-        Of a suspended subscription, until its caller refreshes: until then, no message is sent.
+        Of a suspended subscription, until its caller refreshes: until then, no message is sent. If the caller has done
+        so during this delivery, the next attempt is due at once, whatever came of this one.
         """
         next_at = made.subscription.standing.next_attempt_at
-        self.store.pause(made.subscription, until, next_at or made.subscription.expires_at)
+        if not self.store.pause(made.subscription, until, next_at or made.subscription.expires_at):
+            return made.done(Outcome.FAILED if outcome is Outcome.SUSPENDED else outcome, timedelta())
         if next_at is None or not comes:
             return made.done(outcome)
         return made.done(outcome, max(next_at - self.clock.now(), timedelta()))

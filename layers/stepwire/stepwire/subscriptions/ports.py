@@ -118,10 +118,11 @@ class SubscriptionStore(Protocol):
         """
         ...
 
-    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
+    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> bool:
         """Save the position and the standing, and give back a claim: its message comes again at a time.
 
-        Does nothing if the claim is another's by now, or the subscription was deleted.
+        Return False if it was refreshed since the claim: then its standing is that of the refresh, and only the
+        position is saved. Do nothing if the claim is another's by now, or the subscription was deleted.
         """
         ...
 

@@ -102,11 +102,16 @@ class Subscribing(Struct, frozen=True):
         expires_at = at + asked.ttl
         head = self.record.open_record(asked.owner, at, expires_at)
         start = start_of(asked.position, head, at, asked.longest)
-        if start.is_truncated:
-            start = Start(Position(head.number, at), is_truncated=True)
         if old is None:
             subscription = Subscription(
-                asked.owner, asked.wanted, asked.url, asked.secret, expires_at, start.position, person=asked.person
+                asked.owner,
+                asked.wanted,
+                asked.url,
+                asked.secret,
+                expires_at,
+                start.position,
+                person=asked.person,
+                oldest=None if asked.longest is None else at - asked.longest,
             )
         else:
             # A live subscription goes on where it is: the caller's cursor is never ahead of it.

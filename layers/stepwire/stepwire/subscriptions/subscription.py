@@ -22,7 +22,7 @@ from stepwire.errors import InvalidParams
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.events import RETENTION, Filter, Position, Recorded, cursor_of
+from stepwire.subscriptions.events import RETENTION, Change, Filter, Position, Recorded, cursor_of
 from stepwire.tracing import Trace
 
 MOST_SUBSCRIPTIONS: Final = 100  # of one caller
@@ -146,6 +146,8 @@ class Subscription(Struct, frozen=True):
     standing: Standing = Standing()
     person: str = ""
     """The digest that stands for the person who calls, where that is something else than the owner."""
+    oldest: datetime | None = None
+    """The caller wants no events from before then; None: all since the position."""
 
     def __repr__(self) -> str:
         return f"Subscription({self.id!r})"  # its secrets are for no log
@@ -154,6 +156,10 @@ class Subscription(Struct, frozen=True):
     def id(self) -> str:
         """The same for the same caller, URL, type and arguments."""
         return subscription_id_of(self.owner, self.url, self.wanted)
+
+    def wants(self, change: Change) -> bool:
+        """Tell whether a change is delivered."""
+        return change.matches(self.wanted) and (self.oldest is None or change.at >= self.oldest)
 
     def secrets(self, at: datetime) -> tuple[str, ...]:
         """Return the secrets that sign now: the current one first."""

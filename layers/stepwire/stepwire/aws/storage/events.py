@@ -64,6 +64,7 @@ _IS_LIVE_AND_FREE: Final = (
     " OR (busy_until = :until AND busy_by = :by))"
 )
 _IS_CLAIMED: Final = "busy_until = :until"
+_IS_NOT_REFRESHED: Final = "attribute_exists(busy_by)"
 _HAS_NO_NEWS: Final = "attribute_not_exists(news)"
 _IS_CARRIED: Final = "carried_until > :at"
 _IS_LIVE_AND_SILENT: Final = (
@@ -75,9 +76,9 @@ _SINGLE: Final = ("wanted", "position", "standing")
 _REFRESHED: Final = ("terms", "expires_at", "ends_at", "standing")
 _REFRESH: Final = (
     "SET terms = :terms, expires_at = :expires_at, ends_at = :ends_at, standing = :standing"
-    " REMOVE carried_until, asked_for"
+    " REMOVE carried_until, asked_for, busy_by"
 )
-"""The mark of news stays, for whoever delivers now."""
+"""The mark of news stays, for whoever delivers now, and who finds by `busy_by` that it was refreshed."""
 _SAVE_PLACES: Final = "SET places = :places, version = :version, expires_at = :expires_at"
 
 
@@ -288,9 +289,15 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
         key = _key(subscription.owner, subscription.id)
         return not self.table.update_if(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": in_milliseconds(until)})
 
-    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
+    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> bool:
         carried = {":carried": in_milliseconds(resumes_at + CARRIED)}
-        self._save(subscription, until, ", carried_until = :carried REMOVE busy_until, busy_by", _IS_CLAIMED, carried)
+        rest, condition = ", carried_until = :carried REMOVE busy_until, busy_by", f"{_IS_CLAIMED} AND {_IS_NOT_REFRESHED}"
+        if self._save(subscription, until, rest, condition, carried):
+            return True
+        key, position = _key(subscription.owner, subscription.id), _item_of(subscription)["position"]
+        reached: Item = {":position": position, ":until": in_milliseconds(until)}
+        expression = "SET #position = :position REMOVE busy_until"
+        return not self.table.update_if(key, expression, _IS_CLAIMED, reached, ["position"])
 
     def _save(self, one: Subscription, until: datetime, rest: str, condition: str, values: Item) -> bool:
         item = _item_of(one)
