@@ -296,14 +296,14 @@ class Runs(Struct, frozen=True):
         Raises:
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
         """
-        task = self.recorder.load(key)
-        if task is None:
-            return
+        stored = self.recorder.store.load(key)
+        task = self.recorder.load(key, stored) if stored else None
         if reminder is None:
-            self._wake_run(task, run)
-            if task.line is not None:
-                self.call(self.turns.fill(task.line.line))
-        elif not task.has_ended and self.reminded(task).next_reminder() == reminder:
+            if task is not None:
+                self._wake_run(task, run)
+            if stored is not None and stored.line is not None:  # also of a task that has expired
+                self.call(self.turns.fill(stored.line.line))
+        elif task is not None and not task.has_ended and self.reminded(task).next_reminder() == reminder:
             self.wake_ups.schedule(key, reminder - self.recorder.clock.now(), reminder=reminder)
 
     def _wake_run(self, task: Task, run: int) -> None:
