@@ -21,7 +21,7 @@ from stepwire.json_text import Json, JsonObject, is_object
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import unwrap, wrap
 from stepwire.rendering import line_data, modern_status, timestamp, tool_failed
-from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.ids import TaskId, created_at_of, task_id_of
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Completed, Progress, Task
 from stepwire.tracing import Trace
@@ -95,6 +95,7 @@ RETENTION: Final = timedelta(days=7)
 """How long a change is kept, and recorded for a caller who has asked for events."""
 SLACK: Final = RETENTION / 2
 """A record stays open longer than was asked for by so much, so that most polls write nothing."""
+_SECOND: Final = timedelta(seconds=1)
 _LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
 LARGEST_NUMBER: Final = 10**15 - 1
 _MARK: Final = "e1"
@@ -220,8 +221,15 @@ class Change(Struct, frozen=True, omit_defaults=True):
 
     @property
     def id(self) -> str:
-        """The same for the same change."""
-        return f"{self.requested.approval_id if self.requested else self.task_id}-{self.version}"
+        """The same for the same change.
+
+        A call that is repeated after its task was taken back makes the task anew, with the same id and versions: the
+        id has the seconds from the first creation, whose time is in the task's id.
+        """
+        if self.requested is not None:
+            return f"{self.requested.approval_id}-{self.version}"
+        late = (self.created_at - created_at_of(self.task_id)) // _SECOND
+        return f"{self.task_id}-{self.version}" + (f"-{late}" if late else "")
 
     def is_of(self, name: str) -> bool:
         """Tell whether this change is an event of a type."""
