@@ -34,6 +34,10 @@ def tools(*names: str, size: int = 10) -> Compiled:
     return Compiled({tool.name: CompiledTool(tool, "a parameter") for tool in made})
 
 
+def publish(catalog: DynamoDbCatalog, compiled: Compiled, over: str | None, at: datetime) -> None:
+    catalog.publish(compiled, over, at, at)
+
+
 def names_in(catalog: DynamoDbCatalog) -> list[str]:
     _, found = catalog.load()
     return sorted(found)
@@ -45,7 +49,7 @@ def test_without_a_published_catalog_nothing_is_read(catalog: DynamoDbCatalog) -
 
 
 def test_a_published_catalog_is_read_once(catalog: DynamoDbCatalog) -> None:
-    catalog.publish(tools("a", "b"), None, NOW)
+    publish(catalog, tools("a", "b"), None, NOW)
 
     published = catalog.read(None)
 
@@ -59,20 +63,20 @@ def test_several_hundred_large_tools_are_published_and_read(catalog: DynamoDbCat
     large = tools(*(f"tool_{number:03}" for number in range(500)), size=900)
     assert len(large.shards()) > 10
 
-    catalog.publish(large, None, NOW)
+    publish(catalog, large, None, NOW)
 
     assert catalog.load()[1] == large.tools
 
 
 def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbCatalog) -> None:
-    catalog.publish(tools("a"), None, NOW)
+    publish(catalog, tools("a"), None, NOW)
     version, _ = catalog.load()
-    catalog.publish(tools("a", "b"), version, NOW)
+    publish(catalog, tools("a", "b"), version, NOW)
 
     with pytest.raises(SaveConflict):
-        catalog.publish(tools("a", "c"), version, NOW)
+        publish(catalog, tools("a", "c"), version, NOW)
     with pytest.raises(SaveConflict):
-        catalog.publish(tools("d"), None, NOW)
+        publish(catalog, tools("d"), None, NOW)
 
     assert names_in(catalog) == ["a", "b"]
 
@@ -92,7 +96,7 @@ def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: D
     compiled = with_skills(tools("a", "b"), *(f"tool_{number:03}" for number in range(200)), size=900)
     assert len(compiled.skill_shards()) > 3
 
-    catalog.publish(compiled, None, NOW)
+    publish(catalog, compiled, None, NOW)
 
     published = catalog.read(None)
     assert published is not None
@@ -102,12 +106,12 @@ def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: D
 
 
 def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(catalog: DynamoDbCatalog) -> None:
-    catalog.publish(with_skills(tools("a"), "a"), None, NOW)
+    publish(catalog, with_skills(tools("a"), "a"), None, NOW)
     first, _ = catalog.load()
 
-    catalog.publish(with_skills(tools("a"), "a", size=20), first, NOW)
+    publish(catalog, with_skills(tools("a"), "a", size=20), first, NOW)
     second, _ = catalog.load()
-    catalog.publish(tools("a"), second, NOW)
+    publish(catalog, tools("a"), second, NOW)
 
     assert first != second
     assert names_in(catalog) == ["a"]
@@ -116,10 +120,10 @@ def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(
 
 def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbCatalog) -> None:
     before = with_skills(tools("a"), "a")
-    catalog.publish(before, None, NOW)
+    publish(catalog, before, None, NOW)
     version, _ = catalog.load()
 
-    catalog.publish(replace(tools("a", "b"), skills=None), version, NOW)
+    publish(catalog, replace(tools("a", "b"), skills=None), version, NOW)
 
     assert names_in(catalog) == ["a", "b"]
     assert skills_of(catalog) == list(before.skills or ())
@@ -129,7 +133,7 @@ def test_the_head_says_since_when_the_tools_are_as_they_are(catalog: DynamoDbCat
     published = [with_skills(tools("a"), "a"), with_skills(tools("a"), "a", size=20), tools("a", "b")]
     found = list[datetime | None]()
     for day, compiled in enumerate(published):
-        catalog.publish(compiled, catalog.load()[0], NOW + timedelta(days=day))
+        publish(catalog, compiled, catalog.load()[0], NOW + timedelta(days=day))
         read = catalog.read(None)
         found.append(read.at if read else None)
 
@@ -137,18 +141,18 @@ def test_the_head_says_since_when_the_tools_are_as_they_are(catalog: DynamoDbCat
 
 
 def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -> None:
-    catalog.publish(tools("a"), None, NOW)
+    publish(catalog, tools("a"), None, NOW)
     version, _ = catalog.load()
 
-    catalog.publish(tools("a"), version, NOW)
+    publish(catalog, tools("a"), version, NOW)
 
     assert catalog.load()[0] == version
 
 
 def test_a_replaced_part_is_kept_for_a_day_for_readers_of_the_old_head(catalog: DynamoDbCatalog) -> None:
-    catalog.publish(tools("a"), None, NOW)
+    publish(catalog, tools("a"), None, NOW)
     old = {item["pk"]["S"] for item in parts(catalog)}
-    catalog.publish(tools("b"), catalog.load()[0], NOW)
+    publish(catalog, tools("b"), catalog.load()[0], NOW)
 
     expiring = {item["pk"]["S"]: item.get("expires_at", {}).get("N") for item in parts(catalog)}
 
@@ -159,7 +163,7 @@ def test_a_replaced_part_is_kept_for_a_day_for_readers_of_the_old_head(catalog: 
 
 def test_a_part_that_is_published_again_no_longer_expires(catalog: DynamoDbCatalog) -> None:
     for names in ("a", "b", "a"):
-        catalog.publish(tools(names), catalog.load()[0], NOW)
+        publish(catalog, tools(names), catalog.load()[0], NOW)
 
     (kept,) = [item for item in parts(catalog) if "expires_at" not in item]
 
@@ -172,9 +176,9 @@ def test_a_part_that_comes_back_survives_whoever_marks_its_predecessor_late(cata
     client = catalog.table.client
     late = LateMarks(client)
     slow = DynamoDbCatalog(Table(catalog.table.name, lambda: cast(Any, late)))
-    catalog.publish(tools("a"), None, NOW)
-    slow.publish(tools("b"), catalog.load()[0], NOW)
-    catalog.publish(tools("a"), catalog.load()[0], NOW)
+    publish(catalog, tools("a"), None, NOW)
+    publish(slow, tools("b"), catalog.load()[0], NOW)
+    publish(catalog, tools("a"), catalog.load()[0], NOW)
 
     late.write()
 
@@ -202,7 +206,7 @@ class LateMarks:
 
 
 def test_the_reasons_of_refused_tools_are_stored_for_operators(catalog: DynamoDbCatalog) -> None:
-    catalog.publish(Compiled({}, (Refusal("a", "/stepwire/mine/tools/a", "line 1: what", False),)), None, NOW)
+    publish(catalog, Compiled({}, (Refusal("a", "/stepwire/mine/tools/a", "line 1: what", False),)), None, NOW)
 
     client: Any = catalog.table.client
     item = client.get_item(TableName=catalog.table.name, Key={"pk": {"S": "catalog"}, "sk": {"S": "refusals"}})["Item"]

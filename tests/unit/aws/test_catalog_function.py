@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -109,6 +110,27 @@ def test_where_no_tool_is_registered_the_schedule_makes_five_calls(table: str) -
         compile_at(SCHEDULED)
 
     assert sorted([*calls.catalog_reads, *calls.made]) == sorted(COMPILE)
+
+
+@pytest.mark.parametrize("has_machine", [True, False])
+def test_of_two_runs_at_the_same_time_the_one_that_read_later_decides(table: str, *, has_machine: bool) -> None:
+    """The older one has read a manifest that is deleted since; the younger one finds all as it was published."""
+    clock = FixedClock()
+    CatalogHandler(clock.now)(SCHEDULED, None)
+    machine(table, "M", endpoint=table if has_machine else "")
+    path, reads = register(table, "brief"), count()
+
+    def now() -> datetime:
+        clock.advance(seconds=1)
+        if next(reads) == 1:  # it has read the manifest
+            aws_client("ssm", REGION).delete_parameter(Name=path)
+            CatalogHandler(clock.now)(SCHEDULED, None)
+        return clock.now()
+
+    CatalogHandler(now)(SCHEDULED, None)
+
+    assert published(table) == []
+    assert DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).earlier().refused == ()
 
 
 def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(

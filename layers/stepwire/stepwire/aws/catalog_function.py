@@ -285,7 +285,7 @@ class CatalogHandler:
         machines = self._machines(event)
         compiler, done = self._compiler(event, machines, context), dict[str, CompiledTool]()
         for _ in range(_MOST_TRIES):
-            version, previous = self._published.load()
+            read_at, (version, previous) = self._now(), self._published.load()
             registered, files = self._parameters.registered(_deletion_in(event))
             if registered:
                 _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
@@ -293,7 +293,7 @@ class CatalogHandler:
             skills = checked_skills(files, compiled.tools, compiler.has_time, compiler.owners)
             compiled = replace(compiled, skills=skills.skills, refusals=(*compiled.refusals, *skills.refusals))
             try:
-                self._published.publish(compiled, version, self._now())
+                self._published.publish(compiled, version, read_at, self._now())
             except SaveConflict:  # another event compiles at the same time
                 compiler, done = replace(compiler, recheck=False), dict(compiled.tools)
                 continue

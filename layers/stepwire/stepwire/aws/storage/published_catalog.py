@@ -3,7 +3,8 @@
     pk "catalog"         sk "head"      version, shards: names of the parts with tools, skills: of those with skills,
                                         tools_at: since when the tools are as they are
     pk "catalog#<name>"  sk "shard"     tools: JSON text, compressed; kept for a day after its replacement
-    pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served, and which wait
+    pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served, and which wait;
+                                        read_at: when the run that wrote it began to read
 
 Skills have parts of their own, because most requests that read the tools read no skill.
 
@@ -31,6 +32,7 @@ _TOOLS: Final = "shards"
 _SKILLS: Final = "skills"
 _IS_AS_READ: Final = "version = :version"
 _IS_NEW: Final = "attribute_not_exists(pk)"
+_IS_OLDER: Final = "attribute_not_exists(read_at) OR read_at <= :read_at"
 _REPLACED_KEPT: Final = timedelta(days=1)
 
 
@@ -69,11 +71,11 @@ class DynamoDbCatalog(Struct, frozen=True):
         item = self.table.get(_REFUSALS)
         return NOTHING_EARLIER if item is None else earlier_in(item["refused"]["S"])
 
-    def publish(self, compiled: Compiled, over: str | None, at: datetime) -> None:
+    def publish(self, compiled: Compiled, over: str | None, read_at: datetime, at: datetime) -> None:
         """Replace the version `over`, by parts first, so that no reader finds a head without its parts.
 
         Raises:
-            SaveConflict: somebody else has replaced it.
+            SaveConflict: somebody else has replaced it, or has published what was read after `read_at`.
         """
         head = self.table.get(HEAD)
         old_skills = [] if head is None else _names_in(head, _SKILLS)
@@ -97,7 +99,10 @@ class DynamoDbCatalog(Struct, frozen=True):
             for name in [one for one in old if one not in parts]:
                 values = {":expires": in_seconds(at + _REPLACED_KEPT)}
                 self.table.update(_key(name), "SET expires_at = :expires", "", values)
-        self.table.put({**_REFUSALS, "refused": {"S": compiled.refusals_text()}})
+        began = in_milliseconds(read_at)
+        left: Item = {**_REFUSALS, "refused": {"S": compiled.refusals_text()}, "read_at": began}
+        if self.table.put(left, _IS_OLDER, {":read_at": began}) is not None:
+            raise SaveConflict
 
     def _texts(self, names: Sequence[str]) -> tuple[str, ...]:
         items = self.table.get_all([_key(name) for name in names], is_consistent=False)
