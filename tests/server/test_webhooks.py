@@ -731,9 +731,7 @@ def test_a_subscription_leaves_out_what_is_old(modern: ModernClient, world: Worl
 
     polled = poll(modern, FINISHED, cursor=cursor, maxAgeMs=60_000).result
     assert begun["truncated"] is polled["truncated"] is True
-    assert [post.body["eventId"] for post in world.endpoints.events()] == [
-        one["eventId"] for one in polled["events"]
-    ]
+    assert [post.body["eventId"] for post in world.endpoints.events()] == [one["eventId"] for one in polled["events"]]
     assert len(polled["events"]) == 1
 
 
