@@ -293,7 +293,12 @@ OPERATIONS: Final = (
         arrange_form_on_a_stream,
     ),
     Operation("approval_answer, 2025-11-25, decided", Caller.CLIENT, ANSWERED, arrange_decision_posted),
-    Operation("approval_answer, 2025-11-25, closed", Caller.CLIENT, ("PutItem asking",), arrange_closing_posted),
+    Operation(
+        "approval_answer, 2025-11-25, closed",
+        Caller.CLIENT,
+        ("GetItem task", "PutItem asking"),
+        arrange_closing_posted,
+    ),
     Operation(
         "approval_answer, 2025-11-25, resumed",
         Caller.RESUMING,
