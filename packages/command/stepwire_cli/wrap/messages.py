@@ -5,7 +5,7 @@ ends with the last whole sentence before it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,22 +76,15 @@ def _value(text: str) -> Piece:
 
 def _whole(pieces: Sequence[Piece]) -> list[Piece]:
     """Return the sentences before what is not shown; nothing if no value is in them, or hardly a word."""
-    shown = list(_before(pieces))
-    if len(shown) < len(pieces):
+    shown = [one for one in pieces if one.words or one.value]
+    end = next((number for number, one in enumerate(shown) if _NOT_SHOWN.search(one.words)), None)
+    if end is not None:
+        shown = [*shown[:end], Piece(_NOT_SHOWN.split(shown[end].words)[0])]
         while shown and not _SENTENCES.match(shown[-1].words):
             shown.pop()
         shown[-1:] = [Piece(found[0]) for one in shown[-1:] if (found := _SENTENCES.match(one.words))]
     words = " ".join(one.words for one in shown).split()
     return shown if len(words) >= _FEWEST_WORDS and any(one.value for one in shown) else []
-
-
-def _before(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    for one in pieces:
-        if found := _NOT_SHOWN.search(one.words):
-            yield Piece(one.words[: found.start()])
-            return
-        if one.words or one.value:
-            yield one
 
 
 def quoted(text: str) -> str:
