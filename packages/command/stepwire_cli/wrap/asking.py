@@ -62,6 +62,8 @@ _OTHERS: Final = {
     "decline": "accept",
     "no": "yes",
 }
+# What a field holds that nobody has answered, in JSONata: states on the way of a no may read it.
+_NOTHING: Final = {"string": "''", "integer": "0", "number": "0"}
 _NEGATIVE: Final = re.compile(r"reject(ed)?|den(y|ied)|declined?|no|cancel(l?ed)?|delete", re.IGNORECASE)
 
 
@@ -279,13 +281,11 @@ def _answer(fields: list[Field]) -> tuple[str, bool]:
     for one in fields:
         _put(nested, one.path, one.sent or f"{content}.{_step(one.name)}")
     accepted = content if all(one.path == (one.name,) and not one.sent for one in fields) else _written(nested)
-    verdict = next((one for one in fields if _no(one) is not None), None)
-    if verdict is None:
+    if all(_no(one) is None for one in fields):
         return _if_accepted(accepted), True
     declined: JsonObject = {}
     for one in fields:
-        if one is verdict or one.sent:
-            _put(declined, one.path, one.sent or _no(one))
+        _put(declined, one.path, one.sent or _no(one) or _NOTHING[one.schema["type"]])
     return f"($states.result.action = 'accept' ? {accepted} : {_written(declined)})", False
 
 
