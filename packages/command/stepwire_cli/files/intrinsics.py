@@ -5,7 +5,7 @@ The rule: what only a deployment knows stays a text that names it: `${Ship}`, `$
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -68,6 +68,24 @@ class Resolver:
             members = as_object(found)
             found = members.get(str(name), next(iter(members.values()), None))
         return found
+
+
+def referred(value: Json) -> Iterator[str]:
+    """Yield the names of the parameters and the resources that a value refers to."""
+    if isinstance(value, list):
+        for one in cast(list[Json], value):
+            yield from referred(one)
+    for name, one in as_object(value).items():
+        parts = as_list(one) or [one]
+        if name == "Fn::Sub" and isinstance(text := parts[0], str):
+            inner = as_object(parts[1]) if len(parts) > 1 else {}
+            found = [each[2].strip() for each in _VARIABLE.finditer(text) if not each[1]]
+            yield from (each.partition(".")[0] for each in found if each not in inner)
+            yield from referred(inner)
+        elif name in ("Ref", "Fn::GetAtt"):
+            yield str(parts[0]).partition(".")[0]
+        else:
+            yield from referred(one)
 
 
 def _pair(given: Json) -> tuple[Json, Json]:

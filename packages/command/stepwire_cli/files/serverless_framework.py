@@ -36,7 +36,8 @@ def is_serverless(value: JsonObject) -> bool:
 def deployed(value: JsonObject, path: Path) -> Deployed:
     """Return what a `serverless.yml` deploys."""
     variables = _Variables(value, path.parent)
-    own = variables.object(as_object(variables.object(value.get("resources"))).get("Resources"))
+    given = variables.object(value.get("resources"))
+    own = variables.object(given.get("Resources"))
     machines = as_object(variables.object(value.get("stepFunctions")).get("stateMachines"))
     functions = variables.object(value.get("functions"))
     named = str(variables.value(as_object(value["service"]).get("name", value["service"])))
@@ -47,7 +48,8 @@ def deployed(value: JsonObject, path: Path) -> Deployed:
         resources[logical] = _function(as_object(one), f"{prefix}{name}")
         resources[name] = {"Type": "AWS::Lambda::Alias", "Properties": {"FunctionName": {"Ref": logical}}}
     resources |= {str(as_object(one).get("id", name)): _machine(as_object(one)) for name, one in machines.items()}
-    return Deployed({"Resources": resources}, tuple(dict.fromkeys(variables.files)))
+    parameters = variables.object(given.get("Parameters"))
+    return Deployed({"Parameters": parameters, "Resources": resources}, tuple(dict.fromkeys(variables.files)))
 
 
 def _function(function: JsonObject, name: str) -> JsonObject:

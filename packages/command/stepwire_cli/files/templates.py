@@ -2,21 +2,24 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.files.functions import Entry, Functions, functions_of
-from stepwire_cli.files.intrinsics import Resolver, Values, substituted
+from stepwire_cli.files.intrinsics import Resolver, Values, referred, substituted
 from stepwire_cli.files.texts import Unreadable, parsed, value_of
 
 MACHINES: Final = ("AWS::Serverless::StateMachine", "AWS::StepFunctions::StateMachine")
+# What SAM and the Serverless Framework add to the logical id of what they make more resources of.
+_MADE: Final = re.compile("Role|Version|Alias|StepFunctions|Lambda")
 _STACKS: Final = {"AWS::CloudFormation::Stack": "TemplateURL", "AWS::Serverless::Application": "Location"}
 _PARAMETER: Final = "AWS::SSM::Parameter"
 _FILES: Final = ("DefinitionUri", "DefinitionS3Location")
 _OUTPUTS: Final = ".Outputs."
+_VARIABLE: Final = re.compile(r"\$\{[^{}]*\}")
 _MEMBER: Final = re.compile(r"(\.\w+)*\}$")
 _WHOLE_MARKS: Final = ("README.md", "readme.md", ".git")
 _PROJECT_MARKS: Final = (*_WHOLE_MARKS, "cdk.json", "main.tf", "package.json", "pyproject.toml", "serverless.yml")
@@ -93,6 +96,8 @@ class Parameter:
     tier: str
     """Empty: the one that costs nothing."""
     is_conditional: bool
+    unknown: tuple[str, ...]
+    """What it refers to, and the template does not have."""
 
     @property
     def path(self) -> str:
@@ -141,6 +146,18 @@ class Template:
         kind = str(self.resources.get(_MEMBER.sub("", text.removeprefix("${")), {}).get("Type", ""))
         return bool(kind) and "::Function" not in kind and "::Lambda::" not in kind
 
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The names of the values that a deployment gives it."""
+        return frozenset(as_object(self.body.get("Parameters")))
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a reference to a name is right; one to a role or an alias that a transform makes is, too."""
+        rests = (name[len(one) :] for one in self.resources if name.lower().startswith(one.lower()))
+        is_known = name in self.parameters or name in self.resources
+        is_open = any("::" in one for one in (name, *self.resources))  # AWS's own names; loops and what is included
+        return is_known or is_open or any(_MADE.match(one) for one in rests)
+
     def machines(self) -> Iterator[FoundMachine | Fault]:
         """Yield the state machines, those of nested templates too."""
         for name, one in self.resources.items():
@@ -155,7 +172,8 @@ class Template:
             properties = as_object(one.get("Properties"))
             called, text, tier = (self.resolver.text(properties.get(each)) for each in ("Name", "Value", "Tier"))
             if one.get("Type") == _PARAMETER and "/tools/" in called:
-                yield Parameter(name, called, text, tier, "Condition" in one)
+                unknown = [each for each in dict.fromkeys(referred(properties)) if not self.knows(each)]
+                yield Parameter(name, called, text, tier, "Condition" in one, tuple(unknown))
         for one in self.children.values():
             yield from one.registered()
 
@@ -169,13 +187,18 @@ class Template:
         definition = as_object(substituted(value, names))
         if "StartAt" not in definition:
             return Fault(f"{self.path}: {name}", "its definition has no StartAt")
-        called = resolver.text(properties.get("Name", properties.get("StateMachineName")))
-        is_known = bool(called) and "${" not in called
+        called = properties.get("Name", properties.get("StateMachineName"))
+        known = resolver.text(called)
         kind = resolver.text(properties.get("Type", properties.get("StateMachineType")))
         return FoundMachine(
-            path, definition, ((called,) if is_known else ()) + (name,), called if is_known else None, name,
+            path, definition, self._titles(name, called), None if "${" in known else known or None, name,
             kind == "EXPRESS", self,
         )  # fmt: skip
+
+    def _titles(self, logical_id: str, called: Json) -> tuple[str, ...]:
+        """Return what to call a state machine, the best first: no name that another deployment does not have."""
+        name = replace(self.resolver, parameters={}).text(called)
+        return (_VARIABLE.sub("-", name), logical_id)[:: -1 if "${" in name or not name else 1]
 
     def _definition(self, properties: JsonObject) -> tuple[Path, Json]:
         """Return the file and the value of a definition.

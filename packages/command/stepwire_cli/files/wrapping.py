@@ -88,7 +88,8 @@ def machine_of(found: FoundMachine, title: str, reader: Reader) -> Machine:
     name = name[:_LONGEST_NAME]
     return Machine(
         name, name, found.definition, found.is_express, handlers=reader.handlers_of(found), words=words_of(found),
-        is_json=found.is_json, placeholder=_placeholder(found),
+        is_json=found.is_json, placeholder=_placeholder(found), logical_id=found.logical_id,
+        parameters=frozenset() if found.template is None else found.template.parameters,
     )  # fmt: skip
 
 

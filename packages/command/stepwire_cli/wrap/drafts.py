@@ -59,6 +59,10 @@ class Machine:
     """Whether its owner has the definition as a file of JSON."""
     placeholder: str = ""
     """Why `arn` only stands for the state machine's name; empty: it is its ARN."""
+    logical_id: str = ""
+    """In its template; empty: nothing is known of that."""
+    parameters: frozenset[str] = frozenset()
+    """What its template is given by a deployment."""
 
 
 @dataclass(frozen=True)

@@ -43,18 +43,20 @@ def parameter_name(endpoint: str, tool: str) -> str:
 
 
 def _sam(draft: Draft, endpoint: str) -> str:
-    name = _camel(draft.name)
+    name = draft.machine.logical_id or _camel(draft.name)
     text = _with_arn(_escaped(_referring(draft), "${", "${!"), draft, f"${{{name}}}")
+    is_there = "Endpoint" in draft.machine.parameters
+    given = "" if is_there else f"  # a parameter of the template: Endpoint: {{Type: String, Default: {endpoint}}}"
     return f"""\
 {name}:
   Type: AWS::Serverless::StateMachine  # yours, as it is
   Properties:
-    Tags: {{"{CONSENT}": {endpoint}}}  # add this tag; {_only(draft)}
+    Tags: {{"{CONSENT}": !Ref Endpoint}}  # add this tag; {_only(draft)}
 
 {name}Tool:
   Type: AWS::SSM::Parameter
   Properties:
-    Name: {parameter_name(endpoint, draft.name)}
+    Name: !Sub {parameter_name("${Endpoint}", draft.name)}{given}
     Type: String
     Tier: Intelligent-Tiering
     Value: !Sub |

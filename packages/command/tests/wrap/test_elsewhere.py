@@ -239,6 +239,6 @@ def test_a_snippet_for_a_machine_elsewhere_registers_the_tool_alone(
     assert f"Its owner tags {THERE}" in text
     assert text.count(THERE) == 2, "in the words to its owner, and in the manifest"
     assert ROLE in text
-    assert WHERE in text
+    assert (WHERE if tool is not Tool.SAM else "!Sub /stepwire/${Endpoint}/tools/orders") in text
     assert "yours, as it is" not in text
     assert "machine.stateMachineArn" not in text

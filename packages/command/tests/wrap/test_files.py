@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
@@ -127,6 +128,33 @@ def test_the_lines_for_a_stack_refer_to_the_resource_of_the_template(tmp_path: P
     screen, _ = wrapped(tmp_path, project / "template.yaml", snippet=Tool.SAM)
 
     assert "state_machine: ${ShipOrders}" in screen.results[0]
+
+
+STAGED: Final = """
+Parameters: {Endpoint: {Type: String}, Stage: {Type: String, Default: dev}}
+Resources:
+  Shipping:
+    Type: AWS::Serverless::StateMachine
+    Properties: {Name: !Sub "shop-${Stage}-ship-orders", Definition: DEFINITION}
+  StateMachine:
+    Type: AWS::Serverless::StateMachine
+    Properties: {Name: !Sub "shop-${Stage}-bill-orders", Definition: DEFINITION}
+"""
+
+
+def test_what_depends_on_a_parameter_of_the_template_is_written_for_each_of_its_values(tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    template.write_text(STAGED.replace("DEFINITION", json.dumps(SHIPS)))
+
+    screen, files = wrapped(tmp_path, template, snippet=Tool.SAM)
+
+    assert set(files) == {"shipping", "shop_bill_orders"}
+    for text in screen.results:
+        assert "!Ref Endpoint" in text
+        assert "Default: stepwire" not in text
+    assert "\nShippingTool:\n" in screen.results[0]
+    assert "Name: !Sub /stepwire/${Endpoint}/tools/shipping\n" in screen.results[0]
+    assert "state_machine: ${StateMachine}" in screen.results[1]
 
 
 @pytest.mark.parametrize(

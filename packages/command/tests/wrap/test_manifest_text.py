@@ -168,6 +168,7 @@ def _text(loader: yaml.SafeLoader, node: yaml.Node) -> str:
 
 
 _Loader.add_constructor("!Sub", _text)
+_Loader.add_constructor("!Ref", _text)
 
 
 def substituted(text: str) -> str:
@@ -181,9 +182,10 @@ def _loaded(text: str) -> Any:
 
 def _of_sam(text: str) -> str:
     resources = _loaded(text)
-    assert resources["Orders"]["Properties"]["Tags"] == {"stepwire:endpoint": "live"}
+    assert resources["Orders"]["Properties"]["Tags"] == {"stepwire:endpoint": "Endpoint"}
     properties = resources["OrdersTool"]["Properties"]
-    assert properties["Name"] == "/stepwire/live/tools/orders"
+    assert properties["Name"] == "/stepwire/${Endpoint}/tools/orders"
+    assert "# a parameter of the template: Endpoint: {Type: String, Default: live}" in text
     return substituted(properties["Value"])
 
 
