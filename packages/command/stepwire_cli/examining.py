@@ -206,6 +206,9 @@ def _registered(template: Template, found: Parameter, machines: Mapping[str, Mac
     largest = LARGEST_PARAMETER if found.tier in _LARGE_TIERS else FREE_PARAMETER
     text = _RESOLVED.sub("", found.text)  # CloudFormation puts their values there
     yield from (replace(one, where=where) for one in findings_of_parameter(text, largest))
+    for one in found.unknown:
+        what = f"it refers to {one}, which the template does not have, so the deployment fails"
+        yield Finding(where, what, "write the logical id of a resource, or the name of a parameter, of this template")
     if "/" in found.path:
         return
     try:

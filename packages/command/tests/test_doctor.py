@@ -190,6 +190,7 @@ def test_findings_are_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 PROJECT = """
+Parameters: {Endpoint: {Type: String}}
 Resources:
   Settle:
     Type: AWS::Serverless::StateMachine
@@ -314,6 +315,26 @@ def test_two_parameters_of_one_name_are_found(
 
     said = "Second: SettleTool has the same name, /stepwire/${Endpoint}/tools/settle, so the deployment fails."
     assert (said in capsys.readouterr().out) is is_found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "unknown"),
+    [
+        ("state_machine: ${Settle}", "state_machine: ${SettleInvoices}", "SettleInvoices"),
+        ("Parameters: {Endpoint: {Type: String}}", "", "Endpoint"),
+        ("The number.", "Of ${AWS::Region}, not ${!Customer}.", None),
+        ("state_machine: ${Settle}", "state_machine: ${Settle}\n        role: ${SettleRole.Arn}", None),
+    ],
+)
+def test_a_reference_to_what_the_template_does_not_have_is_found(
+    project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, unknown: str | None
+) -> None:
+    (project / "template.yaml").write_text(PROJECT.replace(old, new))
+
+    run(["doctor", str(project)])
+
+    found = [line for line in capsys.readouterr().out.splitlines() if "it refers to" in line]
+    assert [line.partition("refers to ")[2].partition(",")[0] for line in found] == ([unknown] if unknown else [])
 
 
 def test_a_file_of_a_skill_is_no_parameter_either_with_a_reference(
