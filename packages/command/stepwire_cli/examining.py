@@ -19,6 +19,7 @@ from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.drafting import counted, show_findings
 from stepwire_cli.exits import CommandError
+from stepwire_cli.files.asking import lacks_of
 from stepwire_cli.files.finding import Contents, contents_of, is_definition
 from stepwire_cli.files.handlers import Reader
 from stepwire_cli.files.templates import FoundMachine, Parameter, Template, is_template
@@ -260,6 +261,8 @@ def _of_a_machine(found: FoundMachine) -> Iterator[Finding]:
         yield Finding(str(found.path), fault)
     where = f"{found.path}: {found.logical_id}" if found.logical_id else str(found.path)
     yield from _questions(where, found.definition, as_json=found.is_json)
+    for place, what, fix in lacks_of(found):
+        yield Finding(f"{where}: {place.where}", f"its question is not asked: {what}", fix)
 
 
 def _questions(where: str, definition: JsonObject, *, as_json: bool) -> Iterator[Finding]:

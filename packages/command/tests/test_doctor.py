@@ -337,6 +337,67 @@ def test_a_reference_to_what_the_template_does_not_have_is_found(
     assert [line.partition("refers to ")[2].partition(",")[0] for line in found] == ([unknown] if unknown else [])
 
 
+ASKING = """
+Parameters: {Endpoint: {Type: String}}
+Resources:
+  Charge: {Type: AWS::Serverless::Function, Properties: {Handler: app.handler}}
+  Buy:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      DefinitionUri: buy.asl.json
+      DefinitionSubstitutions: {Partition: !Ref AWS::Partition, InputRequestsFunctionArn: !Sub "FUNCTION"}
+      Role: !GetAtt Role.Arn
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      Policies:
+        - PolicyDocument:
+            Statement:
+              - {Effect: Allow, Action: "lambda:Invoke*", Resource: [!GetAtt Charge.Arn, !Sub "FUNCTION"]}
+              - {Effect: Allow, Action: "sns:*", Resource: "*"}
+""".replace("FUNCTION", "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}")
+ASKS: dict[str, Any] = {"StartAt": "Ask", "States": {"Ask": {
+    "Type": "Task", "Resource": "arn:${Partition}:states:::lambda:invoke.waitForTaskToken", "End": True,
+    "Parameters": {"FunctionName": "${InputRequestsFunctionArn}", "Payload": {
+        "execution_arn.$": "$$.Execution.Id", "task_token.$": "$$.Task.Token",
+        "elicitation": {"message": "Buy it?", "requestedSchema": {"type": "object", "properties": {}}}}},
+    "Retry": RETRY,
+}}}  # fmt: skip
+OWN = ', !Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"]'
+NO_RIGHT = "the role may not invoke {{resolve:ssm:/stepwire/${Endpoint}/input_requests}}, so the state fails"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Partition: !Ref AWS::Partition, ", "", "${Partition} is not substituted. Fix: add Partition: !Ref AWS::Part"),
+        ("InputRequestsFunctionArn: !Sub", "Other: !Sub",
+         "${InputRequestsFunctionArn} is not substituted. Fix: add InputRequestsFunctionArn: !Sub"),
+        (OWN, "]", NO_RIGHT),
+        ("lambda:Invoke*", "lambda:Get*", NO_RIGHT),
+        ("Effect: Allow, Action: \"lambda", "Effect: Deny, Action: \"lambda", NO_RIGHT),
+        ("Role: !GetAtt Role.Arn", "Policies: [SNSFullAccess, LambdaInvokePolicy: {FunctionName: !Ref Charge}]",
+         NO_RIGHT),
+        ("Role: !GetAtt Role.Arn", "Policies: [AWSLambdaRole]", None),
+        ("Role: !GetAtt Role.Arn", "Role: !Sub arn:aws:iam::${AWS::AccountId}:role/of-another-stack", None),
+        (OWN, ', !Sub "arn:aws:lambda:*:${AWS::AccountId}:function:stepwire-*"]', None),
+        (ASKING[ASKING.index("      Policies:\n") :], "      ManagedPolicyArns: [!ImportValue asking]\n", None),
+        ("no text of it", "", None),
+    ],
+)  # fmt: skip
+def test_a_template_that_does_not_let_a_state_ask_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str | None
+) -> None:
+    (tmp_path / "template.yaml").write_text(ASKING.replace(old, new))
+    (tmp_path / "buy.asl.json").write_text(json.dumps(ASKS))
+
+    run(["doctor", str(tmp_path)])
+
+    found = capsys.readouterr().out.splitlines()
+    assert len(found) == (said is not None), found
+    assert said is None or f"Buy: States.Ask: its question is not asked: {said}" in found[0]
+
+
 def test_a_file_of_a_skill_is_no_parameter_either_with_a_reference(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,8 +33,9 @@ _CUT: Final = f"the input: its schema would have more than {LARGEST_SCHEMA} byte
 _ASK: Final = (
     "",
     "Lines for the definition: ask the caller, and not a person elsewhere. Review the message and the form.",
-    "InputRequestsFunctionArn is /stepwire/ENDPOINT/input_requests in Parameter Store, Partition is AWS::Partition",
-    "(docs/talking_workflows.md).",
+    "Its DefinitionSubstitutions need InputRequestsFunctionArn, which is /stepwire/ENDPOINT/input_requests in",
+    "Parameter Store, and Partition, which is AWS::Partition; its role needs lambda:InvokeFunction on the function.",
+    "stepwire wrap --snippet sam prints these (docs/talking_workflows.md).",
 )
 _TAKES_AN_ARRAY: Final = "the input: the definition reads an array, and a tool's arguments are an object"
 _TAKES_BOTH: Final = "the input: the definition reads an array or an object, and a tool's arguments are an object"

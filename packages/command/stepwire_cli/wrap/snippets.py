@@ -10,6 +10,16 @@ from stepwire.tasks.task import unqualified
 from stepwire_cli.wrap.drafts import Draft
 
 _INDENT: Final = "        "
+_RIGHT_TO_ASK: Final = """\
+    DefinitionSubstitutions:  # add these two with the lines by which a state asks its caller
+      Partition: !Ref AWS::Partition
+      InputRequestsFunctionArn: !Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"
+    Policies:  # add this statement; to those of its Role, if it has one
+      - Statement:
+          - Effect: Allow
+            Action: lambda:InvokeFunction
+            Resource: !Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"
+"""
 
 
 class Tool(Enum):
@@ -52,7 +62,7 @@ def _sam(draft: Draft, endpoint: str) -> str:
   Type: AWS::Serverless::StateMachine  # yours, as it is
   Properties:
     Tags: {{"{CONSENT}": !Ref Endpoint}}  # add this tag; {_only(draft)}
-
+{_RIGHT_TO_ASK if draft.proposals else ""}
 {name}Tool:
   Type: AWS::SSM::Parameter
   Properties:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -45,7 +44,7 @@ IN_JSONATA: Final = in_jsonata(
 )  # fmt: skip
 TOOLS: Final = {"in_jsonpath": IN_JSONPATH, "in_jsonata": IN_JSONATA}
 ARGUMENTS: Final = {"article": "a desk", "price": 9}
-ANSWER: Final = {"approved": True, "decision": "approved", "manager": "Ann", "comment": "", "offer": 1}
+ANSWER: Final[dict[str, Any]] = {"approved": True, "decision": "approved", "manager": "Ann", "comment": "", "offer": 1}
 
 
 def asking(definition: JsonObject) -> JsonObject:

@@ -157,6 +157,18 @@ def test_what_depends_on_a_parameter_of_the_template_is_written_for_each_of_its_
     assert "state_machine: ${StateMachine}" in screen.results[1]
 
 
+def test_the_lines_for_a_stack_give_a_state_that_asks_what_it_needs(tmp_path: Path) -> None:
+    asks = machine(Approve=task("A", "sns:publish.waitForTaskToken", Parameters={"TopicArn": "approvers"}), A=passed())
+    (tmp_path / "asks.json").write_text(json.dumps(asks))
+    (tmp_path / "ships.json").write_text(json.dumps(SHIPS))
+
+    screen, files = wrapped(tmp_path, tmp_path / "asks.json", tmp_path / "ships.json", snippet=Tool.SAM)
+
+    wanted = ("Partition: !Ref AWS::Partition", "InputRequestsFunctionArn: !Sub", "Action: lambda:InvokeFunction")
+    assert [[one in text for one in wanted] for text in screen.results] == [[True] * 3, [False] * 3]
+    assert "its role needs lambda:InvokeFunction" in files["asks"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
