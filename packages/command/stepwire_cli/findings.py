@@ -52,6 +52,7 @@ LONGEST: Final = 1_024  # characters; several hosts cut or refuse more
 LONGEST_NAME: Final = 64
 FREE_PARAMETER: Final = 4_096  # bytes; of the tier that costs nothing
 LARGEST_PARAMETER: Final = 8_192  # bytes
+_TYPING: Final = frozenset({"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"})
 _REFERENCE: Final = re.compile(r"\{\{.*?\}\}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MACHINE: Final = re.compile(
@@ -143,6 +144,8 @@ def _of_a_property(name: str, field: object) -> Iterator[Finding]:
     members = cast(Json, field)
     if not str(members.get("description", "")).strip():
         yield Finding(where, "it has no description, so a model guesses.", "say what it is, its unit, an example.")
+    if _TYPING.isdisjoint(members):
+        yield Finding(where, "it has no type, so a model may send any.", "write type: string, or the right one.")
 
 
 def _of_references(manifest: Manifest) -> Iterator[Finding]:

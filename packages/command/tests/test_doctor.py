@@ -42,7 +42,9 @@ def examined(folder: Path, capsys: pytest.CaptureFixture[str], **files: object) 
 
 
 def test_a_good_manifest_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert examined(tmp_path, capsys, good=GOOD) == (Exit.DONE, [])
+    chosen = with_input(properties={"customer": {"enum": ["C-7", 8], "description": "Whose invoices."}})
+
+    assert examined(tmp_path, capsys, good=GOOD, chosen={**chosen, "name": "chosen"}) == (Exit.DONE, [])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,11 @@ def test_a_good_manifest_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFi
         ),
         (
             with_input(properties={"customer": {"type": "string"}}),
-            "it.yaml: input_schema.properties.customer: it has no",
+            "it.yaml: input_schema.properties.customer: it has no description",
+        ),
+        (
+            with_input(properties={"customer": {"description": "A number."}}),
+            "it.yaml: input_schema.properties.customer: it has no type, so a model may send any.",
         ),
         (
             with_input(properties={"customer": {"type": "string", "description": "A number.", "default": 17}}),
