@@ -1,14 +1,20 @@
-"""Patches of the names of errors: those that definitions invent, and those that leave a branch or an item."""
+"""Patches of the names of errors: those that definitions invent, those that leave a branch or an item, and AWS's own."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.error_name import ErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
+from moto.stepfunctions.parser.asl.component.common.string.string_expression import StringIntrinsicFunction
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison import ConditionStringJSONata
+from moto.stepfunctions.parser.asl.component.state.choice.state_choice import StateChoice
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import iteration_worker
 from moto.stepfunctions.parser.asl.component.state.exec.state_parallel import branches_decl
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 _Replace = Callable[[object, str, object], None]
 
@@ -36,6 +42,49 @@ def error_names_may_be_anything(replace: _Replace) -> None:
     replace(CustomErrorName, "__init__", __init__)
 
 
+def choices_fail_with_their_errors(replace: _Replace) -> None:
+    """Patch: Fail with States.NoChoiceMatched, and with States.QueryEvaluationError.
+
+    Defect: A Choice that matches no rule, and one whose Condition is neither true nor false, fail with States.Runtime.
+    """
+    names = StatesErrorNameType
+    _rename(replace, StateChoice, "_eval_state", names.StatesNoChoiceMatched, (RuntimeError,))
+    _rename(replace, ConditionStringJSONata, "_eval_body", names.StatesQueryEvaluationError, (RuntimeError,))
+
+
+def intrinsic_functions_fail_with_their_error(replace: _Replace) -> None:
+    """Patch: Fail with States.IntrinsicFailure.
+
+    Defect: An intrinsic function that fails, as States.ArrayGetItem with an index that is too large, fails with
+    States.Runtime.
+    """
+    faults = (ArithmeticError, LookupError, TypeError, ValueError)
+    _rename(replace, StringIntrinsicFunction, "_eval_body", StatesErrorNameType.StatesIntrinsicFailure, faults)
+
+
+def _rename(
+    replace: _Replace, owner: Any, method: str, kind: StatesErrorNameType, faults: tuple[type[Exception], ...]
+) -> None:
+    """Let the faults of a method be errors of Step Functions with this name."""
+    original = getattr(owner, method)
+
+    def named(self: Any, env: Any) -> None:
+        try:
+            original(self, env)
+        except faults as fault:
+            failed = TaskFailedEventDetails(error=kind.to_name(), cause=_words(fault))
+            details = cast("Any", EventDetails)(taskFailedEventDetails=failed)
+            event = FailureEvent(env, StatesErrorName(kind), HistoryEventType.TaskFailed, details)
+            raise FailureEventException(event) from fault
+
+    replace(owner, method, named)
+
+
+def _words(fault: Exception) -> str:
+    text, *values = fault.args
+    return str(text) % tuple(values) if values else str(text)
+
+
 class FinalError(str):
     """The name of an error that nothing catches: it stays one on its way out of branches."""
 
@@ -58,6 +107,8 @@ def _error_name(error_name: str | None) -> ErrorName:
 _STATES_ERRORS = frozenset(kind.to_name() for kind in StatesErrorNameType)
 
 PATCHES = (
+    choices_fail_with_their_errors,
+    intrinsic_functions_fail_with_their_error,
     error_names_may_be_anything,
     errors_of_branches_keep_their_names,
 )

@@ -2,6 +2,7 @@
 # ruff: noqa: SLF001 - the defects are in moto's private attributes
 
 import json
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +11,18 @@ from moto.core.exceptions import AWSError
 from moto.core.responses import EmptyResult
 from moto.stepfunctions import responses
 from moto.stepfunctions.exceptions import InvalidToken
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service import StateTaskService
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_callback import (
     StateTaskServiceCallback,
 )
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.state_task import StateTask
 from moto.stepfunctions.parser.asl.eval.callback.callback import (
     CallbackEndpoint,
     CallbackOutcomeFailure,
     CallbackOutcomeSuccess,
+    HeartbeatTimeoutError,
 )
 
 _Replace = Callable[[object, str, object], None]
@@ -113,6 +119,39 @@ def early_answers_end_the_wait(replace: _Replace) -> None:
     replace(CallbackEndpoint, "setup_heartbeat_endpoint", setup_heartbeat_endpoint)
 
 
+def missed_heartbeats_have_two_names(replace: _Replace) -> None:
+    """Patch: Let the error of a missed heartbeat match States.HeartbeatTimeout too.
+
+    Defect: Retry and Catch for States.HeartbeatTimeout match nothing, only those for States.Timeout.
+    """
+    for owner in (StateTask, StateTaskService):
+        replace(owner, "_get_timed_out_failure_event", _with_two_names(owner))
+
+
+def _with_two_names(owner: Any) -> Callable[[Any, Any], Any]:
+    original = owner._get_timed_out_failure_event
+
+    def _get_timed_out_failure_event(self: Any, env: Any) -> Any:
+        event = original(self, env)
+        if isinstance(sys.exc_info()[1], HeartbeatTimeoutError):
+            event.error_name = _MissedHeartbeat(StatesErrorNameType.StatesTimeout)
+        return event
+
+    return _get_timed_out_failure_event
+
+
+class _MissedHeartbeat(StatesErrorName):
+    """States.Timeout, because of a heartbeat."""
+
+    def matches(self, error_name: str | None) -> bool:
+        return error_name == StatesErrorNameType.StatesHeartbeatTimeout.to_name() or super().matches(error_name)
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other)  # a subclass that has its own is asked first
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # as that of the class above
+
+
 def _answer(self: Any, outcome: Any) -> EmptyResult:
     with _lock:
         _waiting(self.stepfunction_backend, outcome.callback_id).notify(outcome)
@@ -155,4 +194,5 @@ PATCHES = (
     heartbeats_find_their_task,
     tokens_live_for_one_attempt,
     early_answers_end_the_wait,
+    missed_heartbeats_have_two_names,
 )

@@ -4,7 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from botocore.exceptions import ReadTimeoutError
@@ -12,8 +12,10 @@ from moto.core.exceptions import AWSError
 from moto.core.responses import ActionResult
 from moto.stepfunctions import responses
 from moto.stepfunctions.parser import models as running
+from moto.stepfunctions.parser.asl.component.state import state
 from moto.stepfunctions.parser.asl.eval.evaluation_details import ExecutionDetails
 from moto.stepfunctions.parser.backend import execution as backend
+from moto.stepfunctions.parser.backend import execution_worker
 
 from stepwire_local.account.moto_patches.executions import lock, output_of
 from stepwire_local.account.status_events import started_by
@@ -60,23 +62,35 @@ def express_executions_are_their_own(replace: _Replace) -> None:
 
 
 def the_context_tells_of_the_execution(replace: _Replace) -> None:
-    """Patch: Give the ARN of the execution, and its start as text of ISO 8601.
+    """Patch: Give the ARN of the execution, times as text of ISO 8601 in UTC, and how often it was tried again.
 
-    Defect: `$$.Execution.StartTime` is no text, so that what reads it fails, and `$$.Execution.Id` of an EXPRESS state
-    machine lacks the last part of its ARN.
+    Defect: `$$.Execution.StartTime` is no text, so that what reads it fails, `$$.State.EnteredTime` does not end with Z,
+    `$$.Execution.Id` of an EXPRESS state machine lacks the last part of its ARN, and there are no
+    `$$.Execution.RedriveCount` and, but in tasks, no `$$.State.RetryCount`.
     """
 
     def get_start_execution_details(self: Any) -> Any:
-        started: str = self.start_date.astimezone(UTC).isoformat(timespec="milliseconds")
         return ExecutionDetails(
             arn=self.execution_arn,
             name=self.name,
             role_arn=self.role_arn,
             inpt=self.input_data,
-            start_time=started.replace("+00:00", "Z"),
+            start_time=_written(self.start_date),
         )
 
+    def of_execution(**known: Any) -> dict[str, Any]:
+        return {**known, "RedriveCount": 0}
+
+    def of_state(**known: Any) -> dict[str, Any]:
+        return {**known, "EnteredTime": _written(datetime.fromisoformat(known["EnteredTime"])), "RetryCount": 0}
+
     replace(backend.Execution, "get_start_execution_details", get_start_execution_details)
+    replace(execution_worker, "ExecutionData", of_execution)
+    replace(state, "StateData", of_state)
+
+
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def express_executions_can_be_waited_for(replace: _Replace) -> None:

@@ -23,6 +23,7 @@ from moto.stepfunctions.parser.asl.component.common.string import string_express
 from moto.stepfunctions.parser.asl.eval import states, variable_store
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.jsonata import jsonata as moto_jsonata
+from moto.stepfunctions.parser.asl.static_analyser import variable_references_static_analyser
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
 _Replace = Callable[[object, str, object], None]
@@ -31,6 +32,7 @@ _Replace = Callable[[object, str, object], None]
 _OPENING = re.compile(r"(?:\$(?:exists|type)\()?\(")
 _VARIABLE = re.compile(r"\$(\w+):=")
 _ALGORITHMS = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
+_REFERENCE: re.Pattern[str] = moto_jsonata._PATTERN_VARIABLE_REFERENCE
 _decoder = json.JSONDecoder()
 
 
@@ -44,6 +46,20 @@ def expressions_are_evaluated(replace: _Replace) -> None:
     replace(string_expression, "get_intrinsic_functions_declarations", _no_declarations)
     for module in (moto_jsonata, states, variable_store):
         replace(module, "encode_jsonata_variable_declarations", _encode)
+
+
+def expressions_may_name_their_context(replace: _Replace) -> None:
+    """Patch: Leave `$` and `$$` to the engine, to which they are nothing at the top of an expression.
+
+    Defect: `$states.input.prices[$ > 5]`, where `$` is the item, fails the execution with a Python error.
+    """
+
+    def references(expression: str) -> set[str]:
+        found: list[str] = _REFERENCE.findall(expression)
+        return set(filter(None, found)) - {"$", "$$"}
+
+    for module in (string_expression, variable_references_static_analyser):
+        replace(module, "extract_jsonata_variable_references", references)
 
 
 def failed_expressions_have_their_error(replace: _Replace) -> None:
@@ -114,6 +130,10 @@ def _partition(array: list[Any], size: float) -> list[Any]:
     return [array[first : first + int(size)] for first in range(0, len(array), int(size))]
 
 
+def _refused(*_: object) -> None:
+    raise ValueError("Step Functions does not support $eval; $parse reads JSON")
+
+
 def _range(first: float, last: float, step: float) -> list[float]:
     return [first + index * step for index in range(int((last - first) / step) + 1)]
 
@@ -132,6 +152,7 @@ def _native(function: Callable[..., Any]) -> Any:
 
 
 _FUNCTIONS = {
+    "eval": _native(_refused),
     "uuid": _native(lambda: str(uuid.uuid4())),
     "hash": _native(_hash),
     "parse": _native(json.loads),
@@ -140,4 +161,4 @@ _FUNCTIONS = {
     "random": _native(_random),
 }
 
-PATCHES = (expressions_are_evaluated, failed_expressions_have_their_error)
+PATCHES = (expressions_are_evaluated, expressions_may_name_their_context, failed_expressions_have_their_error)

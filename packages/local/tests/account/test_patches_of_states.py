@@ -1,0 +1,100 @@
+"""What states compute, and the names of the errors with which they fail, are as in AWS thanks to the patches of moto."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from packages.local.tests.proving import PASS, proof
+from packages.local.tests.simulated import Account, Answerer
+
+# Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
+pytestmark = pytest.mark.long
+
+JSONATA = {"QueryLanguage": "JSONata"}
+GIVEN = {"prices": [3, 7, 9], "name": "Ann"}
+
+
+def ended(account: Account, *states: dict[str, Any], **settings: Any) -> Any:
+    """Return how an execution of these states ends."""
+    return account.ended(account.start(account.machine(*states, **settings), GIVEN))
+
+
+def computed(account: Account, function: str) -> Any:
+    """Return the result of an intrinsic function."""
+    described = ended(account, {**PASS, "Parameters": {"result.$": function}})
+    assert described["status"] == "SUCCEEDED", described
+    return json.loads(described["output"])["result"]
+
+
+@proof("expressions_may_name_their_context")
+def test_an_expression_names_the_item_of_a_filter(account: Account) -> None:
+    described = ended(account, {**PASS, "Output": "{% $states.input.prices[$ > 5] %}"}, **JSONATA)
+
+    assert json.loads(described["output"]) == [7, 9]
+
+
+@pytest.mark.parametrize("expression", ["$.name", "$$.name", "$eval('1')"])
+def test_an_expression_has_no_input_at_its_top_and_evaluates_no_text(account: Account, expression: str) -> None:
+    described = ended(account, {**PASS, "Output": f"{{% {expression} %}}"}, **JSONATA)
+
+    assert (described["status"], described["error"]) == ("FAILED", "States.QueryEvaluationError")
+
+
+@proof("texts_may_have_quotes")
+def test_a_text_of_an_intrinsic_function_has_quotes_braces_and_backslashes(account: Account) -> None:
+    results = [
+        computed(account, r"States.Format('it\'s \{{}\} \\ {}', $.name, 1)"),
+        computed(account, r"States.StringSplit('it\'s', '\'')"),
+    ]
+
+    assert results == ["it's {Ann} \\ 1", ["it", "s"]]
+
+
+@proof("choices_fail_with_their_errors")
+@pytest.mark.parametrize(
+    ("choice", "settings", "error"),
+    [
+        ({"Variable": "$.name", "StringEquals": "Bob"}, {}, "States.NoChoiceMatched"),
+        ({"Condition": "{% $states.input.name %}"}, JSONATA, "States.QueryEvaluationError"),
+    ],
+)
+def test_a_choice_fails_with_the_error_of_its_reason(
+    account: Account, choice: dict[str, Any], settings: dict[str, Any], error: str
+) -> None:
+    states = {"Choose": {"Type": "Choice", "Choices": [{**choice, "Next": "End"}]}, "End": {"Type": "Succeed"}}
+
+    described = account.ended(account.start(account.machine_of(states, **settings), GIVEN))
+
+    assert (described["status"], described["error"]) == ("FAILED", error)
+
+
+@proof("intrinsic_functions_fail_with_their_error")
+def test_an_intrinsic_function_fails_with_its_own_error(account: Account) -> None:
+    described = ended(account, {**PASS, "Parameters": {"result.$": "States.ArrayGetItem($.prices, 3)"}})
+
+    assert (described["status"], described["error"]) == ("FAILED", "States.IntrinsicFailure")
+
+
+def test_the_context_has_the_fields_of_aws(account: Account) -> None:
+    described = ended(account, {**PASS, "Parameters": {"execution.$": "$$.Execution", "state.$": "$$.State"}})
+
+    told = json.loads(described["output"])
+    assert told["execution"]["RedriveCount"] == told["state"]["RetryCount"] == 0
+    for moment in (told["execution"]["StartTime"], told["state"]["EnteredTime"]):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", moment)
+
+
+@proof("missed_heartbeats_have_two_names")
+def test_a_missed_heartbeat_is_caught_by_its_own_name(account: Account) -> None:
+    asking = Answerer(account).state({}, HeartbeatSeconds=1)
+    caught = [{"ErrorEquals": [name], "Next": "Caught"} for name in ("States.HeartbeatTimeout", "States.Timeout")]
+    states = {
+        "Ask": {**asking, "Catch": [{**caught[0], "Output": "missed"}, {**caught[1], "Output": "late"}], "End": True},
+        "Caught": {"Type": "Pass", "End": True},
+    }
+
+    described = account.ended(account.start(account.machine_of(states, **JSONATA)))
+
+    assert json.loads(described["output"]) == "missed"
