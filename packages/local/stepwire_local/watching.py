@@ -1,7 +1,8 @@
 """Takes over changes of templates, manifests, definitions, functions and stubs while the stack serves.
 
 The rules: one line for each change, good or bad, and one for each thing that tools miss since then; what cannot be
-served changes nothing, and is tried again when its files change again.
+served changes nothing, and is tried again when its files change again. When it is well again, a line says so, even if
+nothing differs from before.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ class Watching:
         self._tell = tell
         self._seen_stubs = stack.signature_of_stubs()
         self._faults = stack.faults
+        self._broken: set[str] = set()
         self._seen = {one.name: one.signature() for one in stack.deployments}
 
     def look(self) -> None:
@@ -45,11 +47,13 @@ class Watching:
         try:
             changed = update()
         except LocalStackError as error:
+            self._broken.add(what)
             words = " ".join(str(error).split())
             self._tell(f"{what}: not taken over, the last good one serves: {words}", True)  # noqa: FBT003  # the second argument of `tell`
             return
-        if changed:
-            self._tell(f"{what}: {done}: {', '.join(changed)}", False)  # noqa: FBT003  # the same
+        if changed or what in self._broken:
+            self._broken.discard(what)
+            self._tell(f"{what}: {done}: {', '.join(changed) or 'as before'}", False)  # noqa: FBT003  # the same
         self._tell_of_faults()
 
     def _tell_of_faults(self) -> None:

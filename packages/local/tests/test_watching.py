@@ -192,6 +192,30 @@ def test_a_change_that_fails_half_way_is_taken_back_and_the_repaired_one_is_take
     assert [is_fault for _, is_fault in beside.lines] == [True, False]
 
 
+def test_what_is_well_again_is_told_although_nothing_differs(beside: Beside) -> None:
+    good = beside.template.read_bytes()
+    for text in (good[:50], good):
+        beside.template.write_bytes(text)
+        beside.watching.look()
+    beside.template.write_bytes(good + b"# saved again")
+    beside.watching.look()
+
+    assert [is_fault for _, is_fault in beside.lines] == [True, False]
+    assert beside.lines[1][0] == f"{beside.template}: deployed: as before"
+
+
+def test_a_resource_that_was_removed_comes_back(beside: Beside) -> None:
+    body = yaml.safe_load(beside.template.read_text(encoding="utf-8"))
+    gone = {"Queue": {"Type": "AWS::SQS::Queue"}, "Second": body["Resources"]["Machine"]}
+    more = {**body, "Resources": {**body["Resources"], **gone}}
+    for written in (more, body, more):
+        beside.template.write_text(yaml.safe_dump(written), encoding="utf-8")
+        beside.watching.look()
+
+    assert [line.partition(" deployed: ")[2] for line, _ in beside.lines] == ["Queue, SecondRole, Second"] * 3
+    assert {"Queue", "Second"} <= set(beside.stack.physical_ids)
+
+
 def test_a_change_that_needs_a_restart_is_told(beside: Beside) -> None:
     body = yaml.safe_load(beside.template.read_text(encoding="utf-8"))
     body["Resources"]["Colour"] = {"Type": "AWS::SQS::Queue"}

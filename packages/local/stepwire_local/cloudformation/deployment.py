@@ -31,6 +31,7 @@ class Deployment:
         self.world = world
         self.outputs: dict[str, str] = {}
         self._made: dict[str, Made] = {}
+        self._left: dict[str, Made] = {}
         self._given: dict[str, str] = {}
         self._defaults: dict[str, str] = {}
         self._parameters: dict[str, ParameterValue] = {}
@@ -109,7 +110,7 @@ class Deployment:
     def _apply(self, loaded: Template) -> list[str]:
         self.world.folders = loaded.folders
         parameters = self._values(loaded)
-        provisioner = Provisioner(loaded, parameters, self.world, self._made)
+        provisioner = Provisioner(loaded, parameters, self.world, self._made, self._left)
         self.outputs = provisioner.run()
         self._parameters = parameters
         self._template = loaded

@@ -45,15 +45,22 @@ class Provisioner:
 
     Args:
         made: The resources that are there, by logical id; kept up to date.
+        left: Those that the template no longer has and that cannot be removed, likewise: one that comes back is there.
     """
 
     def __init__(
-        self, template: Template, parameters: Mapping[str, ParameterValue], world: World, made: dict[str, Made]
+        self,
+        template: Template,
+        parameters: Mapping[str, ParameterValue],
+        world: World,
+        made: dict[str, Made],
+        left: dict[str, Made],
     ) -> None:
         self._template = template
         self._parameters = parameters
         self._world = world
         self._there = made
+        self._left = left
         self._created: dict[str, Created] = {}
         self._creating: list[str] = []
         self.changed: list[str] = []
@@ -173,9 +180,11 @@ class Provisioner:
             if self._is_wanted(needed):
                 self._create(needed)
         resource = self._resolved(name, entry)
-        before = self._there.get(name)
-        if before is None or before.resource != resource:
-            self._there[name] = Made(resource, self._applied(resource, before))
+        before = self._there.get(name) or self._left.get(name)
+        is_same = before is not None and before.resource == resource
+        if not is_same or name not in self._there:
+            self._there[name] = before if before and is_same else Made(resource, self._applied(resource, before))
+            self._left.pop(name, None)
             self.changed.append(name)
         return self._there[name].created
 
@@ -183,7 +192,12 @@ class Provisioner:
         kind, code = KINDS.get(entry["Type"]), self._template.signatures.get(name, "")
         if kind is None:  # nothing of it is used, so nothing of it must be understood
             return Resource(name, entry["Type"], entry.get("Properties", {}), code)
-        found = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
+        try:
+            found = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
+        except TemplateError as error:
+            if self._creator() != name or name in str(error):  # it says where
+                raise
+            raise TemplateError(f"{name}: {error}") from error
         properties: Mapping[str, Any] = {} if found is NO_VALUE else found
         stub = kind.stub(name, properties, self._world) if kind.stub is not None else ""
         return Resource(name, entry["Type"], properties, code + stub)
@@ -216,4 +230,6 @@ class Provisioner:
         kind = KINDS.get(gone.resource.kind)
         if kind is not None and kind.remove is not None:
             kind.remove(gone.resource, gone.created, self._world)
+        elif gone.is_served:
+            self._left[name] = gone
         self.changed.append(name)
