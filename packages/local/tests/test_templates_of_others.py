@@ -234,12 +234,100 @@ def test_code_that_cannot_be_loaded_does_not_stop_the_start(tmp_path: Path) -> N
         ("Resources: []\n", "it has no Resources"),
         ("Resources: {A: {Properties: {}}}\n", "the resource A has no Type"),
         ("Resources: {A: x}\n", "the resource A has no Type"),
-        ("Resources: {A: {Type: AWS::SQS::Queue, Properties: x}}\n", "cannot be served"),
+        ("Resources: {A: {Type: AWS::SQS::Queue, Properties: x}}\n", "A: Properties is no object, which CloudFormation"),
+        ("Resources: {A: {Type: AWS::SQS::Queue, Properties: }}\n", "A: Properties is empty, which CloudFormation"),
+        ("Outputs:\nResources: {A: {Type: AWS::SQS::Queue}}\n", "Outputs is empty"),
+        ("Globals: {Function: }\nResources: {A: {Type: AWS::SQS::Queue}}\n", "Globals: Function is empty"),
+        ("Resources: {Fn::ForEach::A: [B, [C], {}]}\n", "Fn::ForEach::A: loops of AWS::LanguageExtensions are not served"),
+        ("Resources: {A: {Type: AWS::SQS::Queue, Properties: {QueueName: !Cidr []}}}\n", "A: The local stack does not"),
         ("Resources: {A: {Type: AWS::IAM::Policy, Properties: {Roles: 3}}}\n", "cannot be served"),
     ],
 )
 def test_a_template_of_an_odd_shape_is_one_line(tmp_path: Path, template: str, words: str) -> None:
     assert words in refused(tmp_path, template)
+
+
+def test_roles_and_destinations_that_are_not_here_do_not_stop_the_start(tmp_path: Path) -> None:
+    template = """
+        Resources:
+          Topic: {Type: AWS::SNS::Topic}
+          Table:
+            Type: AWS::DynamoDB::Table
+            Properties:
+              AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
+              KeySchema: [{AttributeName: pk, KeyType: HASH}]
+              StreamSpecification: {StreamViewType: NEW_IMAGE}
+          Echo:
+            Type: AWS::Lambda::Function
+            Properties:
+              Role: arn:aws:iam::987654321098:role/LabRole
+              Handler: app.handler
+              Runtime: python3.13
+              Code: src
+              DeadLetterConfig: {TargetArn: !Ref Topic}
+          Changes:
+            Type: AWS::Lambda::EventSourceMapping
+            Properties:
+              FunctionName: !Ref Echo
+              EventSourceArn: !GetAtt Table.StreamArn
+              StartingPosition: LATEST
+              DestinationConfig: {OnFailure: {Destination: !Ref Topic}}
+        """
+
+    with beside(tmp_path, template, {"src/app.py": FUNCTION}) as stack:
+        notes = [line for line in stack.not_served if line.startswith(("Echo: ", "Changes: "))]
+        assert stack.invoke("Echo", {"a": 1}) == {"a": 1}
+
+    events, role, records = notes
+    assert role == "Echo: its role arn:aws:iam::987654321098:role/LabRole is not of this template, so every call is allowed"
+    assert events.startswith("Echo: failed events do not go to Topic")
+    assert records.startswith("Changes: failed records do not go to Topic")
+
+
+def test_a_definition_has_a_mark_of_its_encoding_and_a_flag_in_place_of_a_placeholder(tmp_path: Path) -> None:
+    template = """
+        Transform: AWS::Serverless-2016-10-31
+        Resources:
+          Machine:
+            Type: AWS::Serverless::StateMachine
+            Properties: {DefinitionUri: m.asl.json, DefinitionSubstitutions: {Last: true}}
+        """
+    definition = '\ufeff{"StartAt": "A",\r\n"States": {"A": {"Type": "Pass", "Result": "is ${Last}", "End": ${Last}}}}'
+
+    with beside(tmp_path, template, {"m.asl.json": definition}) as stack:
+        assert json.loads(ended(stack, "Machine")["output"]) == "is true"
+
+
+def test_an_api_of_events_has_the_cors_of_its_configuration(tmp_path: Path) -> None:
+    """The SAM transform writes it into the body of the API."""
+    template = """
+        Transform: AWS::Serverless-2016-10-31
+        Resources:
+          Api:
+            Type: AWS::Serverless::HttpApi
+            Properties: {CorsConfiguration: {AllowOrigins: [https://page.example], AllowMethods: [GET], MaxAge: 60}}
+          Echo:
+            Type: AWS::Serverless::Function
+            Properties:
+              Runtime: python3.13
+              Handler: app.handler
+              CodeUri: src
+              Events: {Get: {Type: HttpApi, Properties: {ApiId: !Ref Api, Path: /, Method: any}}}
+        """
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/app.py").write_text(FUNCTION, encoding="utf-8")
+    (tmp_path / "template.yaml").write_text(dedent(template), encoding="utf-8")
+    headers = {"origin": "https://page.example", "access-control-request-method": "GET"}
+
+    with LocalStack(tmp_path / "template.yaml") as stack:
+        preflight = httpx.options(f"{stack.base_url}/", headers=headers)
+
+    assert preflight.status_code == 204
+    assert {name: value for name, value in preflight.headers.items() if name.startswith("access-control-")} == {
+        "access-control-allow-origin": "https://page.example",
+        "access-control-allow-methods": "GET",
+        "access-control-max-age": "60",
+    }
 
 
 @pytest.mark.parametrize(

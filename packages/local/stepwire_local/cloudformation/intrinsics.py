@@ -3,6 +3,7 @@
 Pure: a `Lookup` resolves names and attributes. `AWS::NoValue` removes the property or list entry that has it as value.
 """
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -142,8 +143,21 @@ def _import(argument: Any, lookup: Lookup) -> str:
 
 
 def _find_in_map(argument: Any, lookup: Lookup) -> Any:
-    name, key, attribute, *_ = resolve(argument, lookup)
-    return lookup.mapped(text_of(name), text_of(key), text_of(attribute))
+    name, key, attribute, *more = resolve(argument, lookup)
+    try:
+        return lookup.mapped(text_of(name), text_of(key), text_of(attribute))
+    except TemplateError:
+        if more and "DefaultValue" in more[0]:
+            return more[0]["DefaultValue"]
+        raise
+
+
+def _length(argument: Any, lookup: Lookup) -> int:
+    return len(resolve(argument, lookup))
+
+
+def _json_text(argument: Any, lookup: Lookup) -> str:
+    return json.dumps(resolve(argument, lookup), separators=(",", ":"))
 
 
 def _zones(argument: Any, lookup: Lookup) -> list[str]:
@@ -197,6 +211,9 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Lookup], Any]] = {
     "Fn::FindInMap": _find_in_map,
     "Fn::GetAZs": _zones,
     "Fn::Base64": _base64,
+    # of the transform AWS::LanguageExtensions
+    "Fn::Length": _length,
+    "Fn::ToJsonString": _json_text,
 }
 
 _CONDITIONS: Mapping[str, Callable[[Any, Lookup], bool]] = {

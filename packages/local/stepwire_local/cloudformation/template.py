@@ -24,6 +24,8 @@ from stepwire_local.cloudformation.files import signature, unpacked
 from stepwire_local.errors import TemplateError
 
 _BUCKET = "local"
+_SECTIONS: Final = ("Conditions", "Globals", "Mappings", "Outputs", "Parameters", "Rules")
+_LOOP: Final = "Fn::ForEach::"
 _APIS = ("AWS::Serverless::Api", "AWS::Serverless::HttpApi")
 _LOOPBACK: Final = "//127.0.0.1:"
 _CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
@@ -94,7 +96,7 @@ def parse(path: Path) -> Any:
 
 def _parsed(path: Path, read: Callable[[str], Any]) -> Any:
     try:
-        return read(path.read_text(encoding="utf-8"))
+        return read(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise TemplateError(f"{path} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -116,10 +118,27 @@ def _source(path: Path) -> dict[str, Any]:
     if not isinstance(resources, dict) or not resources:
         raise TemplateError(f"{path} is not a template: it has no Resources.")
     for name, entry in cast("dict[str, Any]", resources).items():
-        kind: Any = cast("dict[str, Any]", entry).get("Type") if isinstance(entry, dict) else None
-        if name != "Fn::Transform" and not isinstance(kind, str):
-            raise TemplateError(f"{path}: the resource {name} has no Type.")
+        if name != "Fn::Transform":
+            _check_resource(path, name, entry)
+    for name in _SECTIONS:
+        _check_object(path, name, cast("dict[str, Any]", parsed))
+    for name in parsed.get("Globals", {}):
+        _check_object(f"{path}: Globals", name, parsed["Globals"])
     return cast("dict[str, Any]", parsed)
+
+
+def _check_resource(path: Path, name: str, entry: Any) -> None:
+    if name.startswith(_LOOP):
+        raise TemplateError(f"{path}: {name}: loops of AWS::LanguageExtensions are not served; write its resources out.")
+    if not isinstance(entry, dict) or not isinstance(cast("dict[str, Any]", entry).get("Type"), str):
+        raise TemplateError(f"{path}: the resource {name} has no Type.")
+    _check_object(f"{path}: {name}", "Properties", cast("dict[str, Any]", entry))
+
+
+def _check_object(where: Path | str, name: str, holder: Mapping[str, Any]) -> None:
+    if not isinstance(holder.get(name, {}), dict):
+        found = "empty" if holder[name] is None else "no object"
+        raise TemplateError(f"{where}: {name} is {found}, which CloudFormation refuses: fill it or leave it out.")
 
 
 def _complete(path: Path) -> tuple[dict[str, Any], list[Path]]:
@@ -168,6 +187,10 @@ def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict
                 if not without_code:
                     raise
                 _leave_out_code(name, properties)
+        if kind == "AWS::Lambda::Function" and isinstance(uri := properties.get("Code"), str):
+            folder = unpacked((base / uri).resolve())  # as `sam build` and `aws cloudformation package` take it
+            folders |= {name: folder} if folder.is_dir() else {}
+            properties["Code"] = {"S3Bucket": _BUCKET, "S3Key": name}
         if kind in _APIS:
             _take_routes(properties, base)
         if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):

@@ -133,7 +133,7 @@ def _read(name: str, path: Path) -> Stub:
     if path.suffix not in _SUFFIXES:
         raise StubError(f"{path}: a stub is a .json file with an answer, or a .py script that makes one.")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise StubError(f"{path}, the stub of {name}, does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -58,6 +58,9 @@ def bench(tmp_path: Path) -> Bench:
         ({"Fn::Select": [1, {"Fn::GetAZs": ""}]}, "us-east-1b"),
         ({"Fn::Join": ["", {"Fn::GetAZs": "eu-west-1"}]}, "eu-west-1aeu-west-1beu-west-1c"),
         ({"Fn::Base64": {"Ref": "Name"}}, "Z2l2ZW4="),
+        ({"Fn::FindInMap": ["Sizes", "other", "size", {"DefaultValue": {"Ref": "Name"}}]}, "given"),
+        ({"Fn::Length": {"Fn::Split": ["v", {"Ref": "Name"}]}}, "2"),
+        ({"Fn::ToJsonString": {"name": {"Ref": "Name"}, "none": {"Ref": "AWS::NoValue"}}}, '{"name":"given"}'),
         ({"Fn::ImportValue": {"Fn::Sub": "${Name}-role"}}, "given-role-is-not-served-locally"),
     ],
 )

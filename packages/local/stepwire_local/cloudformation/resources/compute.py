@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from stepwire_local.cloudformation.resources.kinds import (
     World,
     keep,
     named,
+    queue_in,
 )
 from stepwire_local.cloudformation.resources.roles import check_allowed, role_of
 from stepwire_local.errors import FunctionLoadError, TemplateError
@@ -44,7 +46,7 @@ def _function(resource: Resource, world: World) -> Created:
     world.client("lambda").create_function(
         FunctionName=name,
         Runtime=properties.get("Runtime", "python3.13"),
-        Role=properties["Role"],
+        Role=properties["Role"] if settings.role else _role_from_outside(world),
         Handler=settings.handler,
         Timeout=int(settings.timeout),
         MemorySize=settings.memory,
@@ -57,6 +59,14 @@ def _function(resource: Resource, world: World) -> Created:
     register(function)
     world.functions[resource.logical_id] = function
     return Created(name, {"Arn": settings.arn})
+
+
+def _role_from_outside(world: World) -> str:
+    """Return the ARN of a role for functions whose own role is of no template here: without one, moto has no function."""
+    iam, name = world.client("iam"), "outside"
+    with suppress(iam.exceptions.EntityAlreadyExistsException):
+        iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
+    return iam.get_role(RoleName=name)["Role"]["Arn"]
 
 
 def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Function:
@@ -163,7 +173,7 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
         memory=memory,
         log_group=log_group,
         variables=runtime | {key: text_of(value) for key, value in given.items()},
-        dead_letters=properties.get("DeadLetterConfig", {}).get("TargetArn"),
+        dead_letters=queue_in(resource, properties.get("DeadLetterConfig", {}).get("TargetArn"), "failed events", world),
         role=role_of(resource, properties["Role"], world),
         not_run=not_run,
     )

@@ -25,7 +25,11 @@ def _api(resource: Resource, world: World) -> Created:
     body: dict[str, Any] | None = resource.properties.get("Body")
     if body is None and resource.properties.get("ProtocolType") != "HTTP":
         raise TemplateError(f"{resource.logical_id}: the local stack serves HTTP APIs only.")
-    configuration = resource.properties.get("CorsConfiguration")
+    # The SAM transform writes the CorsConfiguration of its APIs into the body, with names in camelCase.
+    described: dict[str, Any] = (body or {}).get("x-amazon-apigateway-cors", {})
+    configuration = resource.properties.get("CorsConfiguration") or {
+        f"{name[:1].upper()}{name[1:]}": value for name, value in described.items()
+    }
     api = _one_api(resource, Api(_identifier(resource, world, length=10), world.account, world.region), world)
     world.api = replace(api, cors=_cors(resource, configuration) if configuration else None)
     _add_routes(resource, body or {}, world)

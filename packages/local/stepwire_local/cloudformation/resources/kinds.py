@@ -125,6 +125,14 @@ def keep(change: Change, _world: World) -> Created:
     return change.created
 
 
+def queue_in(resource: Resource, arn: str | None, what: str, world: World) -> str | None:
+    """Return the ARN of the queue to which a resource sends what has failed; of anything else, note that it does not."""
+    if arn is None or f"{arn}::".split(":")[2] == "sqs":
+        return arn
+    world.notes.append(f"{resource.logical_id}: {what} do not go to {arn}: only queues are served")
+    return None
+
+
 NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources, that let others in, are not"
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from moto.events.exceptions import InvalidEventPatternException
 from moto.events.models import EventPattern
 
-from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World
+from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World, queue_in
 from stepwire_local.cloudformation.resources.roles import QUEUE_READS, STREAM_READS, check_allowed
 from stepwire_local.errors import TemplateError
 from stepwire_local.iam.actions import Need
@@ -114,10 +114,7 @@ def _position(resource: Resource) -> str:
 
 def _destination(resource: Resource, world: World) -> str | None:
     arn: str | None = resource.properties.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
-    if arn is not None and arn.split(":")[2] != "sqs":
-        world.notes.append(f"{resource.logical_id}: failed records do not go to {arn}: only queues are served")
-        return None
-    return arn
+    return queue_in(resource, arn, "failed records", world)
 
 
 def _filters(resource: Resource, world: World) -> tuple[EventPattern, ...]:
