@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def stop(number: int, frame: object) -> None:  # noqa: ARG001  # what a signal handler is given
         stopping.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, *_closed_terminal()):
         signal.signal(number, stop)
     try:
         _serve(options, _screen(os.environ.get("LOG", "text")), stopping)
@@ -69,6 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _closed_terminal() -> Sequence[signal.Signals]:
+    """Return the signal of a terminal that is closed, unless `nohup` has it ignored or the system has none."""
+    number: signal.Signals | None = getattr(signal, "SIGHUP", None)
+    return () if number is None or signal.getsignal(number) is signal.SIG_IGN else (number,)
 
 
 def _screen(form: str) -> Screen:

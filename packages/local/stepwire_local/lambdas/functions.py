@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -255,12 +256,19 @@ def _own_name(settings: FunctionSettings) -> str:
 
 def _result(value: object) -> Outcome:
     try:
-        payload = json.dumps(value)
+        payload = json.dumps(value, default=_number)
     except (TypeError, ValueError) as error:
         return _failed("Runtime.MarshalError", f"Unable to marshal response: {error}")
     if len(payload.encode()) > PAYLOAD_LIMIT:
         return _failed("Function.ResponseSizeTooLarge", f"Response payload size exceeded {PAYLOAD_LIMIT} bytes.")
     return Returned(payload)
+
+
+def _number(value: object) -> float:
+    """Return a number of DynamoDB: as Lambda's own client, write it as a number."""
+    if isinstance(value, Decimal):
+        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def _failed(kind: str, message: str, stack_trace: Sequence[str] = ()) -> Failed:

@@ -1,21 +1,26 @@
 """Event source mappings from a queue: deliver its messages to a function, and delete those that were processed.
 
 The rules are Lambda's: a message of a failed batch becomes visible again, until the queue's redrive policy moves it to
-the dead-letter queue. It does so after a second here, not after the queue's visibility timeout, unless the function has
+the dead-letter queue; a message that no filter lets through is deleted. It becomes visible after a second here, not after the queue's visibility timeout, unless the function has
 hidden the message itself.
 """
 
+import base64
 import json
 import logging
 import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from moto.events.models import EventPattern
 from moto.sqs.models import sqs_backends
 
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.lambdas.functions import Outcome, Returned
 from stepwire_local.streams.mappings import Target
+from stepwire_local.streams.records import is_success
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +35,7 @@ class QueueMappingSettings:
     queue_arn: str
     function: Target
     batch_size: int = 10
+    filters: tuple[EventPattern, ...] = ()  # a message must match one of them; empty: every message matches
     reports_failures: bool = False
 
 
@@ -76,10 +82,16 @@ class QueueMapping:
         sqs: Any = aws_client("sqs", self._region)
         url = sqs.get_queue_url(QueueName=self._name)["QueueUrl"]
         most = min(self._settings.batch_size, 10)
-        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=most, AttributeNames=["All"]).get("Messages")
+        everything = {"AttributeNames": ["All"], "MessageAttributeNames": ["All"]}
+        received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=most, **everything).get("Messages", [])
+        records = {one["MessageId"]: self._record(one) for one in received}
+        messages = [one for one in received if self._lets_through(records[one["MessageId"]])]
+        for one in received:
+            if one not in messages:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
         if not messages:
             return
-        event = {"Records": [self._record(one) for one in messages]}
+        event = {"Records": [records[one["MessageId"]] for one in messages]}
         hidden = self._hidden_until()
         failed = self._failed(self._settings.function.invoke(json.dumps(event)), messages)
         hidden_now = self._hidden_until()
@@ -92,6 +104,13 @@ class QueueMapping:
             else:
                 sqs.delete_message(**handle)
 
+    def _lets_through(self, record: Mapping[str, Any]) -> bool:
+        body: Any = record["body"]
+        with suppress(ValueError):  # a filter sees JSON as what it says
+            body = json.loads(body)
+        filters: Any = self._settings.filters
+        return not filters or any(pattern.matches_event({**record, "body": body}) for pattern in filters)
+
     def _hidden_until(self) -> dict[str, float]:
         queue: Any = sqs_backends[self._account][self._region].queues[self._name]
         return {one.id: one.visible_at for one in list(queue._messages)}  # noqa: SLF001 - as above
@@ -102,7 +121,9 @@ class QueueMapping:
             "receiptHandle": message["ReceiptHandle"],
             "body": message["Body"],
             "attributes": message.get("Attributes", {}),
-            "messageAttributes": {},
+            "messageAttributes": {
+                name: _attribute(value) for name, value in message.get("MessageAttributes", {}).items()
+            },
             "md5OfBody": message["MD5OfBody"],
             "eventSource": "aws:sqs",
             "eventSourceARN": self._settings.queue_arn,
@@ -113,7 +134,16 @@ class QueueMapping:
         """Return the ids of the messages to deliver again."""
         if not isinstance(outcome, Returned):
             return {one["MessageId"] for one in messages}
-        if not self._settings.reports_failures:
+        if not self._settings.reports_failures or is_success(result := json.loads(outcome.payload)):
             return set()
-        reported: dict[str, Any] = json.loads(outcome.payload) or {}
-        return {one["itemIdentifier"] for one in reported.get("batchItemFailures", ())}
+        named = set[Any]()
+        with suppress(KeyError, TypeError):
+            named = {one["itemIdentifier"] for one in result["batchItemFailures"]}
+        return named if named and all(named) else {one["MessageId"] for one in messages}  # a report that cannot be read
+
+
+def _attribute(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an attribute of a message as events have it."""
+    text = {"stringValue": value["StringValue"]} if "StringValue" in value else {}
+    binary = {"binaryValue": base64.b64encode(value["BinaryValue"]).decode()} if "BinaryValue" in value else {}
+    return {**text, **binary, "stringListValues": [], "binaryListValues": [], "dataType": value["DataType"]}

@@ -57,7 +57,7 @@ def unprocessed(batch: Sequence[Record], outcome: Outcome, *, reports: bool) -> 
     """
     if isinstance(outcome, Failed):
         return batch
-    if not reports or _is_success(result := json.loads(outcome.payload)):
+    if not reports or is_success(result := json.loads(outcome.payload)):
         return ()
     numbers = [sequence_number(record) for record in batch]
     try:
@@ -67,7 +67,8 @@ def unprocessed(batch: Sequence[Record], outcome: Outcome, *, reports: bool) -> 
         return batch
 
 
-def _is_success(result: Any) -> bool:
+def is_success(result: Any) -> bool:
+    """Return whether a function that reports failed items reports none."""
     if not isinstance(result, dict):
         return result is None
     return not cast("dict[str, Any]", result).get("batchItemFailures")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from moto.events.models import EventPattern
 
 from stepwire_local.account.engine import ACCOUNT, shared_account
 from stepwire_local.account.isolation import REGION
@@ -33,19 +34,36 @@ class Reader:
         return Returned(json.dumps({"batchItemFailures": [{"itemIdentifier": one} for one in failed]}))
 
 
+class Answering:
+    """A function that gets messages, and answers one thing after the other; the last one for good."""
+
+    arn = Reader.arn
+
+    def __init__(self, *answers: object) -> None:
+        self.got: list[Any] = []
+        self._answers = list(answers)
+
+    def invoke(self, event: str) -> Outcome:
+        self.got += json.loads(event)["Records"]
+        return Returned(json.dumps(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]))
+
+
 @pytest.fixture
 def queue() -> Iterator[str]:
     with shared_account():
         yield aws_client("sqs", REGION).create_queue(QueueName="messages")["QueueUrl"]
 
 
-def delivered(queue: str, reader: Reader, *bodies: str, times: int, delay: int = 0) -> list[str]:
+def delivered(
+    queue: str, reader: Reader | Answering, *bodies: str, times: int, delay: int = 0, **settings: Any
+) -> list[Any]:
     """Send messages; return what has come when the function was given so many and the queue is empty."""
     sqs = aws_client("sqs", REGION)
     for body in bodies:
-        sqs.send_message(QueueUrl=queue, MessageBody=body, DelaySeconds=delay)
+        colour: Any = {"Colour": {"DataType": "String", "StringValue": "red"}}
+        sqs.send_message(QueueUrl=queue, MessageBody=body, DelaySeconds=delay, MessageAttributes=colour)
     arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:messages"
-    mapping = QueueMapping(QueueMappingSettings(arn, reader, reports_failures=True))
+    mapping = QueueMapping(QueueMappingSettings(arn, reader, reports_failures=True, **settings))
     mapping.start()
     try:
         # The queue alone does not tell: a message that becomes visible between two of its counts is in neither.
@@ -77,6 +95,32 @@ def test_all_messages_of_a_function_that_fails_come_again(queue: str) -> None:
     got = delivered(queue, Reader(raises=True), "bad", times=2)
 
     assert got == ["bad", "bad"]
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"batchItemFailures": None}, {"batchItemFailures": []}])
+def test_a_report_without_failures_is_a_success(queue: str, answer: object) -> None:
+    assert len(delivered(queue, Answering(answer), "one", times=1)) == 1
+
+
+@pytest.mark.parametrize(
+    "answer", ["ok", {"batchItemFailures": [{"itemIdentifier": ""}]}, {"batchItemFailures": [{"id": "a"}]}]
+)
+def test_a_report_that_cannot_be_read_fails_the_whole_batch(queue: str, answer: object) -> None:
+    assert len(delivered(queue, Answering(answer, None), "one", times=2)) == 2
+
+
+def test_an_event_has_the_attributes_of_its_messages(queue: str) -> None:
+    (record,) = delivered(queue, Answering(None), "one", times=1)
+
+    colour = {"stringValue": "red", "stringListValues": [], "binaryListValues": [], "dataType": "String"}
+    assert record["messageAttributes"] == {"Colour": colour}
+
+
+def test_a_message_that_no_filter_lets_through_is_deleted(queue: str) -> None:
+    filters = (EventPattern.load(json.dumps({"body": {"kind": ["new"]}})),)
+    bodies = ['{"kind": "new"}', '{"kind": "old"}', "text"]
+
+    assert delivered(queue, Reader(), *bodies, times=1, filters=filters) == bodies[:1]
 
 
 def test_a_delayed_message_comes_later_and_is_no_backlog(queue: str) -> None:

@@ -49,6 +49,7 @@ def _queue_mapping(resource: Resource, world: World, source: str, created: Creat
         queue_arn=source,
         function=_function(resource, world),
         batch_size=_number(resource, "BatchSize", 10, most=_LARGEST_BATCH) or 1,
+        filters=_filters(resource, world),
         reports_failures="ReportBatchItemFailures" in resource.properties.get("FunctionResponseTypes", ()),
     )
     role = _function(resource, world).settings.role
