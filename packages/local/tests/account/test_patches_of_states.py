@@ -70,6 +70,51 @@ def test_a_choice_fails_with_the_error_of_its_reason(
     assert (described["status"], described["error"]) == ("FAILED", error)
 
 
+def chosen(account: Account, *rules: dict[str, Any]) -> Any:
+    """Return how an execution ends whose Choice succeeds by a rule and fails by default."""
+    choices = [{**rule, "Next": "Yes"} for rule in rules]
+    states = {
+        "Choose": {"Type": "Choice", "Choices": choices, "Default": "No"},
+        "Yes": {"Type": "Succeed"},
+        "No": {"Type": "Fail", "Error": "Default"},
+    }
+    return account.ended(account.start(account.machine_of(states), GIVEN))
+
+
+@proof("choices_need_their_variable")
+@pytest.mark.parametrize("rule", [{"BooleanEquals": True}, {"IsNull": True}])
+def test_a_choice_about_what_is_missing_fails(account: Account, rule: dict[str, Any]) -> None:
+    described = chosen(account, {"Variable": "$.force", **rule})
+
+    assert (described["status"], described["error"]) == ("FAILED", "States.Runtime")
+    assert described["cause"].endswith(
+        "Invalid path '$.force': The choice state's condition path references an invalid value."
+    )
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"Variable": "$.force", "IsPresent": False},
+        {"Not": {"And": [{"Variable": "$.force", "IsPresent": True}, {"Variable": "$.force", "BooleanEquals": True}]}},
+    ],
+)
+def test_a_choice_asks_whether_something_is_present(account: Account, rule: dict[str, Any]) -> None:
+    assert chosen(account, rule)["status"] == "SUCCEEDED"
+
+
+@proof("choices_compare_any_time")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"Variable": "$$.Execution.StartTime", "TimestampGreaterThan": "2026-01-01T00:00:00+01:00"},
+        {"Variable": "$$.State.EnteredTime", "IsTimestamp": True},
+    ],
+)
+def test_a_choice_compares_times_with_fractions_and_offsets(account: Account, rule: dict[str, Any]) -> None:
+    assert chosen(account, rule)["status"] == "SUCCEEDED"
+
+
 @proof("intrinsic_functions_fail_with_their_error")
 def test_an_intrinsic_function_fails_with_its_own_error(account: Account) -> None:
     described = ended(account, {**PASS, "Parameters": {"result.$": "States.ArrayGetItem($.prices, 3)"}})

@@ -1,25 +1,46 @@
 """Patches of JSONPath: what a path gives, and where the context object may be read."""
 # ruff: noqa: SLF001 - the defects are in moto's private attributes
 
+import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, cast
 
 from jsonpath_ng import ext  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.ext.parser import parse  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.jsonpath import Child, Fields, Index, Root, This  # pyright: ignore[reportMissingTypeStubs]
+from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.common.path import result_path
 from moto.stepfunctions.parser.asl.component.common.string.string_expression import StringContextPath
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_func import ComparisonFuncValue
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_operator_type import (
+    ComparisonOperatorType,
+)
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_variable import ComparisonVariable
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.operator.factory import OperatorFactory
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.operator.implementations.is_operator import (
+    IsTimestamp,
+)
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.variable import NoSuchVariable
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that reads paths
 from moto.stepfunctions.parser.asl.utils import json_path
+
+from stepwire_local.account.moto_patches.branches import FinalError, final
 
 _Replace = Callable[[object, str, object], None]
 
 _CONTEXT: Final = "$$"
 _FILTER: Final = "[?"
+_IS_PRESENT: Final = ComparisonOperatorType.IsPresent
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_RUNTIME: Final = StatesErrorNameType.StatesRuntime
 
 
 def definite_paths_give_one_value(replace: _Replace) -> None:
@@ -98,6 +119,42 @@ def choices_compare_with_the_context(replace: _Replace) -> None:
     replace(ComparisonFuncValue, "_eval_body", _eval_body)
 
 
+def choices_need_their_variable(replace: _Replace) -> None:
+    """Patch: Fail with States.Runtime, unless the rule asks whether it is present.
+
+    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken; in AWS
+    the execution fails, and a test that passes here would be wrong.
+    """
+
+    def _eval_body(self: Any, env: Any) -> None:
+        self.variable.eval(env)
+        found = env.stack[-1]
+        if isinstance(found, NoSuchVariable) and self.comparison_function.operator_type != _IS_PRESENT:
+            path = self.variable.string_sampler.literal_value
+            cause = f"Invalid path '{path}': The choice state's condition path references an invalid value."
+            failed = TaskFailedEventDetails(error=_RUNTIME.to_name(), cause=cause)
+            details = cast("Any", EventDetails)(taskFailedEventDetails=failed)
+            name = final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name()))
+            raise FailureEventException(FailureEvent(env, name, HistoryEventType.TaskFailed, details))
+        self.comparison_function.eval(env)
+
+    replace(ComparisonVariable, "_eval_body", _eval_body)
+
+
+def choices_compare_any_time(replace: _Replace) -> None:
+    """Patch: Read every time of RFC 3339.
+
+    Defect: A time with fractions of a second, such as `$$.Execution.StartTime`, or with an offset is no timestamp.
+    """
+
+    def string_to_timestamp(string: str) -> datetime | None:
+        with suppress(TypeError, ValueError):
+            return datetime.fromisoformat(string) if _TIME.fullmatch(string) else None
+        return None
+
+    replace(IsTimestamp, "string_to_timestamp", staticmethod(string_to_timestamp))
+
+
 def _compares_paths(rule: Any) -> bool:
     return str(rule.operator_type).endswith("Path")
 
@@ -112,4 +169,10 @@ def paths_are_parsed_once(replace: _Replace) -> None:
         replace(module, "parse", lru_cache(maxsize=1024)(cast("Any", module).parse))
 
 
-PATCHES = (definite_paths_give_one_value, choices_compare_with_the_context, paths_are_parsed_once)
+PATCHES = (
+    definite_paths_give_one_value,
+    choices_compare_with_the_context,
+    choices_need_their_variable,
+    choices_compare_any_time,
+    paths_are_parsed_once,
+)
