@@ -107,7 +107,9 @@ def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Ge
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGTERM, signal.SIGHUP))])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGTERM, signal.SIGHUP))]
+)
 def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signals) -> None:
     with serving(tmp_path / "logs", TEMPLATE, "--parameter", "Greeting=moin", "--expire-after", "5") as served:
         answer = httpx.post(served.url, json={}, timeout=HANG_GUARD).json()

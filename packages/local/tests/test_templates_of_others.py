@@ -234,11 +234,17 @@ def test_code_that_cannot_be_loaded_does_not_stop_the_start(tmp_path: Path) -> N
         ("Resources: []\n", "it has no Resources"),
         ("Resources: {A: {Properties: {}}}\n", "the resource A has no Type"),
         ("Resources: {A: x}\n", "the resource A has no Type"),
-        ("Resources: {A: {Type: AWS::SQS::Queue, Properties: x}}\n", "A: Properties is no object, which CloudFormation"),
+        (
+            "Resources: {A: {Type: AWS::SQS::Queue, Properties: x}}\n",
+            "A: Properties is no object, which CloudFormation",
+        ),
         ("Resources: {A: {Type: AWS::SQS::Queue, Properties: }}\n", "A: Properties is empty, which CloudFormation"),
         ("Outputs:\nResources: {A: {Type: AWS::SQS::Queue}}\n", "Outputs is empty"),
         ("Globals: {Function: }\nResources: {A: {Type: AWS::SQS::Queue}}\n", "Globals: Function is empty"),
-        ("Resources: {Fn::ForEach::A: [B, [C], {}]}\n", "Fn::ForEach::A: loops of AWS::LanguageExtensions are not served"),
+        (
+            "Resources: {Fn::ForEach::A: [B, [C], {}]}\n",
+            "Fn::ForEach::A: loops of AWS::LanguageExtensions are not served",
+        ),
         ("Resources: {A: {Type: AWS::SQS::Queue, Properties: {QueueName: !Cidr []}}}\n", "A: The local stack does not"),
         ("Resources: {A: {Type: AWS::IAM::Policy, Properties: {Roles: 3}}}\n", "cannot be served"),
     ],
@@ -279,7 +285,10 @@ def test_roles_and_destinations_that_are_not_here_do_not_stop_the_start(tmp_path
         assert stack.invoke("Echo", {"a": 1}) == {"a": 1}
 
     events, role, records = notes
-    assert role == "Echo: its role arn:aws:iam::987654321098:role/LabRole is not of this template, so every call is allowed"
+    assert (
+        role
+        == "Echo: its role arn:aws:iam::987654321098:role/LabRole is not of this template, so every call is allowed"
+    )
     assert events.startswith("Echo: failed events do not go to Topic")
     assert records.startswith("Changes: failed records do not go to Topic")
 

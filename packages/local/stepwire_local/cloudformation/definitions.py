@@ -13,7 +13,6 @@ from typing import Any, Final, cast
 from stepwire.catalog.definitions import inside, states_in
 from stepwire.catalog.yaml_text import read_template
 from stepwire.json_text import objects_in
-from stepwire_local.cloudformation.intrinsics import text_of
 
 _PLACEHOLDER: Final = re.compile(r"\$\{(\w+)\}")
 # `"total": ${total}` is no JSON. It is read as a text that no definition contains, and replaced with its quotes.
@@ -79,14 +78,18 @@ def substituted(definition: str, substitutions: Mapping[str, Any]) -> str:
 
     def bare(match: re.Match[str]) -> str:
         name = match[1]
-        return text_of(substitutions[name]) if name in substitutions else f'"${{{name}}}"'
+        return _text(substitutions[name]) if name in substitutions else f'"${{{name}}}"'
 
     def quoted(match: re.Match[str]) -> str:
         name = match[1]
         # Inside a JSON string, so quotes and backslashes of the value are escaped.
-        return json.dumps(text_of(substitutions[name]))[1:-1] if name in substitutions else match[0]
+        return json.dumps(_text(substitutions[name]))[1:-1] if name in substitutions else match[0]
 
     return _PLACEHOLDER.sub(quoted, _MARKED.sub(bare, definition))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def with_numbers(program: dict[str, Any]) -> dict[str, Any]:

@@ -120,16 +120,20 @@ def _source(path: Path) -> dict[str, Any]:
     for name, entry in cast("dict[str, Any]", resources).items():
         if name != "Fn::Transform":
             _check_resource(path, name, entry)
+    source = cast("dict[str, Any]", parsed)
     for name in _SECTIONS:
-        _check_object(path, name, cast("dict[str, Any]", parsed))
-    for name in parsed.get("Globals", {}):
-        _check_object(f"{path}: Globals", name, parsed["Globals"])
-    return cast("dict[str, Any]", parsed)
+        _check_object(path, name, source)
+    shared: dict[str, Any] = source.get("Globals", {})
+    for name in shared:
+        _check_object(f"{path}: Globals", name, shared)
+    return source
 
 
 def _check_resource(path: Path, name: str, entry: Any) -> None:
     if name.startswith(_LOOP):
-        raise TemplateError(f"{path}: {name}: loops of AWS::LanguageExtensions are not served; write its resources out.")
+        raise TemplateError(
+            f"{path}: {name}: loops of AWS::LanguageExtensions are not served; write its resources out."
+        )
     if not isinstance(entry, dict) or not isinstance(cast("dict[str, Any]", entry).get("Type"), str):
         raise TemplateError(f"{path}: the resource {name} has no Type.")
     _check_object(f"{path}: {name}", "Properties", cast("dict[str, Any]", entry))
@@ -187,15 +191,22 @@ def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict
                 if not without_code:
                     raise
                 _leave_out_code(name, properties)
-        if kind == "AWS::Lambda::Function" and isinstance(uri := properties.get("Code"), str):
-            folder = unpacked((base / uri).resolve())  # as `sam build` and `aws cloudformation package` take it
-            folders |= {name: folder} if folder.is_dir() else {}
-            properties["Code"] = {"S3Bucket": _BUCKET, "S3Key": name}
+        folders |= _take_code(name, properties, base) if kind == "AWS::Lambda::Function" else {}
         if kind in _APIS:
             _take_routes(properties, base)
         if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):
             _inline_definition(properties, base)
     return folders
+
+
+def _take_code(name: str, properties: dict[str, Any], base: Path) -> dict[str, Path]:
+    """Take a folder or an archive where S3 belongs, as `sam build` and `aws cloudformation package` do."""
+    uri = properties.get("Code")
+    if not isinstance(uri, str):
+        return {}
+    properties["Code"] = {"S3Bucket": _BUCKET, "S3Key": name}
+    folder = unpacked((base / uri).resolve())
+    return {name: folder} if folder.is_dir() else {}
 
 
 def _take_routes(properties: dict[str, Any], base: Path) -> None:

@@ -1,8 +1,8 @@
 """Event source mappings from a queue: deliver its messages to a function, and delete those that were processed.
 
-The rules are Lambda's: a message of a failed batch becomes visible again, until the queue's redrive policy moves it to
-the dead-letter queue; a message that no filter lets through is deleted. It becomes visible after a second here, not after the queue's visibility timeout, unless the function has
-hidden the message itself.
+The rules are Lambda's: a message that no filter lets through is deleted; one of a failed batch becomes visible again,
+until the queue's redrive policy moves it to the dead-letter queue. It becomes visible after a second here, not after
+the queue's visibility timeout, unless the function has hidden the message itself.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What states compute, and the names of the errors with which they fail, are as in AWS thanks to the patches of moto."""
+"""What states compute and the errors with which they fail are as in AWS, thanks to the patches of moto."""
 
 import json
 import re

@@ -112,7 +112,12 @@ def test_a_report_that_cannot_be_read_fails_the_whole_batch(queue: str, answer: 
 def test_an_event_has_the_attributes_of_its_messages(queue: str) -> None:
     (record,) = delivered(queue, Answering(None), "one", times=1)
 
-    colour = {"stringValue": "red", "stringListValues": [], "binaryListValues": [], "dataType": "String"}
+    colour: dict[str, Any] = {
+        "stringValue": "red",
+        "stringListValues": [],
+        "binaryListValues": [],
+        "dataType": "String",
+    }
     assert record["messageAttributes"] == {"Colour": colour}
 
 

@@ -1,4 +1,4 @@
-"""Patches of the names of errors: those that definitions invent, those that leave a branch or an item, and AWS's own."""
+"""Patches of the names of errors: of those that definitions invent, of AWS's own, and of those that leave a branch."""
 
 from collections.abc import Callable
 from typing import Any, cast

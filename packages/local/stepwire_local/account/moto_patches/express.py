@@ -64,7 +64,7 @@ def express_executions_are_their_own(replace: _Replace) -> None:
 def the_context_tells_of_the_execution(replace: _Replace) -> None:
     """Patch: Give the ARN of the execution, times as text of ISO 8601 in UTC, and how often it was tried again.
 
-    Defect: `$$.Execution.StartTime` is no text, so that what reads it fails, `$$.State.EnteredTime` does not end with Z,
+    Defect: `$$.Execution.StartTime` is no text, so that what reads it fails, `$$.State.EnteredTime` has no Z,
     `$$.Execution.Id` of an EXPRESS state machine lacks the last part of its ARN, and there are no
     `$$.Execution.RedriveCount` and, but in tasks, no `$$.State.RetryCount`.
     """

@@ -20,9 +20,9 @@ _BRACES: Final = ("\ue001", "\ue002")
 
 
 def texts_may_have_quotes(replace: _Replace) -> None:
-    """Patch: Read an escaped quote, brace and backslash as itself.
+    r"""Patch: Read an escaped quote, brace and backslash as itself.
 
-    Defect: A text with an escaped quote, as in `States.Format('it\\'s {}', $.name)`, ends there, and the rest of it and
+    Defect: A text with an escaped quote, as in `States.Format('it\'s {}', $.name)`, ends there, and the rest of it and
     the other arguments are lost without an error; escaped braces take an argument.
     """
     parser, preprocessor, function = (cast("Any", one) for one in (IntrinsicParser, Preprocessor, StringFormat))

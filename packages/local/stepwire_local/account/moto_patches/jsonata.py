@@ -32,7 +32,7 @@ _Replace = Callable[[object, str, object], None]
 _OPENING = re.compile(r"(?:\$(?:exists|type)\()?\(")
 _VARIABLE = re.compile(r"\$(\w+):=")
 _ALGORITHMS = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
-_REFERENCE: re.Pattern[str] = moto_jsonata._PATTERN_VARIABLE_REFERENCE
+_REFERENCE: re.Pattern[str] = cast("Any", moto_jsonata)._PATTERN_VARIABLE_REFERENCE
 _decoder = json.JSONDecoder()
 
 

@@ -122,8 +122,8 @@ def choices_compare_with_the_context(replace: _Replace) -> None:
 def choices_need_their_variable(replace: _Replace) -> None:
     """Patch: Fail with States.Runtime, unless the rule asks whether it is present.
 
-    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken; in AWS
-    the execution fails, and a test that passes here would be wrong.
+    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken. In
+    AWS the execution fails.
     """
 
     def _eval_body(self: Any, env: Any) -> None:

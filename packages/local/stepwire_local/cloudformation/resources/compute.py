@@ -62,7 +62,7 @@ def _function(resource: Resource, world: World) -> Created:
 
 
 def _role_from_outside(world: World) -> str:
-    """Return the ARN of a role for functions whose own role is of no template here: without one, moto has no function."""
+    """Return the ARN of a role for functions whose own is of no template here: moto wants one that is here."""
     iam, name = world.client("iam"), "outside"
     with suppress(iam.exceptions.EntityAlreadyExistsException):
         iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
@@ -173,7 +173,9 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
         memory=memory,
         log_group=log_group,
         variables=runtime | {key: text_of(value) for key, value in given.items()},
-        dead_letters=queue_in(resource, properties.get("DeadLetterConfig", {}).get("TargetArn"), "failed events", world),
+        dead_letters=queue_in(
+            resource, properties.get("DeadLetterConfig", {}).get("TargetArn"), "failed events", world
+        ),
         role=role_of(resource, properties["Role"], world),
         not_run=not_run,
     )

@@ -126,7 +126,7 @@ def keep(change: Change, _world: World) -> Created:
 
 
 def queue_in(resource: Resource, arn: str | None, what: str, world: World) -> str | None:
-    """Return the ARN of the queue to which a resource sends what has failed; of anything else, note that it does not."""
+    """Return the ARN of the queue that gets what has failed; note that anything else does not get it."""
     if arn is None or f"{arn}::".split(":")[2] == "sqs":
         return arn
     world.notes.append(f"{resource.logical_id}: {what} do not go to {arn}: only queues are served")
