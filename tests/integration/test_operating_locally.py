@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.waiting import HANG_GUARD
 
 
 @pytest.mark.long
-def test_a_command_of_an_operator_works_as_the_start_says() -> None:
+def test_a_command_of_an_operator_works_as_the_start_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with LocalStack(ROOT / "template.yaml", name="stepwire") as stack, account_of(stack) as account:
         _, export, command, _ = (line.strip() for line in operators_lines(stack, account))
         variables = dict(word.split("=", 1) for word in shlex.split(export)[1:])
@@ -27,7 +28,10 @@ def test_a_command_of_an_operator_works_as_the_start_says() -> None:
         done = subprocess.run(
             words, env=ours | variables, capture_output=True, text=True, timeout=HANG_GUARD, check=False
         )
+        monkeypatch.chdir(tmp_path)
+        _, _, elsewhere, _ = (line.strip() for line in operators_lines(stack, account))
 
     shown = page(ROOT / "docs" / "running_locally.md").commands
     assert {re.sub(r":\d+ ", ":3001 ", export), command} <= set(shown)
     assert (done.returncode, done.stdout, done.stderr) == (0, "Nobody waits, and no line is paused or drained.\n", "")
+    assert command == f".venv/bin/{elsewhere}"

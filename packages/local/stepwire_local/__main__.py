@@ -108,7 +108,9 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             *told(stack),
             *not_served(stack, few=not options.verbose),
         ]
-        where = f"Logs of the functions: {output.path} (make logs shows them)"
+        where = (
+            f"Logs of the functions: {output.path} (python -m stepwire_local.terminal.logs shows them, or make logs)"
+        )
         text = "\n".join([words, "", *notes, where, ""])
         shown = {} if options.services else {"console": console.url, "account": account}
         screen.welcome(text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack))
@@ -324,9 +326,17 @@ def welcome(stack: LocalStack, console: str, issuer: _Issuer | None = None) -> s
         f"  {snippet}",
         "",
         "Or from another terminal:",
-        f"  .venv/bin/stepwire --url {stack.url} {signing_in}tools",
+        f"  {_typed('stepwire')} --url {stack.url} {signing_in}tools",
     ]
     return "\n".join(lines)
+
+
+def _typed(command: str) -> str:
+    """Return how a command that is installed beside this one is typed here."""
+    beside = Path(sys.executable).with_name(command)
+    if beside.is_file() and beside.is_relative_to(Path.cwd()):
+        return str(beside.relative_to(Path.cwd()))
+    return command
 
 
 def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
@@ -341,7 +351,7 @@ def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
 def operators_lines(stack: LocalStack, account: str) -> Sequence[str]:
     """Return what an operator types to use the stack as a deployed one; nothing where its account is not served."""
     keys = f"AWS_DEFAULT_REGION={stack.region} AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
-    lines = [f"export AWS_ENDPOINT_URL={account} {keys}", f".venv/bin/stepwire queue list --stack {stack.name}"]
+    lines = [f"export AWS_ENDPOINT_URL={account} {keys}", f"{_typed('stepwire')} queue list --stack {stack.name}"]
     return _section("Operate it as a deployed stack, from another terminal:", lines if account else [])
 
 
