@@ -94,9 +94,11 @@ class Served:
 @contextmanager
 def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Generator[Served]:
     command = [*COMMAND, "--template", str(template), "--port", "0", "--logs", str(logs), *arguments]
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under `nohup` it is ignored, also by what is started
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables}
     ) as process:
+        signal.signal(signal.SIGHUP, before)
         assert process.stdout is not None
         first = process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
