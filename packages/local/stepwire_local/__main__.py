@@ -113,8 +113,8 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         )
         text = "\n".join([words, "", *notes, where, ""])
         shown = {} if options.services else {"console": console.url, "account": account}
+        watching = Watching(stack, screen.noted)  # before anybody learns that it serves, and changes something
         screen.welcome(text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack))
-        watching = Watching(stack, screen.noted)
         while not stopping.wait(_LOOK_SECONDS):
             watching.look()
 
