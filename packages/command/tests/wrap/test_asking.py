@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
@@ -12,9 +13,8 @@ from packages.command.tests.wrap.samples import in_jsonata, machine, passed, tas
 from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.wrap.asking import lines_for
 from stepwire_cli.wrap.people import waiting_for_people
-from stepwire_client import Callbacks, connect
+from stepwire_client import Callbacks, Pace, connect
 from stepwire_local import LocalStack
-from tests.examples.stacks import BRISK
 from tests.integration.stacks import ROOT
 
 pytestmark = pytest.mark.anyio
@@ -102,7 +102,9 @@ async def test_who_declines_gets_the_workflow_s_own_no(
         content = {name: ANSWER[name] for name in params.requested_schema["properties"]}
         return ElicitResult(action=action, content=content if action == "accept" else None)
 
-    async with connect(stack.url, callbacks=Callbacks(elicit=answer), pace=BRISK) as client:
+    async with connect(
+        stack.url, callbacks=Callbacks(elicit=answer), pace=Pace(longest=timedelta(seconds=0.1))
+    ) as client:
         result = await client.call_tool(tool, ARGUMENTS)
 
     assert asked == ["Please approve a desk for 9. Your answer?"]
