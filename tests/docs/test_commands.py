@@ -151,7 +151,7 @@ def test_the_parameters_that_commands_set_are_those_of_the_template() -> None:
     assert named
     beside = [ROOT / "examples/approval_notices.yaml", ROOT / "docs/assets/copies_from_here.yaml"]
     declared = {name for one in beside if one.exists() for name in read(one)["Parameters"]}
-    of_the_examples = set[str]() if beside[0].exists() else {"EventBusName", "MailAddress"}
+    of_the_examples = set[str]() if beside[0].exists() else {"EventBusName", "MailAddress", "SlackChannel", "TeamsUrl"}
     assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys() | declared | of_the_examples
 
 
