@@ -149,7 +149,7 @@ class LocalStack:
         self.outputs: dict[str, str] = {}
         self.not_served: tuple[str, ...] = ()
         self.coverage = Coverage((), (), ())
-        self.faults: list[str] = []  # what tools miss
+        self.faults: tuple[str, ...] = ()  # what tools miss
         self.deployments: tuple[Deployment, ...] = ()  # the endpoint's first
         self._exit = ExitStack()
 
@@ -346,7 +346,7 @@ class LocalStack:
 
     def _look(self) -> None:
         worlds = [one.world for one in self.deployments]
-        self.coverage, self.faults = coverage(worlds), list(faults(worlds))
+        self.coverage, self.faults = coverage(worlds), tuple(faults(worlds))
 
     def _look_for_parameters(self, endpoint: str) -> None:
         """Ask for all parameters that have no value, of all templates at once, or make their values up."""
