@@ -33,11 +33,6 @@ settings.register_profile("quick", settings.get_profile("full"), max_examples=10
 settings.register_profile("explore", settings.get_profile("full"), derandomize=False, print_blob=True)
 settings.load_profile("quick")
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # As in stepwire_local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.
-    atexit.register(os._exit, 0)
-
-
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell makes what it starts in the background ignore interrupts, and all that this starts; tests send them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -93,13 +88,21 @@ def printed(
     return lambda: capsys.readouterr().out
 
 
+def _is_worker(config: pytest.Config) -> bool:
+    """Tell whether this is a worker of xdist; what a test starts is none, although it inherits a worker's environment.
+
+    A worker leaves with 0 whatever has failed: it has told.
+    """
+    return hasattr(config, "workerinput")
+
+
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Let a worker report of a test what the terminal shows: its outcome, and what failed before and after it.
 
     A worker sends six messages for each test, and for thousands of tests that take milliseconds the process that reads
     them is as busy as a worker.
     """
-    if "PYTEST_XDIST_WORKER" not in os.environ or item.config.getoption("durations") is not None:
+    if not _is_worker(item.config) or item.config.getoption("durations") is not None:
         return None
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.passed:
@@ -109,9 +112,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let workers begin with the files that take longest."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if _is_worker(config):
         order = in_order([item.nodeid.partition("::")[0] for item in items])
         items[:] = [items[at] for at in order]
 
@@ -127,10 +130,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the same examples whichever tests ran before.
+    """Draw the same examples whichever tests ran before, and let a worker leave at once.
 
     Hypothesis also draws constants from the local modules that happen to be loaded, which differ between workers.
     """
+    if _is_worker(config):
+        # As in stepwire_local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.
+        atexit.register(os._exit, 0)
     if config.getoption("--hypothesis-profile") != "explore":
         inside: Any = providers  # Hypothesis has no setting for this
         none_yet = inside._local_constants
