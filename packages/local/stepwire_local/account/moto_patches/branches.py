@@ -72,12 +72,16 @@ def _rename(
         try:
             original(self, env)
         except faults as fault:
-            failed = TaskFailedEventDetails(error=kind.to_name(), cause=_words(fault))
-            details = cast("Any", EventDetails)(taskFailedEventDetails=failed)
-            event = FailureEvent(env, StatesErrorName(kind), HistoryEventType.TaskFailed, details)
-            raise FailureEventException(event) from fault
+            raise failure(env, StatesErrorName(kind), _words(fault)) from fault
 
     replace(owner, method, named)
+
+
+def failure(env: Any, name: ErrorName, cause: str) -> FailureEventException:
+    """Return an error of a state, as its history has it."""
+    failed = TaskFailedEventDetails(error=name.error_name, cause=cause)
+    details = cast("Any", EventDetails)(taskFailedEventDetails=failed)
+    return FailureEventException(FailureEvent(env, name, HistoryEventType.TaskFailed, details))
 
 
 def _words(fault: Exception) -> str:

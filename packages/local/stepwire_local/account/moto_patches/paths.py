@@ -12,8 +12,6 @@ from typing import Any, Final, cast
 from jsonpath_ng import ext  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.ext.parser import parse  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.jsonpath import Child, Fields, Index, Root, This  # pyright: ignore[reportMissingTypeStubs]
-from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
-from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.common.path import result_path
@@ -28,11 +26,10 @@ from moto.stepfunctions.parser.asl.component.state.choice.comparison.operator.im
     IsTimestamp,
 )
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.variable import NoSuchVariable
-from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that reads paths
 from moto.stepfunctions.parser.asl.utils import json_path
 
-from stepwire_local.account.moto_patches.branches import FinalError, final
+from stepwire_local.account.moto_patches.branches import FinalError, failure, final
 
 _Replace = Callable[[object, str, object], None]
 
@@ -132,10 +129,7 @@ def choices_need_their_variable(replace: _Replace) -> None:
         if isinstance(found, NoSuchVariable) and self.comparison_function.operator_type != _IS_PRESENT:
             path = self.variable.string_sampler.literal_value
             cause = f"Invalid path '{path}': The choice state's condition path references an invalid value."
-            failed = TaskFailedEventDetails(error=_RUNTIME.to_name(), cause=cause)
-            details = cast("Any", EventDetails)(taskFailedEventDetails=failed)
-            name = final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name()))
-            raise FailureEventException(FailureEvent(env, name, HistoryEventType.TaskFailed, details))
+            raise failure(env, final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name())), cause)
         self.comparison_function.eval(env)
 
     replace(ComparisonVariable, "_eval_body", _eval_body)
