@@ -71,6 +71,14 @@ class Asked(Struct, frozen=True):
     person: str = ""
     """As of `Subscription`."""
 
+    def begun(self, position: Position, at: datetime) -> Subscription:
+        """Return the subscription from a position on."""
+        oldest = None if self.longest is None else at - self.longest
+        ends = at + self.ttl
+        return Subscription(
+            self.owner, self.wanted, self.url, self.secret, ends, position, person=self.person, oldest=oldest
+        )
+
 
 class Subscribing(Struct, frozen=True):
     """Begins, refreshes and ends subscriptions."""
@@ -103,16 +111,7 @@ class Subscribing(Struct, frozen=True):
         head = self.record.open_record(asked.owner, at, expires_at)
         start = start_of(asked.position, head, at, asked.longest)
         if old is None:
-            subscription = Subscription(
-                asked.owner,
-                asked.wanted,
-                asked.url,
-                asked.secret,
-                expires_at,
-                start.position,
-                person=asked.person,
-                oldest=None if asked.longest is None else at - asked.longest,
-            )
+            subscription = asked.begun(start.position, at)
         else:
             # A live subscription goes on where it is: the caller's cursor is never ahead of it.
             start = Start(old.position, is_truncated=False)

@@ -12,14 +12,11 @@ from typing import Final
 from stepwire.catalog.definitions import PlacedState, given_to
 from stepwire.json_text import Json, JsonObject, as_list, as_object, objects_in, write
 from stepwire_cli.files.templates import FoundMachine, Template
+from stepwire_cli.wrap.asking import SUBSTITUTIONS
 from stepwire_cli.wrap.questions import places_of_questions
 
 _NAME: Final = re.compile(r"\$\{(\w+)")
 _WHOLE: Final = re.compile(r"\$\{(\w+)\}")
-_VALUES: Final = {
-    "Partition": "!Ref AWS::Partition",
-    "InputRequestsFunctionArn": '!Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"',
-}
 _OF_AWS: Final = re.compile(r"(.*::aws:policy/)?[\w+=,.@/-]+")  # policies whose contents everybody knows
 _MAY_INVOKE: Final = re.compile(r"Lambda|Administrator|PowerUser")
 _INVOKE: Final = "lambda:invokefunction"
@@ -35,7 +32,7 @@ def lacks_of(found: FoundMachine) -> Iterator[tuple[PlacedState, str, str]]:
         function = str(given_to(place.state).get("FunctionName", ""))
         missing = [*_unknown(found.template, machine, f"{place.state.get('Resource')} {function}")]
         for name in missing:
-            value = _VALUES.get(name, "what it stands for")
+            value = SUBSTITUTIONS.get(name, "what it stands for")
             yield place, f"${{{name}}} is not substituted", f"add {name}: {value} to DefinitionSubstitutions"
         is_computed = not function or function.startswith("{%")
         if not missing and not is_computed and not _may_invoke(found.template, machine, function):

@@ -62,6 +62,10 @@ _OTHERS: Final = {
     "decline": "accept",
     "no": "yes",
 }
+INPUT_REQUESTS: Final = '!Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"'
+"""The ARN of the function that asks, as a template has it."""
+SUBSTITUTIONS: Final = {"Partition": "!Ref AWS::Partition", "InputRequestsFunctionArn": INPUT_REQUESTS}
+"""What the lines of a state that asks need in DefinitionSubstitutions."""
 # What a field holds that nobody has answered, in JSONata: states on the way of a no may read it.
 _NOTHING: Final = {"string": "''", "integer": "0", "number": "0"}
 _NEGATIVE: Final = re.compile(r"reject(ed)?|den(y|ied)|declined?|no|cancel(l?ed)?|delete", re.IGNORECASE)

@@ -7,18 +7,19 @@ from typing import Final
 
 from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
 from stepwire.tasks.task import unqualified
+from stepwire_cli.wrap.asking import INPUT_REQUESTS, SUBSTITUTIONS
 from stepwire_cli.wrap.drafts import Draft
 
 _INDENT: Final = "        "
-_RIGHT_TO_ASK: Final = """\
+_RIGHT_TO_ASK: Final = f"""\
     DefinitionSubstitutions:  # add these two with the lines by which a state asks its caller
-      Partition: !Ref AWS::Partition
-      InputRequestsFunctionArn: !Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"
+      Partition: {SUBSTITUTIONS["Partition"]}
+      InputRequestsFunctionArn: {INPUT_REQUESTS}
     Policies:  # add this statement; to those of its Role, if it has one
       - Statement:
           - Effect: Allow
             Action: lambda:InvokeFunction
-            Resource: !Sub "{{resolve:ssm:/stepwire/${Endpoint}/input_requests}}"
+            Resource: {INPUT_REQUESTS}
 """
 
 
