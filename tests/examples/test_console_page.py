@@ -309,7 +309,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 def large_template() -> Json:
     """Return the template of a stack with a tool of 60 states, in which no task runs, and one that asks first."""
-    manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Machine}\ninput_schema: {type: object}\n"
+    manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Machine}\n"
+    manifest += "input_schema: {type: object, properties: {n: {type: integer, title: Which way}}}\n"
     asks = "confirm: {message: Begin, schema: {type: object, properties: {why: {type: string}}}}\n"
     tags = {"stepwire:endpoint": {"Ref": "Endpoint"}}
     machine = {
@@ -340,7 +341,7 @@ def without_tasks(definition: Json) -> Json:
 
 def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
     steps: list[list[Any]] = [
-        ["start", "large", []],
+        ["start", "large", [["Which way", "9"]]],  # every choice is about it; 9 takes the default of each
         ["state", "Wait", "waiting"],
         ["graph"],
         ["choose", "CheckNeeded"],
