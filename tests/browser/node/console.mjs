@@ -218,9 +218,10 @@ const STEPS = {
   half: async (page, label, value, era) => {
     const field = page.frameLocator("main .card-frame").getByLabel(label);
     await field.fill(value);
+    const task = new URL(page.url()).hash; // the list is read each second: its first may still be an older one
     await page.getByRole("link", { name: "All messages" }).click();
     await page.locator("main h1").filter({ hasText: "Messages" }).waitFor();
-    await page.locator("#tasks a").first().click();
+    await page.locator(`#tasks a[href="${task}"]`).click();
     const afterwards = await field.inputValue();
     await page.locator("#tools").evaluate((list) => { list.firstElementChild.dataset.old = "yes"; });
     await page.getByLabel("Protocol").selectOption(era);
