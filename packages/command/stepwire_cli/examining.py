@@ -48,7 +48,7 @@ _MANIFEST: Final = frozenset({"input_schema", "state_machine", "race"})
 _MANIFEST_LINE: Final = re.compile(rb"^(input_schema|state_machine|race):", re.MULTILINE)
 _REFERENCE: Final = re.compile(r"\$\{(\w+)(?:\.\w+)*\}")
 _RESOLVED: Final = re.compile(r"\{\{resolve:[^{}]*\}\}")
-_LARGE_TIERS: Final = ("Advanced", "Intelligent-Tiering")
+_FREE_TIERS: Final = ("", "Standard")
 
 
 @dataclass
@@ -204,7 +204,7 @@ def _would_be_refused(path: Path) -> Iterator[Finding]:
 def _registered(template: Template, found: Parameter, machines: Mapping[str, Machine]) -> Iterator[Finding]:
     """Yield what is wrong with a parameter in a template; what skills say is judged together."""
     where = f"{template.path}: {found.logical_id}"
-    largest = LARGEST_PARAMETER if found.tier in _LARGE_TIERS else FREE_PARAMETER
+    largest = FREE_PARAMETER if found.tier in _FREE_TIERS else LARGEST_PARAMETER
     text = _RESOLVED.sub("", found.text)  # CloudFormation puts their values there
     yield from (replace(one, where=where) for one in findings_of_parameter(text, largest))
     for one in found.unknown:

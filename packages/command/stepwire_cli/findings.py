@@ -82,7 +82,7 @@ def findings_of_parameter(text: str, largest: int = LARGEST_PARAMETER) -> Iterat
         yield Finding(
             "",
             f"it has {size:,} bytes, and a parameter takes {largest:,}.",
-            "shorten it." if largest == LARGEST_PARAMETER else "write Tier: Intelligent-Tiering.",
+            "shorten it." if size > LARGEST_PARAMETER else "write Tier: Intelligent-Tiering.",
         )
 
 

@@ -293,9 +293,15 @@ def test_a_skill_beside_a_manifest_is_checked_and_skills_of_others_are_not(
             f"      Value: !Sub |\n        # {'x' * 5_000}",
             "bytes, and a parameter takes 4,096. Fix: write Tier: Intelligent-Tiering.",
         ),
+        (
+            "      Value: !Sub |",
+            f"      Value: !Sub |\n        # {'x' * 9_000}",
+            "bytes, and a parameter takes 4,096. Fix: shorten it.",
+        ),
         ("name: settle\n", "name: other\n", "SettleTool: name: 'other' is not the last part of the parameter's name"),
         ("Takes some minutes.", "Takes {{resolve:ssm:/minutes}} minutes.", None),
         ("      Value: !Sub |", f"      Tier: Advanced\n      Value: !Sub |\n        # {'x' * 5_000}", None),
+        ("      Value: !Sub |", f"      Tier: !Ref Endpoint\n      Value: !Sub |\n        # {'x' * 5_000}", None),
     ],
 )
 def test_a_parameter_that_would_be_refused_is_found_before_it_is_deployed(
@@ -385,6 +391,7 @@ NO_RIGHT = "the role may not invoke {{resolve:ssm:/stepwire/${Endpoint}/input_re
         ("Role: !GetAtt Role.Arn", "Policies: [SNSFullAccess, LambdaInvokePolicy: {FunctionName: !Ref Charge}]",
          NO_RIGHT),
         ("Role: !GetAtt Role.Arn", "Policies: [AWSLambdaRole]", None),
+        ("Role: !GetAtt Role.Arn", "Policies: [LambdaInvokePolicy: {FunctionName: stepwire-asks}]", None),
         ("Role: !GetAtt Role.Arn", "Role: !Sub arn:aws:iam::${AWS::AccountId}:role/of-another-stack", None),
         (OWN, ', !Sub "arn:aws:lambda:*:${AWS::AccountId}:function:stepwire-*"]', None),
         (ASKING[ASKING.index("      Policies:\n") :], "      ManagedPolicyArns: [!ImportValue asking]\n", None),

@@ -53,7 +53,7 @@ def _may_invoke(template: Template, machine: JsonObject, function: str) -> bool:
     policies = _policies(template, machine)
     if policies is None:
         return True
-    return any(_allows(template, one, function) for policy in policies for one in objects_in(policy.get("Statement")))
+    return any(_allows(template, one, function) for policy in policies for one in _statements(policy))
 
 
 def _policies(template: Template, machine: JsonObject) -> list[JsonObject] | None:
@@ -83,6 +83,13 @@ def _written(value: Json) -> list[JsonObject] | None:
         if isinstance(one, str) and (not _OF_AWS.fullmatch(one) or _MAY_INVOKE.search(one)):
             return None
     return objects_in(policies)
+
+
+def _statements(policy: JsonObject) -> list[JsonObject]:
+    """Return the statements of a policy, also of the template of SAM's with this right."""
+    function = as_object(policy.get("LambdaInvokePolicy")).get("FunctionName")
+    named: JsonObject = {"Effect": "Allow", "Action": _INVOKE, "Resource": function}
+    return [*objects_in(policy.get("Statement")), named]
 
 
 def _allows(template: Template, statement: JsonObject, function: str) -> bool:
