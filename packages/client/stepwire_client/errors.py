@@ -25,7 +25,7 @@ class TaskClientError(Exception):
     """Everything that this package raises."""
 
     task_id: str | None = None
-    """The task that was waited for, if there was one. It goes on: `task_result` comes back to it."""
+    """The task that was waited for, if there was one. If it has not ended, `task_result` returns to it."""
 
 
 class NotConnected(TaskClientError):

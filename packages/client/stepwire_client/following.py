@@ -50,7 +50,7 @@ class Beside:
     async def fails(self, meta: Mapping[str, Any], error: Exception) -> None:
         """End the wait for a task with what the callback of its question has raised; return if nobody waits.
 
-        It returns no more then: an answer, even of an error, would end the question.
+        Otherwise it never returns: an answer, even an error, would end the question.
         """
         listening = self.listening.get(meta.get(_RELATED, {}).get("taskId", ""))
         if listening is not None:

@@ -36,7 +36,7 @@ _EVENTS: Final = "text/event-stream"
 _OFFERED: Final = ("application/json", _EVENTS)
 _SHOWN: Final = 100  # characters of what an issuer says
 _DISCOVER: Final = "server/discover"
-_OUTAGES: Final = frozenset({429, 503})
+_OUTAGES: Final = frozenset({429, 503})  # 500, 502 and 504 may be how an older server fails at an unknown method
 _BUSY: Final = frozenset({429, 502, 503, 504})
 """API Gateway also says 500 for a function that is throttled, or has failed: then the body is no JSON-RPC."""
 

@@ -163,7 +163,7 @@ class StatusChangesHandler(Struct, frozen=True, dict=True):
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Process a batch; records from the first failure on are delivered again.
 
-        Lambda continues at the record that is named here, so each step gets only the records that the others did.
+        Lambda continues at the record that is named here, so each step gets only what the step before it has done.
         """
         records, found = event["Records"], list[Heard]()
         for record in records:

@@ -132,9 +132,9 @@ class Delivering(Struct, frozen=True):
         at = self.clock.now()
         is_blocked, until = self.blocks.has(at, owner), at + CLAIM
         found = self.store.claim(owner, subscription_id, carrier, at, until)
-        if not isinstance(found, Subscription):
+        if found is None:
             return Done(Outcome.NOTHING)  # whoever delivers to it looks for news before it ends
-        if is_blocked or self.blocks.has(at, found.person):  # the list was read just now
+        if is_blocked or self.blocks.has(at, found.person):  # the same list: it is not read twice
             self.store.pause(found, until, at + WHEN_BLOCKED)
             return Done(Outcome.BLOCKED, again_after=WHEN_BLOCKED)
         return self._not_yet(found, carrier, until, at) or self._deliver(found, carrier, until, at + BUDGET)
@@ -206,7 +206,7 @@ class Delivering(Struct, frozen=True):
         return _Attempt(verdict, category_of(answer.status), took, is_refused)
 
     def _tell_of_gap(self, subscription: Subscription, first: Recorded) -> None:
-        """Say once that changes were lost, which the record no longer has. The answer is ignored."""
+        """Say before each attempt at the next event that changes before it were lost. The answer is ignored."""
         if first.number > subscription.position.number + 1:
             fresh = Position(first.number - 1, first.change.at)
             cursor = cursor_of(subscription.owner, fresh)

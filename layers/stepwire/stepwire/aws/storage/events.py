@@ -291,11 +291,8 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
 
     def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> bool:
         carried = {":carried": in_milliseconds(resumes_at + CARRIED)}
-        rest, condition = (
-            ", carried_until = :carried REMOVE busy_until, busy_by",
-            f"{_IS_CLAIMED} AND {_IS_NOT_REFRESHED}",
-        )
-        if self._save(subscription, until, rest, condition, carried):
+        rest = ", carried_until = :carried REMOVE busy_until, busy_by"
+        if self._save(subscription, until, rest, f"{_IS_CLAIMED} AND {_IS_NOT_REFRESHED}", carried):
             return True
         key, position = _key(subscription.owner, subscription.id), _item_of(subscription)["position"]
         reached: Item = {":position": position, ":until": in_milliseconds(until)}
