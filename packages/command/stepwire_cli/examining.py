@@ -46,7 +46,10 @@ from stepwire_cli.wrap.retrying import unretried
 _DEFINITIONS: Final = ("*.asl.json", "*.asl.yaml", "*.asl.yml")
 _MANIFEST: Final = frozenset({"input_schema", "state_machine", "race"})
 _MANIFEST_LINE: Final = re.compile(rb"^(input_schema|state_machine|race):", re.MULTILINE)
-_REFERENCE: Final = re.compile(r"\$\{(\w+)(?:\.\w+)*\}")
+_REFERENCE: Final = re.compile(r"""\$\{([\w:]+)(?:\.\w+)*\}(?::[\w.-]+(?=["'\s,}]|$))?""")
+"""A reference, and the alias behind it if there is one."""
+_OF_AWS: Final = {"AWS::Partition": "aws", "AWS::Region": "us-east-1", "AWS::AccountId": "0" * 12}
+"""What stands for the names of AWS in an ARN."""
 _RESOLVED: Final = re.compile(r"\{\{resolve:[^{}]*\}\}")
 _FREE_TIERS: Final = ("", "Standard")
 
@@ -213,7 +216,7 @@ def _registered(template: Template, found: Parameter, machines: Mapping[str, Mac
     if "/" in found.path:
         return
     try:
-        manifest = read_manifest(_REFERENCE.sub(r"\1", found.text))
+        manifest = read_manifest(_REFERENCE.sub(_stand_in, found.text))
     except CatalogError as error:
         yield from (Finding(where, line) for line in str(error).split("\n"))
         return
@@ -221,6 +224,10 @@ def _registered(template: Template, found: Parameter, machines: Mapping[str, Mac
         what = f"{manifest.name!r} is not the last part of the parameter's name, so the manifest is refused."
         yield Finding(f"{where}: name", what, f"write name: {found.path}.")
     yield from _held(where, manifest, machines)
+
+
+def _stand_in(reference: re.Match[str]) -> str:
+    return _OF_AWS.get(reference[1], reference[1].replace("::", "-"))
 
 
 def _twice(template: Template) -> Iterator[Finding]:

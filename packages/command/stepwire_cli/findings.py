@@ -145,7 +145,7 @@ def _of_a_property(name: str, field: object) -> Iterator[Finding]:
     if not str(members.get("description", "")).strip():
         yield Finding(where, "it has no description, so a model guesses.", "say what it is, its unit, an example.")
     if _TYPING.isdisjoint(members):
-        yield Finding(where, "it has no type, so a model may send any.", "write type: string, or the right one.")
+        yield Finding(where, "it has no type, so a model may send any value.", "write type: string, or the right one.")
 
 
 def _of_references(manifest: Manifest) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def test_a_good_manifest_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFi
         ),
         (
             with_input(properties={"customer": {"description": "A number."}}),
-            "it.yaml: input_schema.properties.customer: it has no type, so a model may send any.",
+            "it.yaml: input_schema.properties.customer: it has no type, so a model may send any value.",
         ),
         (
             with_input(properties={"customer": {"type": "string", "description": "A number.", "default": 17}}),
@@ -242,6 +242,25 @@ def test_a_fault_of_a_manifest_in_a_template_is_found(project: Path, capsys: pyt
     run(["doctor", str(project)])
 
     assert f"{project}/template.yaml: SettleTool: descriptoin: unknown field" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("state_machine", "is_there"),
+    [
+        ("${Settle}:live", True),
+        ("arn:aws:states:${AWS::Region}:${AWS::AccountId}:stateMachine:Elsewhere", False),
+        ("${AWS::StackName}-elsewhere", False),
+    ],
+)
+def test_an_alias_and_what_only_a_deployment_knows_name_a_state_machine(
+    project: Path, capsys: pytest.CaptureFixture[str], state_machine: str, is_there: bool
+) -> None:
+    (project / "template.yaml").write_text(PROJECT.replace("${Settle}\n", f"{state_machine}\n"))
+
+    run(["doctor", str(project)])
+
+    found = capsys.readouterr().out.splitlines()
+    assert ["seconds: runs fail without it" in line for line in found] == [True] * is_there
 
 
 SKILL = """
