@@ -147,7 +147,7 @@ def _is_other(path: Path) -> bool:
 def _findings(looked: _Looked) -> Iterator[Finding]:
     reader = Reader()
     machines = [(one, machine_of(one, title_of(one), reader)) for one in looked.contents.machines]
-    named = {name: machine for one, machine in machines for name in (one.logical_id, one.name) if name}
+    named = {name: machine for one, machine in machines for name in (one.logical_id, one.default_name) if name}
     yield from (Finding(one.where, one.what) for one in looked.contents.faults)
     yield from _refusals(looked)
     for path in looked.manifests:

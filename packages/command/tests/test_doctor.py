@@ -263,6 +263,17 @@ def test_an_alias_and_what_only_a_deployment_knows_name_a_state_machine(
     assert ["seconds: runs fail without it" in line for line in found] == [True] * is_there
 
 
+def test_a_manifest_in_a_file_may_have_the_name_that_a_state_machine_gets_by_default(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = PROJECT[: PROJECT.index("  SettleTool:\n")].replace("${AWS::StackName}", "${Stage}")
+    (project / "template.yaml").write_text(machine.replace("Endpoint: {", "Stage: {Default: dev, "))
+
+    _, found = examined(project, capsys, it={**GOOD, "state_machine": "dev-settle"})
+
+    assert [line.partition(",")[0] for line in found] == ["it.yaml: seconds: runs fail without it"]
+
+
 SKILL = """
   SettleSkill:
     Type: AWS::SSM::Parameter

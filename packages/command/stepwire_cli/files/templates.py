@@ -37,13 +37,15 @@ class FoundMachine:
     title: tuple[str, ...]
     """What it may be called, the best first."""
     name: str | None = None
-    """Its name in AWS, if it is known before a deployment."""
+    """Its name in AWS, if each deployment gives it the same."""
     logical_id: str = ""
     """In its template; empty: it is in none."""
     is_express: bool = False
     template: "Template | None" = None
     folder: Path = Path()
     """The folder that was named, and that the project is in."""
+    default_name: str = ""
+    """Its name in AWS where each parameter has its default; empty: it has none in its template."""
 
     @property
     def is_json(self) -> bool:
@@ -187,18 +189,14 @@ class Template:
         definition = as_object(substituted(value, names))
         if "StartAt" not in definition:
             return Fault(f"{self.path}: {name}", "its definition has no StartAt")
-        called = properties.get("Name", properties.get("StateMachineName"))
-        known = resolver.text(called)
+        given = properties.get("Name", properties.get("StateMachineName"))
+        called = replace(resolver, parameters={}).text(given)  # a parameter differs from deployment to deployment
+        is_known = bool(called) and "${" not in called
         kind = resolver.text(properties.get("Type", properties.get("StateMachineType")))
         return FoundMachine(
-            path, definition, self._titles(name, called), None if "${" in known else known or None, name,
-            kind == "EXPRESS", self,
+            path, definition, (called, name) if is_known else (name, _VARIABLE.sub("-", called)),
+            called if is_known else None, name, kind == "EXPRESS", self, default_name=resolver.text(given),
         )  # fmt: skip
-
-    def _titles(self, logical_id: str, called: Json) -> tuple[str, ...]:
-        """Return what to call a state machine, the best first: no name that another deployment does not have."""
-        name = replace(self.resolver, parameters={}).text(called)
-        return (_VARIABLE.sub("-", name), logical_id)[:: -1 if "${" in name or not name else 1]
 
     def _definition(self, properties: JsonObject) -> tuple[Path, Json]:
         """Return the file and the value of a definition.

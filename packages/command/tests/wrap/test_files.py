@@ -149,6 +149,8 @@ def test_what_depends_on_a_parameter_of_the_template_is_written_for_each_of_its_
     screen, files = wrapped(tmp_path, template, snippet=Tool.SAM)
 
     assert set(files) == {"shipping", "shop_bill_orders"}
+    assert not [text for text in (*files.values(), *screen.results) if "-dev-" in text]
+    assert "state_machine: Shipping  # the logical id in its template: write its name" in files["shipping"]
     for text in screen.results:
         assert "!Ref Endpoint" in text
         assert "Default: stepwire" not in text
