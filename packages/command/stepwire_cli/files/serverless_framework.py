@@ -17,6 +17,9 @@ _FILE: Final = re.compile(r"file\((?P<path>[^)]*)\)(?::(?P<member>.*))?")
 _CHOICES: Final = re.compile(r",(?![^(]*\))")
 _DEEPEST: Final = 12
 _STAGE: Final = "dev"
+_STAGES: Final = ("sls:stage", "opt:stage", "self:provider.stage")
+_PARAMETER: Final = "serverless:stage"
+"""The parameter that stands for the stage in names of state machines: each deployment has its own."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,11 @@ def deployed(value: JsonObject, path: Path) -> Deployed:
         logical = f"{name[:1].upper()}{name[1:]}LambdaFunction".replace("-", "Dash").replace("_", "Underscore")
         resources[logical] = _function(as_object(one), f"{prefix}{name}")
         resources[name] = {"Type": "AWS::Lambda::Alias", "Properties": {"FunctionName": {"Ref": logical}}}
-    resources |= {str(as_object(one).get("id", name)): _machine(as_object(one)) for name, one in machines.items()}
-    parameters = variables.object(given.get("Parameters"))
+    staged = _Variables(value, path.parent, stage=f"${{{_PARAMETER}}}").object(value.get("stepFunctions"))
+    names = as_object(staged.get("stateMachines"))
+    for name, one in machines.items():
+        resources[str(as_object(one).get("id", name))] = _machine(as_object(one), as_object(names.get(name)))
+    parameters = {**variables.object(given.get("Parameters")), _PARAMETER: {"Default": variables.value("${sls:stage}")}}
     return Deployed({"Parameters": parameters, "Resources": resources}, tuple(dict.fromkeys(variables.files)))
 
 
@@ -57,9 +63,11 @@ def _function(function: JsonObject, name: str) -> JsonObject:
     return {"Type": "AWS::Lambda::Function", "Properties": cast("Json", properties)}
 
 
-def _machine(machine: JsonObject) -> JsonObject:
-    given = {"StateMachineName": "name", "StateMachineType": "type", "Definition": "definition"}
+def _machine(machine: JsonObject, staged: JsonObject) -> JsonObject:
+    given = {"StateMachineType": "type", "Definition": "definition"}
     properties = {name: machine[one] for name, one in given.items() if one in machine}
+    if "name" in staged:
+        properties["StateMachineName"] = {"Fn::Sub": staged["name"]}
     return {"Type": "AWS::StepFunctions::StateMachine", "Properties": cast("Json", properties)}
 
 
@@ -71,6 +79,8 @@ class _Variables:
     folder: Path
     files: list[Path] = field(default_factory=list[Path])
     """Those that were included."""
+    stage: str = ""
+    """What is written for the stage; empty: its default."""
 
     def object(self, value: Json) -> JsonObject:
         """Return an object with its variables filled in; of a list of objects, the members of all."""
@@ -101,6 +111,8 @@ class _Variables:
         return _STAGE if first is None and choices.strip() in ("opt:stage", "sls:stage") else first
 
     def _named(self, name: str, depth: int) -> Json:
+        if self.stage and name in _STAGES:
+            return self.stage
         source, between, rest = name.partition(":")
         if (included := _FILE.fullmatch(name)) is not None:
             return _member(self._included(included["path"].strip()), included["member"] or "")

@@ -108,12 +108,13 @@ resource "aws_ssm_parameter" "{name}_tool" {{
 
 
 def _serverless(draft: Draft, endpoint: str) -> str:
-    name = _camel(draft.name)
+    own = draft.machine.logical_id
+    name = own if own.isalnum() else _camel(draft.name)
     text = _with_arn(_escaped(draft.compacted(), "${", "${!"), draft, f"${{{name}}}").replace("'", "''")
     return f"""\
 stepFunctions:
   stateMachines:
-    {name[0].lower()}{name[1:]}:  # yours, as it is
+    {own or f"{name[0].lower()}{name[1:]}"}:  # yours, as it is
       id: {name}
       tags: {{"{CONSENT}": {endpoint}}}  # add this tag; {_only(draft)}
 

@@ -10,6 +10,7 @@ import yaml
 from packages.command.tests.wrap.test_commands import Shown
 from stepwire_cli.drafting import Place
 from stepwire_cli.files.wrapping import wrap
+from stepwire_cli.wrap.snippets import Tool
 
 SERVICE: dict[str, Any] = {
     "service": "orders",
@@ -50,9 +51,33 @@ def test_the_functions_of_a_service_are_read(tmp_path: Path, resource: object) -
 
     made = wrapped(tmp_path, {**SERVICE, "stepFunctions": {"stateMachines": machines}})
 
-    assert "state_machine: orders-test-shipping\n" in made["orders_test_shipping"]
-    assert "order: {}  # read by Ship (code/ship.py:1)" in made["orders_test_shipping"]
-    assert "its definition with the code of its functions: no run was read" in made["orders_test_shipping"]
+    assert "state_machine: shipping  # the logical id in its template" in made["shipping"]
+    assert "order: {}  # read by Ship (code/ship.py:1)" in made["shipping"]
+    assert "its definition with the code of its functions: no run was read" in made["shipping"]
+
+
+def test_a_name_that_has_no_stage_is_the_state_machine_s_in_each_deployment(tmp_path: Path) -> None:
+    machines = {"shipping": {"name": "${self:service}-shipping", "definition": definition()}}
+
+    made = wrapped(tmp_path, {**SERVICE, "stepFunctions": {"stateMachines": machines}})
+
+    assert "state_machine: orders-shipping\n" in made["orders_shipping"]
+
+
+@pytest.mark.parametrize(("key", "logical_id"), [("shipping", "shipping"), ("ship-orders", "ShipOrders")])
+def test_the_lines_for_a_service_name_its_own_state_machine_at_no_stage(
+    tmp_path: Path, key: str, logical_id: str
+) -> None:
+    machines = {key: {"name": "shop-${self:provider.stage}-a", "definition": definition()}}
+    (tmp_path / "serverless.yml").write_text(yaml.safe_dump({**SERVICE, "stepFunctions": {"stateMachines": machines}}))
+    screen = Shown()
+
+    wrap([tmp_path], Place(tmp_path / "tools", "live", Tool.SERVERLESS), screen)
+
+    (text,) = screen.results
+    assert text.startswith(f"stepFunctions:\n  stateMachines:\n    {key}:  # yours, as it is\n      id: {logical_id}\n")
+    assert f'"state_machine":"${{{logical_id}}}"' in text
+    assert "test" not in text
 
 
 @pytest.mark.parametrize("fields", [{"type": "EXPRESS"}, {}])
