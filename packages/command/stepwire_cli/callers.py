@@ -248,6 +248,7 @@ def policy(settings: Settings, stack: str, work: str) -> int:
         endpoint.table(),
         endpoint.physical_id(_BUCKET),
         {one: endpoint.physical_id(one) for one in FUNCTIONS},
+        endpoint.parameter("KmsKeyArn"),
     )
     screen.json(policy_of(Work(work), names))
     return Exit.DONE

@@ -24,8 +24,8 @@ OPAQUE = "3q2+7w5c0ffee/an-opaque-token"
 EXPOSED = "A token on the command line can be read by every user of this machine, and is now in the shell's history"
 
 
-def endpoint(authorizer: str = "jwt", claims: str = "iss,sub", **answers: Any) -> Aws:
-    parameters = {"Authorizer": authorizer, "JwtIssuer": ISSUER, "PrincipalClaims": claims}
+def endpoint(authorizer: str = "jwt", claims: str = "iss,sub", key: str = "", **answers: Any) -> Aws:
+    parameters = {"Authorizer": authorizer, "JwtIssuer": ISSUER, "PrincipalClaims": claims, "KmsKeyArn": key}
     stack = {
         "StackName": "live",
         "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],

@@ -281,8 +281,8 @@ _ACTIONS: Final = {"dynamodb:Scan", "iam:GetRole", "iam:GetUser", "sts:GetCaller
 """To find callers in another way than these tests; and what everybody may."""
 
 
-def policy(in_account: Stepwire, work: str) -> dict[str, Any]:
-    code, out, _ = in_account(endpoint(), "caller", "policy", work)
+def policy(in_account: Stepwire, work: str, key: str = "") -> dict[str, Any]:
+    code, out, _ = in_account(endpoint(key=key), "caller", "policy", work)
     assert code == Exit.DONE
     return json.loads(out)
 
@@ -333,6 +333,19 @@ def test_a_policy_lets_a_caller_be_found_by_the_keys_of_a_task_alone(in_account:
         names = re.findall(r"(?<![:#\w])\w+", expressions) + list(given.get("ExpressionAttributeNames", {}).values())
         assert set(names) <= set(allowed)
     assert set(allowed) == {"pk", "sk", "open", "checked_at"}
+
+
+@pytest.mark.parametrize("work", _WORK)
+def test_a_policy_lets_data_be_decrypted_that_the_operator_s_own_key_encrypts(in_account: Stepwire, work: str) -> None:
+    """DynamoDB and S3 use the key with the permissions of whoever reads; without such a key they need none."""
+    key = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d"
+
+    with_key, without = (policy(in_account, work, one)["Statement"] for one in (key, ""))
+
+    (added,) = [one for one in with_key if one not in without]
+    assert (added["Effect"], added["Action"], added["Resource"]) == ("Allow", ["kms:Decrypt"], key)
+    readers = ["dynamodb.eu-central-1.*", *(["s3.eu-central-1.*"] if work == "read" else [])]
+    assert added["Condition"] == {"StringLike": {"kms:ViaService": readers}}
 
 
 def test_nobody_can_both_block_and_erase(in_account: Stepwire) -> None:

@@ -49,6 +49,8 @@ class Names:
     bucket: str
     functions: Mapping[str, str]
     """By their logical ids."""
+    key: str = ""
+    """ARN of the KMS key in the parameter KmsKeyArn; empty: AWS owns or manages the key."""
 
     def arn(self, service: str, resource: str) -> str:
         """Return the ARN of something in the stack's Region."""
@@ -81,6 +83,11 @@ def policy_of(work: Work, names: Names) -> dict[str, Any]:
             _allow("ListLargeResults", ["s3:ListBucket"], bucket),
             _allow("ReadLargeResults", ["s3:GetObject"], f"{bucket}/*"),
         ]
+    if names.key:
+        # DynamoDB and S3 use the key with the permissions of whoever reads.
+        services = ("dynamodb", "s3") if work is Work.READ else ("dynamodb",)
+        condition = {"StringLike": {"kms:ViaService": [f"{one}.{names.region}.*" for one in services]}}
+        statements.append({**_allow("UseTheKey", ["kms:Decrypt"], names.key), "Condition": condition})
     if work in _FUNCTIONS:
         statements.append(_allow("Command", ["lambda:InvokeFunction"], _function(names, _FUNCTIONS[work])))
     if work in _DENIED:
