@@ -9,7 +9,7 @@ import pytest
 from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.tasks.task import LONGEST_KEPT
 from stepwire_local.cloudformation.intrinsics import resolve
-from tests.template.chosen import stack
+from tests.template.chosen import STACK, Stack, stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
@@ -20,6 +20,7 @@ from tests.template.document import (
     resources,
     template,
 )
+from tests.template.test_permissions import LISTS
 from tests.template.translated import translated
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
@@ -63,6 +64,7 @@ NAMELESS: Final = {
     "AWS::IAM::Policy",
     "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Permission",
+    "AWS::Logs::LogStream",
     "AWS::S3::BucketPolicy",
     "AWS::SQS::QueuePolicy",
     "AWS::WAFv2::WebACLAssociation",
@@ -91,6 +93,8 @@ def test_other_stacks_read_in_a_parameter_which_function_asks_the_users() -> Non
 LARGEST_POLICIES: Final = 10_240
 LARGEST_PATTERN: Final = 2_048
 LARGEST_ENVIRONMENT: Final = 4_096
+# The name of a table, or the URL of a queue, whose stack has the longest name.
+LONGEST_NAME: Final = "n" * 160
 
 
 @pytest.mark.parametrize("function", [one.logical_id for one in resources(FUNCTION)])
@@ -106,14 +110,36 @@ def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_ther
         ProbeSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
         StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"]),
     )
-    properties = made.properties(function)
 
-    policies = len(json.dumps(properties.get("Policies", []), separators=(",", ":")))
-    variables = {**resolve(template()["Globals"], made)["Function"]["Environment"]["Variables"]}
-    variables |= properties.get("Environment", {}).get("Variables", {})
+    policies = len(json.dumps(made.properties(function).get("Policies", []), separators=(",", ":")))
+    variables = environment(made, function)
 
     assert policies < LARGEST_POLICIES / 2
     assert len(json.dumps(variables).encode()) < LARGEST_ENVIRONMENT
+
+
+def environment(made: Stack, function: str) -> dict[str, str]:
+    """Return the environment of a function, with names of resources that are as long as they can be."""
+    variables: dict[str, str] = resolve(template()["Globals"], made)["Function"]["Environment"]["Variables"]
+    variables = variables | made.properties(function).get("Environment", {}).get("Variables", {})
+    return {name: LONGEST_NAME if value in template()["Resources"] else value for name, value in variables.items()}
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [{"StateMachineArns": 3_000}, {"WorkflowRoleArns": 3_000}, {"StateMachineArns": 1_500, "WorkflowRoleArns": 1_500}],
+    ids=" ".join,
+)
+def test_an_environment_has_room_for_the_lists_of_the_parameters_as_far_as_the_limits_say(
+    shares: dict[str, int],
+) -> None:
+    """Lambda refuses a larger one at the deployment; docs/limits.md has the numbers."""
+    lists = {name: ",".join([LISTS[name]] * (size // (len(LISTS[name]) + 1))) for name, size in shares.items()}
+    made = stack("cognito", **lists, EventBus="default", ApprovalLinks="link")
+
+    sizes = {one: len(json.dumps(environment(made, one))) for one in made.all_of(FUNCTION)}
+
+    assert max(sizes.values()) <= LARGEST_ENVIRONMENT - len(STACK["AWS::StackName"]), sizes  # also part of its id
 
 
 @pytest.mark.parametrize("rule", resources("AWS::Events::Rule"), ids=named)
