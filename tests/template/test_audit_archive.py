@@ -11,7 +11,7 @@ from stepwire.aws.audit_log import line_of
 from tests.docs.audit_schema import ALWAYS, COLUMNS, SCHEMA, faults_of, text
 from tests.kits import ALICE
 from tests.template.chosen import STACK, Stack, stack
-from tests.template.document import FUNCTION, ROOT, resource, resources
+from tests.template.document import FUNCTION, ROOT, listed, resource, resources
 from tests.template.test_probe import rings
 from tests.template.test_seen import PAGE
 
@@ -155,11 +155,11 @@ def test_the_archive_is_locked_for_its_own_time_and_outlives_the_stack() -> None
 def test_what_writes_the_archive_can_neither_delete_nor_shorten_it() -> None:
     (policy,) = archived().properties("AuditWriter")["Policies"]
 
-    allowed = {action for one in policy["PolicyDocument"]["Statement"] for action in one["Action"]}
+    allowed = {action for one in policy["PolicyDocument"]["Statement"] for action in listed(one["Action"])}
 
     assert allowed == {
         *("s3:PutObject", "s3:AbortMultipartUpload", "s3:GetBucketLocation"),
-        *("s3:ListBucket", "s3:ListBucketMultipartUploads"),
+        *("s3:ListBucket", "s3:ListBucketMultipartUploads", "logs:PutLogEvents"),
     }
 
 
@@ -168,6 +168,19 @@ def test_firehose_writes_the_archive_only_for_this_account_which_it_names_as_the
 
     assert trust["Principal"] == {"Service": "firehose.amazonaws.com"}
     assert trust["Condition"] == {"StringEquals": {"sts:ExternalId": {"Ref": "AWS::AccountId"}}}
+
+
+def test_firehose_says_why_it_could_not_write_where_the_runbook_looks() -> None:
+    """A refused upload is retried for 24 hours, and then its lines are gone."""
+    made = archived()
+    (policy,) = made.properties("AuditWriter")["Policies"]
+
+    told = made.properties("AuditStream")["ExtendedS3DestinationConfiguration"]["CloudWatchLoggingOptions"]
+
+    assert told == {"Enabled": True, "LogGroupName": "AuditLogs", "LogStreamName": "AuditLogStream"}
+    assert made.properties("AuditLogStream") == {"LogGroupName": "AuditLogs"}
+    assert "AuditLogs.Arn" in [one["Resource"] for one in policy["PolicyDocument"]["Statement"]]
+    assert "$(id AuditLogs)" in PAGE.read_text(encoding="utf-8")
 
 
 def test_an_archive_that_is_late_rings_the_alarm() -> None:
