@@ -1,10 +1,17 @@
 """docs/deploying.md names a right for each kind of resource of the templates, and for each call of the command."""
 
+import json
 import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
+
+import pytest
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.docs.pages import ROOT, page
+from tests.template.translated import translated
 
 _TYPE: Final = re.compile(r"Type: (AWS::\w+::\w+)")
 _TRANSFORM: Final = re.compile(r"(?:Transform|Name): AWS::([\w-]+)$", re.MULTILINE)
@@ -16,6 +23,27 @@ _RIGHTS: Final = {
     "s3:DeleteObjects": ["s3:DeleteObject", "s3:DeleteObjectVersion"],
     "s3:ListObjectVersions": ["s3:ListBucketVersions"],
 }
+
+# What resource types declare for properties that the templates do not set.
+_NOT_SET: Final = re.compile(
+    "|".join(
+        (
+            r"codedeploy:RegisterOnPremisesInstance",
+            r"cognito-idp:(?:AddCustomAttributes|\w+WebACL\w*)",
+            r"dynamodb:(?:(?:Put|Delete)ResourcePolicy|\w*(?:Import|Replica|StreamingDestination|Item|Query|Scan)\w*)",
+            r"glue:(?:\w+Connection|GetSchemaVersion)",
+            r"iam:\w+(?:Group|User)Policy|iam:\w+PermissionsBoundary|iam:UpdateRoleDescription",
+            r"kms:(?:GenerateDataKeyWithoutPlaintext|ReEncrypt\w+)",
+            r"lambda:(?:(?:Put|Delete)FunctionCodeSigningConfig|GetCodeSigningConfig|Pass\w+|PutFunction(?:Recursion|Scaling)Config)",
+            r"logs:(?:(?:Put|Delete)(?:DataProtection|Index|Resource)Policy|PutLog\w+|PutBearer\w+)",
+            r"s3:(?:\w*Replication\w*|\w*Metadata\w*|\w*(?:Analytics|IntelligentTiering|Inventory|Metrics)Configuration)",
+            r"s3:(?:Put|Delete)\w*(?:Abac|Accelerate\w+|Acl|CORS|Cors|Encryption|Lifecycle|Notification|Website)",
+            r"s3:(?:GetObjectVersion|REST\.PUT\.OBJECT|PutObjectLockConfiguration)",
+            r"secretsmanager:\w*Replicat\w+",
+            r"wafv2:\w+PermissionPolicy",
+        )
+    )
+)
 
 
 def section() -> str:
@@ -29,6 +57,30 @@ def test_each_kind_of_resource_has_its_rights() -> None:
 
     assert kinds
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in section()] == []
+
+
+def declared() -> Iterator[tuple[str, str]]:
+    """Yield each kind of resource of the deployed template with each right that CloudFormation declares for it."""
+    for kind in sorted({one["Type"] for one in json.loads(translated(ROOT / "template.yaml"))["Resources"].values()}):
+        schema = cast(Any, PROVIDER_SCHEMA_MANAGER).get_resource_schema("us-east-1", kind).schema
+        handlers: dict[str, dict[str, list[str]]] = schema.get("handlers", {})
+        rights = {right for work, one in handlers.items() if work != "list" for right in one.get("permissions", ())}
+        yield from ((kind, right) for right in sorted(rights))
+
+
+def test_each_call_that_a_resource_type_declares_has_its_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")  # the translator needs a Region
+    named = [right.lower() for right in re.findall(r"`([\w-]+:[\w*]+)`", section())]
+    services = {right.partition(":")[0] for right in named}
+
+    needed = [
+        (kind, right)
+        for kind, right in declared()
+        if right.partition(":")[0].lower() in services and not _NOT_SET.fullmatch(right)
+    ]
+
+    assert len(needed) > 200
+    assert [one for one in needed if not any(fnmatchcase(one[1].lower(), right) for right in named)] == []
 
 
 def test_each_transform_has_its_right() -> None:
