@@ -348,7 +348,9 @@ def test_without_a_key_of_ones_own_all_is_encrypted_with_keys_of_aws() -> None:
 
     assert made.properties("DeadLetters")["SqsManagedSseEnabled"] is True
     assert waiting == {"KeyType": "AWS_OWNED_CMK"}
-    assert made.properties("TasksTable")["SSESpecification"] == {"SSEEnabled": True}
+    # DynamoDB encrypts anyway; with True it would use the key aws/dynamodb, whose requests KMS charges for.
+    assert made.properties("TasksTable")["SSESpecification"] == {"SSEEnabled": False}
+    assert stack("none", KmsKeyArn=KEY).properties("TasksTable")["SSESpecification"]["SSEEnabled"] is True
 
 
 def test_the_rate_of_requests_is_limited_by_parameters() -> None:

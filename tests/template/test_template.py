@@ -186,7 +186,6 @@ def test_items_expire_by_ttl_and_the_table_is_protected_from_deletion() -> None:
 
     assert properties["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
     assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
-    assert properties["SSESpecification"]["SSEEnabled"] is True
     assert properties["BillingMode"] == "PAY_PER_REQUEST"
     assert (table.body["DeletionPolicy"], table.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
