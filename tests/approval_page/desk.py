@@ -205,7 +205,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         told = dict(attrs)
         if tag == "form":
-            self.form.action = told["action"] or ""
+            self.form.action = told.get("action") or ""
         is_ticked = told.get("type") != "checkbox" or "checked" in told
         if tag == "input" and is_ticked:
             self.form.values[told["name"] or ""] = told.get("value") or ""

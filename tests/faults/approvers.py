@@ -227,6 +227,8 @@ def _browsing(site: Site, task: Task, method: str, body: bytes = b"") -> Act:
             answer = _page(site).answer(asked)
         except Exception:  # noqa: BLE001 - the function shows a page that says so
             return Seen.ERROR
+        if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Seen.ERROR
         assert answer.status == HTTPStatus.OK, answer.html
         if method == "POST":
             assert "it was approved" in answer.html

@@ -2,7 +2,7 @@
 
 The ladder of a POST, first failure wins: 1. it comes from our own page; 2. its size and form; 3. the link; 4. with
 sign-in, the form's token, which says who signed in for this link in the last minutes, and that they are not blocked;
-5. the button; 6. the fields.
+5. the button; 6. the fields. Whatever of ours fails after the second, the answer has the form again, to be sent again.
 Who may vote is checked by `engine.approvals`, against the question as it is now.
 """
 
@@ -30,6 +30,7 @@ from stepwire.approval_page.pages import (
     note_page,
     question_page,
     sign_in_page,
+    unclear_page,
     voted_page,
 )
 from stepwire.approval_page.signing_in import COOKIE, IssuerUnavailable, SigningIn, SignInRefused
@@ -54,7 +55,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 _FORGET: Final = f"{COOKIE}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax"
 _ACTIONS: Final = {APPROVE: Action.ACCEPT, REFUSE: Action.DECLINE}
 _OK, _SEE_OTHER, _BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _GONE = 200, 303, 400, 403, 404, 410
-_TOO_LARGE, _NO_FORM, _WRONG_FORM, _UNAVAILABLE = 413, 415, 422, 503
+_TOO_LARGE, _NO_FORM, _WRONG_FORM, _FAILED, _UNAVAILABLE = 413, 415, 422, 500, 503
 
 
 class PageRequest(Struct, frozen=True):
@@ -183,6 +184,15 @@ class ApprovalPage(Struct, frozen=True):
             said = "This form was sent by another page. Nothing was decided: open the link that you were sent."
             raise _Refused(PageResponse(_FORBIDDEN, note_page("Not from this page", said, self.brand)))
         given = self._given(request)
+        try:
+            return self._decided(request, given)
+        except _Refused:
+            raise
+        except Exception as fault:  # noqa: BLE001 - what was filled in must not be lost
+            self.approvals.report(fault)
+            return PageResponse(_FAILED, unclear_page(given, self.brand))
+
+    def _decided(self, request: PageRequest, given: Given) -> PageResponse:
         link = self._link(request.link)
         visitor = self._with_link(request.link, link)
         if self._needs_sign_in(link):

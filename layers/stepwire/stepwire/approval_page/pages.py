@@ -118,6 +118,23 @@ def expired_page(action: str, brand: str, typed: Given = _NOTHING, *, is_kept: b
     return _signing_page("Your sign-in has expired", body, action, brand)
 
 
+def unclear_page(given: Given, brand: str) -> str:
+    """Return the page for a form whose decision may not have been recorded, which sends the same form again."""
+    title = "That did not work"
+    kept = [
+        h("input", type="hidden", name=name, value=verbatim(one)) for name, values in given.items() for one in values
+    ]
+    button = h("button", "Send again", type="submit", class_="main")
+    body: list[Node] = [
+        _head(title, "Not certain", "waits"),
+        h("p", "It is not certain whether your decision was recorded. Send it again in a minute: it counts only once."),
+        h("p", "What you filled in is kept in this page. Do not close it before."),
+        # Without an action, it goes to where it went before.
+        h("form", kept, h("div", button, class_="buttons"), method="post", autocomplete="off"),
+    ]
+    return _page(title, body, brand)
+
+
 def _signing_page(title: str, body: list[Node], action: str, brand: str) -> str:
     link = h("a", "Sign in", href=action, class_="button main", rel="nofollow")
     return _page(title, [_head(title, "Needs a sign-in", "waits"), *body, h("p", link)], brand)
