@@ -96,6 +96,16 @@ def test_a_questions_own_audience_narrows_the_manifests() -> None:
     assert policy.escalation == Escalation(timedelta(hours=1), Audience((FINANCE, HasScope("chief")), "finance"))
 
 
+def test_a_recipient_is_the_same_person_whatever_the_case_of_the_letters() -> None:
+    world, task = called(replace(POLICY, recipients=("Ann@example.com", "ben@example.com")))
+
+    world.ask(task.task_id, audience={"recipients": ["ann@Example.com"]})
+
+    (asked,) = world.stored(task).questions
+    assert asked.approval is not None
+    assert asked.approval.policy.recipients == ("Ann@example.com",)
+
+
 def test_an_audience_counts_among_the_bytes_of_open_questions() -> None:
     large = Audience((HasClaim("groups", tuple(f"{one}{'x' * 199}" for one in range(10))),))
     world, task = called(replace(POLICY, audience=large))

@@ -83,6 +83,7 @@ def test_an_empty_one_says_nothing() -> None:
         ({"escalate": {"after": "PT1M", "scope": "a"}}, "escalate.after must be from PT5M"),
         ({"escalate": {"after": "P1D", "scope": "a", "escalate": {}}}, "unknown field `escalate`"),
         ({"recipients": ["a", "a"]}, "recipients must be at most 10"),
+        ({"recipients": ["Ann@example.com", "ann@example.com"]}, "each named once"),
         ({"recipients": [str(one) for one in range(11)]}, "recipients must be at most 10"),
         ({"recipients": [""]}, "audience.recipients"),
         ({"name": "x" * 101}, "audience.name"),

@@ -20,6 +20,7 @@ from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import Purpose, seal, unseal
 from stepwire.subscriptions.approvals import ApprovalChange
+from stepwire.tasks.approvals import recipient_key
 from stepwire.tasks.ids import TaskId, TaskKey
 
 LONGEST_LIFE: Final = timedelta(days=30)
@@ -89,8 +90,8 @@ class Links(Struct, frozen=True):
         if policy.recipients:
             # A link knows nobody, so the caller gets none, as far as the manifest names them as their token does.
             person = None if policy.includes_caller else change.task.origin.person
-            caller, named = person and person.name.casefold(), enumerate(policy.recipients)
-            return [self._shown(change, place, name) for place, name in named if name.casefold() != caller]
+            caller, named = person and recipient_key(person.name), enumerate(policy.recipients)
+            return [self._shown(change, place, name) for place, name in named if recipient_key(name) != caller]
         # One bearer of one link could not be two people (decision 60).
         return [self._shown(change, None, None)] if policy.approvals == 1 else []
 

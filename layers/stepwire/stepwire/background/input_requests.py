@@ -20,7 +20,7 @@ from stepwire.engine.recorder import RunOfTask
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.tasks.approvals import Approval, narrowed
+from stepwire.tasks.approvals import Approval, narrowed, recipient_key
 from stepwire.tasks.audiences import audience_of
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
@@ -208,7 +208,7 @@ def _approval_of(task: Task, question: Question, asked: Asked, at: datetime) -> 
     merged = narrowed(policy, own)
     if not merged.audience.conditions:
         raise InvalidQuestion("it names no audience, and neither does the manifest: who decides it?")
-    if own is not None and not set(own.recipients) <= set(policy.recipients):
+    if own is not None and not set(map(recipient_key, own.recipients)) <= set(map(recipient_key, policy.recipients)):
         raise InvalidQuestion("at audience: recipients must be among those of the manifest")
     if 0 < len(merged.recipients) < merged.approvals:
         raise InvalidQuestion("at audience: recipients must not be fewer than approvals")

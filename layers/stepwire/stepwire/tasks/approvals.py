@@ -271,6 +271,7 @@ def narrowed(policy: Approvers, own: Approvers | None) -> Approvers:
     """
     if own is None:
         return policy
+    wanted = frozenset(map(recipient_key, own.recipients))
     return replace(
         policy,
         audience=_both(policy.audience, own.audience),
@@ -278,8 +279,13 @@ def narrowed(policy: Approvers, own: Approvers | None) -> Approvers:
         includes_caller=policy.includes_caller and own.includes_caller,
         remind=own.remind or policy.remind,
         escalation=_second(policy, own),
-        recipients=tuple(one for one in policy.recipients if one in own.recipients) or policy.recipients,
+        recipients=tuple(one for one in policy.recipients if recipient_key(one) in wanted) or policy.recipients,
     )
+
+
+def recipient_key(name: str) -> str:
+    """Return the same text for the same recipient: names and addresses that differ only in case are of one person."""
+    return name.casefold()
 
 
 def _second(policy: Approvers, own: Approvers) -> Escalation | None:

@@ -21,6 +21,7 @@ from stepwire.tasks.approvals import (
     HasClaim,
     HasRole,
     HasScope,
+    recipient_key,
     role_quality,
 )
 from stepwire.tasks.inputs import InvalidQuestion
@@ -122,8 +123,9 @@ def policy_faults(policy: Approvers) -> Iterable[str]:
         yield "escalate.after must be from PT5M to P365D"
     if second is not None and not second.audience.conditions:
         yield "escalate must have a scope, a claim or a role"
-    if len(policy.recipients) > MOST_RECIPIENTS or len(set(policy.recipients)) < len(policy.recipients):
-        yield f"recipients must be at most {MOST_RECIPIENTS}, each named once"
+    people = len(set(map(recipient_key, policy.recipients)))
+    if len(policy.recipients) > MOST_RECIPIENTS or people < len(policy.recipients):
+        yield f"recipients must be at most {MOST_RECIPIENTS}, each named once, whatever the case of its letters"
 
 
 def approver_of(caller: Caller, scope_prefix: str = "") -> Approver:
