@@ -209,7 +209,7 @@ def serving(handle: Callable[[HttpRequest], HttpResponse]) -> Generator[str]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             response = handle(HttpRequest(self.command, headers, body, Caller(ALICE, scopes=frozenset({SCOPE}))))
             octets = response.body.encode()
-            self.send_response(response.status)
+            self.send_response_only(response.status)  # without a Date of its own
             for name, value in {**response.headers, "content-length": str(len(octets))}.items():
                 self.send_header(name, value)
             self.end_headers()

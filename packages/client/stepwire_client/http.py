@@ -9,6 +9,8 @@ which may last as long as the server holds it (the library bounds each of its ev
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -158,7 +160,7 @@ def _of_an_error(response: httpx2.Response, said: JSONRPCError | None) -> httpx2
     if status in (401, 403):
         return _answer(request, status, SIGN_IN, words, said)
     if status in _BUSY or (status == HTTPStatus.INTERNAL_SERVER_ERROR and said is None):
-        return _answer(request, status, BUSY, words, said, _seconds_in(response.headers.get("retry-after")))
+        return _answer(request, status, BUSY, words, said, _seconds_in(response.headers))
     return response if said else _answer(request, status, NOT_MCP, words)
 
 
@@ -186,9 +188,21 @@ def _answer(
     return httpx2.Response(status, request=request, headers={"content-type": "application/json"}, content=body)
 
 
-def _seconds_in(header: str | None) -> float | None:
-    """Read `Retry-After`, where it is a number of seconds."""
-    return float(header) if header is not None and header.isdecimal() else None
+def _seconds_in(headers: httpx2.Headers) -> float | None:
+    """Read `Retry-After`: seconds, or a time, which counts from the server's own clock (RFC 9110, 10.2.3)."""
+    asked = headers.get("retry-after", "")
+    if asked.isdecimal():
+        return float(asked)
+    until, now = _moment_in(asked), _moment_in(headers.get("date", "")) or datetime.now(UTC)
+    return None if until is None else max((until - now).total_seconds(), 0.0)
+
+
+def _moment_in(text: str) -> datetime | None:
+    """Read a time as HTTP writes it, always in GMT; None: it is none."""
+    try:
+        return parsedate_to_datetime(text).replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _in_words(error: Exception) -> str:

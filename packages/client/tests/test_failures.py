@@ -39,6 +39,14 @@ NOT_FOUND = HttpResponse(404, "<html>No such page</html>", {"content-type": "tex
 UNAUTHORIZED = HttpResponse(401, '{"message":"Unauthorized"}', {"content-type": "application/json"})
 FORBIDDEN = HttpResponse(403, '{"message":"Forbidden"}', {"content-type": "application/json"})
 DOWN = HttpResponse(503, '{"message":"Unavailable"}', {"content-type": "application/json", "retry-after": "7"})
+NOON = "Fri, 27 Nov 2026 12:00:00 GMT"
+
+
+def down_until(time: str, **headers: str) -> HttpResponse:
+    """Return DOWN with a time in place of the seconds."""
+    return HttpResponse(503, DOWN.body, {**DOWN.headers, "retry-after": time, **headers})
+
+
 CRASHED = HttpResponse(500, '{"message":"Internal Server Error"}', {"content-type": "application/json"})
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -139,6 +147,12 @@ async def test_an_unreachable_server_raises_an_error(url: str) -> None:
     ("answer", "pause"),
     [
         pytest.param(always(DOWN), 7, id="Retry-After"),
+        pytest.param(always(down_until("Fri, 27 Nov 2026 12:00:07 GMT", date=NOON)), 7, id="a time"),
+        pytest.param(always(down_until("Friday, 27-Nov-26 12:00:07 GMT", date=NOON)), 7, id="a time of RFC 850"),
+        pytest.param(always(down_until("Fri Nov 27 12:00:07 2026", date=NOON)), 7, id="a time of asctime"),
+        pytest.param(always(down_until("Sun, 06 Nov 1994 08:49:37 GMT")), 1, id="a time that has passed"),
+        pytest.param(always(down_until("Fri, 31 Dec 9999 23:59:59 GMT")), 600, id="a time that never comes"),
+        pytest.param(always(down_until("soon")), 1, id="no time"),
         pytest.param(error(-32603, retryAfterMs=7_000), 7, id="retryAfterMs"),
         pytest.param(always(CRASHED), 1, id="a function that has failed"),
     ],
