@@ -546,6 +546,18 @@ def test_every_other_answer_is_tried_again(modern: ModernClient, world: World, s
     assert world.delivering.deliver(*bell, "m1").again_after is not None
 
 
+@pytest.mark.parametrize(("asked", "seconds"), [(1, 10), (3_600, 3_600), (10**6, 4 * 3_600)])
+def test_a_receiver_is_left_alone_as_long_as_it_asks_within_bounds(
+    modern: ModernClient, world: World, asked: int, seconds: int
+) -> None:
+    subscribe(modern)
+    world.endpoints.answers[URL] = lambda _: Answer(429, again_after=timedelta(seconds=asked))
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+
+    assert world.delivering.deliver(*bell, "m1").again_after == timedelta(seconds=seconds)
+
+
 def test_two_invocations_do_not_deliver_to_one_receiver_at_the_same_time(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     tell(world, ended(world))

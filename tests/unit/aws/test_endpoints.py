@@ -27,6 +27,7 @@ URL: Final = f"https://{NAME}/hook?id=1"
 Talk = Callable[[socket.socket], object]
 Connect = Callable[[tuple[str, int], float], socket.socket]
 OK: Final = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+NOON: Final = "date: Fri, 27 Nov 2026 12:00:00 GMT\r\nretry-after: "
 
 NOT_PUBLIC: Final = (
     *("127.0.0.1", "127.255.255.254", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"),
@@ -111,6 +112,26 @@ def test_a_post_is_one_request_with_the_body_as_it_is() -> None:
 def test_an_answer_in_chunks_is_read() -> None:
     with receiving(saying(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")) as receiver:
         assert post(receiver).body == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ("retry-after: 90", 90),
+        (f"{NOON}Fri, 27 Nov 2026 12:01:30 GMT", 90),
+        (f"{NOON}Friday, 27-Nov-26 12:01:30 GMT", 90),
+        (f"{NOON}Fri Nov 27 12:01:30 2026", 90),
+        (f"{NOON}Fri, 27 Nov 2026 11:00:00 GMT", 0),
+        ("retry-after: Fri, 27 Nov 2026 12:01:30 GMT", 0),
+        (f"retry-after: {'9' * 40}", 0),
+        ("retry-after: soon", 0),
+        ("retry-after: -1", 0),
+        ("x: y", 0),
+    ],
+)
+def test_how_long_a_receiver_asks_to_be_left_alone(headers: str, seconds: int) -> None:
+    with receiving(saying(f"HTTP/1.1 429 Later\r\n{headers}\r\ncontent-length: 0\r\n\r\n".encode())) as receiver:
+        assert post(receiver).again_after == timedelta(seconds=seconds)
 
 
 def test_of_a_huge_answer_only_the_beginning_is_read() -> None:

@@ -12,7 +12,8 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from socket import create_connection
 from threading import Thread
 from typing import Any, Final, cast
@@ -20,6 +21,7 @@ from typing import Any, Final, cast
 from msgspec import Struct
 from standardwebhooks.webhooks import Webhook
 
+from stepwire.codec import NO_TIME
 from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
 from stepwire.subscriptions.subscription import Endpoint, endpoint_of, is_public, is_success
 
@@ -115,9 +117,25 @@ def _exchange(connection: socket.socket, request: bytes, end: float) -> Answer:
     response = http.client.HTTPResponse(cast(Any, _Received(connection, end)), method="POST")
     try:
         response.begin()
-        return Answer(response.status, response.read(_LARGEST_ECHO) if is_success(response.status) else b"")
+        body = response.read(_LARGEST_ECHO) if is_success(response.status) else b""
+        return Answer(response.status, body, _asked_pause(response))
     finally:
         response.close()
+
+
+def _asked_pause(response: http.client.HTTPResponse) -> timedelta:
+    """Read `Retry-After`: seconds, or a time, which counts from the receiver's own clock (RFC 9110, 10.2.3)."""
+    asked, now = (response.getheader(name, "") for name in ("retry-after", "date"))
+    try:
+        if asked.isdecimal():
+            return timedelta(seconds=int(asked))
+        return max(_moment_in(asked) - _moment_in(now), NO_TIME)
+    except (ValueError, OverflowError):
+        return NO_TIME
+
+
+def _moment_in(text: str) -> datetime:
+    return parsedate_to_datetime(text).replace(tzinfo=UTC)  # HTTP writes all times in GMT
 
 
 def _left(end: float) -> float:

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from stepwire.codec import NO_TIME
 from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.ports import Clock, Randomness
 from stepwire.principal import Principal
@@ -81,6 +82,7 @@ class _Attempt(Struct, frozen=True):
     verdict: Verdict
     error: str
     took: timedelta
+    again_after: timedelta = NO_TIME
     is_refusal: bool = False
 
 
@@ -177,7 +179,9 @@ class Delivering(Struct, frozen=True):
         self._tell_of(subscription, one.change, attempt)
         at, standing = self.clock.now(), subscription.standing
         if attempt.verdict is Verdict.RETRY:
-            failed = standing.after_failure(attempt.error, at, carrier, is_refusal=attempt.is_refusal)
+            failed = standing.after_failure(
+                attempt.error, at, carrier, attempt.again_after, is_refusal=attempt.is_refusal
+            )
             return replace(made, subscription=replace(subscription, standing=failed)), True
         if attempt.verdict is Verdict.DELIVERED:
             standing, made = standing.after_success(at), replace(made, delivered=made.delivered + 1)
@@ -203,7 +207,7 @@ class Delivering(Struct, frozen=True):
             return _Attempt(Verdict.RETRY, fault.category, self.clock.now() - began)
         verdict = verdict_on(answer.status, subscription.standing.refusals)
         took, is_refused = self.clock.now() - began, is_refusal(answer.status)
-        return _Attempt(verdict, category_of(answer.status), took, is_refused)
+        return _Attempt(verdict, category_of(answer.status), took, answer.again_after, is_refused)
 
     def _tell_of_gap(self, subscription: Subscription, first: Recorded) -> None:
         """Say before each attempt at the next event that changes before it were lost. The answer is ignored."""

@@ -6,6 +6,7 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from stepwire.codec import NO_TIME
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import Change, Filter, Head, Recorded
 from stepwire.subscriptions.subscription import Subscription
@@ -167,6 +168,8 @@ class Answer(Struct, frozen=True):
 
     status: int
     body: bytes = b""
+    again_after: timedelta = NO_TIME
+    """How long it asks to be left alone (`Retry-After`)."""
 
 
 class Endpoints(Protocol):

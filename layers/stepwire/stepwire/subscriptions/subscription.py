@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.codec import NO_TIME
 from stepwire.errors import InvalidParams
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
@@ -115,10 +116,15 @@ class Standing(Struct, frozen=True):
         """Return the standing after an answer that is not tried again; a slow receiver gets a rest."""
         return self if took <= SLOW else replace(self, next_attempt_at=at + REST * took, retried_by=carrier)
 
-    def after_failure(self, error: str, at: datetime, carrier: str, *, is_refusal: bool = False) -> "Standing":
-        """Return the standing after a failed attempt; suspended when patience is at its end."""
+    def after_failure(
+        self, error: str, at: datetime, carrier: str, again_after: timedelta = NO_TIME, *, is_refusal: bool = False
+    ) -> "Standing":
+        """Return the standing after a failed attempt; suspended when patience is at its end.
+
+        `again_after`: how long the receiver asks to be left alone.
+        """
         since = self.failing_since or at
-        pause = min(_FIRST_PAUSE * 3 ** min(self.failures, 20), _LONGEST_PAUSE)
+        pause = min(max(_FIRST_PAUSE * 3 ** min(self.failures, 20), again_after), _LONGEST_PAUSE)
         next_at = at + pause if at + pause <= since + PATIENCE else None
         return replace(
             self,
