@@ -29,8 +29,8 @@ from packages.command.tests.operated import (
     working,
 )
 from stepwire.tasks.limits import InLine, LineTerms, Rules, line_key
-from stepwire.tasks.runs import Attempt, Pending, Run
-from stepwire.tasks.task import Completed, Task, Terms, ToolResult
+from stepwire.tasks.runs import Attempt, Pending, Retry, Run, RunState
+from stepwire.tasks.task import Completed, Failed, Task, TaskError, Terms, ToolResult
 from stepwire_cli.exits import Exit
 
 Made = Callable[[datetime], Task]
@@ -63,6 +63,13 @@ def to_be_retried(at: datetime) -> Task:
     """Return a task whose second attempt begins tomorrow."""
     attempt = Attempt(2, execution=2, begins_at=at + timedelta(days=1), after="Busy")
     return replace(working(at), runs=(Run(operated.MACHINE, attempt=attempt),))
+
+
+def denied(at: datetime) -> Task:
+    """Return a task whose second attempt Step Functions refused to start."""
+    run = replace(to_be_retried(at).runs[0], state=RunState.REFUSED)
+    error = TaskError(-32603, "The workflow could not be started: this server may not start its state machine")
+    return replace(working(at), runs=(run,), retry=Retry(3, ("States.ALL",)), status=Failed(error))
 
 
 def section(out: str, title: str) -> list[str]:
@@ -159,7 +166,9 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Look for its event in the dead-letter queue", "Run the sweep now", "See the caller's"]),
         (in_line, None, ["its turn in the line pool:warehouse: 2nd in line; about 50 minutes, as of the last look"],
          ["See how many run and wait in its line", "Let it be the next in its line", "See the caller's"]),
-        (to_be_retried, None, ["an attempt that begins at "], ["See the caller's"]),
+        (to_be_retried, None, ["an attempt that begins at "],
+         ["See what each of its attempts did", "See the caller's"]),
+        (denied, None, [], ["Nothing changes this task", "See what each of its attempts did", "See the caller's"]),
         (working, "SUCCEEDED", ["the news of its end: the execution ended at "],
          ["Look for its event", "Run the sweep now", "List all events", "See the caller's"]),
         (completed, "SUCCEEDED", [],
@@ -173,7 +182,7 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
     ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "in line",
-         "to be retried", "end not heard", "completed", "failed", "too late", "expired"],
+         "to be retried", "denied", "end not heard", "completed", "failed", "too late", "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(
     stepwire: Stepwire, made: Made, status: str | None, waits: list[str], steps: list[str]
@@ -185,6 +194,14 @@ def test_each_state_says_what_it_waits_for_and_what_may_be_done(
     assert [one[: len(start)] for one, start in zip(shown["waitsFor"], waits, strict=True)] == waits
     assert [one["what"][: len(start)] for one, start in zip(shown["next"], steps, strict=True)] == steps
     assert all(shlex.split(one["command"])[0] in ("aws", "stepwire") for one in shown["next"] if one["command"])
+
+
+def test_a_call_whose_second_attempt_was_denied_tells_of_the_first(stepwire: Stepwire) -> None:
+    _, out, _ = stepwire(account(denied(moment()), status=None))
+
+    assert "\nattempt    2 of 3, after Busy\n" in out
+    assert "\nexecution  not there: it could not be started\n" in out
+    assert f"stepwire trace {ID} --stack live --principal {OWNER}" in section(out, "What may be done")
 
 
 def test_commands_carry_the_profile_and_the_region_that_were_given(

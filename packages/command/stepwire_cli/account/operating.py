@@ -126,6 +126,14 @@ def decided_by_others(task: Task) -> Iterator[Line]:
             yield Line(vote.at, words, vote.name)
 
 
+def attempts_of(task: Task) -> Iterator[str]:
+    """Yield which attempt each run is at that was retried, and after which error."""
+    for run in task.runs:
+        if run.attempt.number > 1:
+            name, error = f"{run.name}: " if run.name else "", run.attempt.after or "an unnamed error"
+            yield f"{name}{run.attempt.number} of {task.retry.attempts}, after {error}"
+
+
 def _has_yet_to_begin(task: Task, at: datetime) -> bool:
     """Tell whether the run whose execution is shown begins later, so that it is right that there is none."""
     return task.runs[0].is_open and not task.runs[0].is_due(at)
@@ -184,6 +192,8 @@ def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[
         steps += _of_an_ended_task(task, run, where, at)
     if run is not None and run.fate not in (Fate.MISSING, Fate.UNKNOWN):
         steps.append(_events(run, where))
+    if task.is_retried:
+        steps.append(Step("See what each of its attempts did:", _again(task, where, command="trace")))
     steps.append(Step("See the caller's arguments, questions and result:", _again(task, where, "--data")))
     return steps
 
@@ -234,8 +244,8 @@ def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -
                where.stepwire("restart", task.task_id, *options))  # fmt: skip
 
 
-def _again(task: Task, where: Where, *flags: str) -> str:
-    return where.stepwire("task", task.task_id, *where.of_stack, "--principal", task.owner, *flags)
+def _again(task: Task, where: Where, *flags: str, command: str = "task") -> str:
+    return where.stepwire(command, task.task_id, *where.of_stack, "--principal", task.owner, *flags)
 
 
 def _stop(task: Task, run: Run, where: Where, *, is_over: bool) -> Step:

@@ -11,9 +11,19 @@ from typing import Any, Final
 from stepwire.engine.follow_ups import Means, follow_up_of
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
+from stepwire.tasks.runs import RunState
 from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
-from stepwire_cli.account.operating import Step, Where, console_url, decided_by_others, next_steps, status_of, waits_for
+from stepwire_cli.account.operating import (
+    Step,
+    Where,
+    attempts_of,
+    console_url,
+    decided_by_others,
+    next_steps,
+    status_of,
+    waits_for,
+)
 from stepwire_cli.account.tasks import Fate, Run
 from stepwire_cli.screen import moment
 
@@ -116,10 +126,11 @@ def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
     for means in Means:
         if (follow_up := follow_up_of(task, means)) is not None:
             yield "followed", f"by task {follow_up} ({means.value})"
+    yield from (("attempt", one) for one in attempts_of(task))
     if task.needs_checks:
         yield "checked", f"{moment(task.checked_at)}, against Step Functions"
     if shown.run is not None:
-        yield "execution", _standing(shown.run)
+        yield "execution", _standing(task, shown.run)
         yield "", shown.run.arn
         yield "", console_url(shown.run.arn)
 
@@ -153,6 +164,7 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "lastUpdatedAt": task.last_updated_at.isoformat(),
         "expiresAt": task.expires_at.isoformat(),
         "follows": None if task.follows is None else task.follows.task_id,
+        "attempts": list(attempts_of(task)),
         "followUps": {means.value: one for means in Means if (one := follow_up_of(task, means)) is not None},
         "execution": None if run is None else _run_json(run),
         "waitsFor": shown.waits,
@@ -179,7 +191,9 @@ def _line_json(line: Line, *, with_cause: bool) -> dict[str, str]:
     return {"at": line.at.isoformat(), "what": line.words, **cause}
 
 
-def _standing(run: Run) -> str:
+def _standing(task: Task, run: Run) -> str:
+    if run.fate is Fate.MISSING and task.runs[0].state is RunState.REFUSED:
+        return "not there: it could not be started"
     if run.fate in _FATES:
         return _FATES[run.fate]
     began = "" if run.began is None else f" since {moment(run.began)}"
