@@ -218,7 +218,8 @@ def _registered(template: Template, found: Parameter, machines: Mapping[str, Mac
     try:
         manifest = read_manifest(_REFERENCE.sub(_stand_in, found.text))
     except CatalogError as error:
-        yield from (Finding(where, line) for line in str(error).split("\n"))
+        # Its lines are counted from the first one of the value, not of the template.
+        yield from (Finding(f"{where}.Value", line) for line in str(error).split("\n"))
         return
     if manifest.name != found.path and "${" not in found.path:
         what = f"{manifest.name!r} is not the last part of the parameter's name, so the manifest is refused."

@@ -236,12 +236,17 @@ def test_a_template_is_no_manifest_and_its_manifests_are_held_against_its_state_
     assert "2 files, 1 finding." in shown.err
 
 
-def test_a_fault_of_a_manifest_in_a_template_is_found(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (project / "template.yaml").write_text(PROJECT.replace("description:", "descriptoin:"))
+@pytest.mark.parametrize(
+    ("new", "said"), [("descriptoin:", "descriptoin: unknown field"), ("description: [", "line 3: ")]
+)
+def test_a_fault_of_a_manifest_in_a_template_is_found(
+    project: Path, capsys: pytest.CaptureFixture[str], new: str, said: str
+) -> None:
+    (project / "template.yaml").write_text(PROJECT.replace("description:", new, 1))
 
     run(["doctor", str(project)])
 
-    assert f"{project}/template.yaml: SettleTool: descriptoin: unknown field" in capsys.readouterr().out
+    assert f"{project}/template.yaml: SettleTool.Value: {said}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
