@@ -247,6 +247,18 @@ def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
+def test_a_manifest_that_cannot_be_read_may_name_any_state_machine(tmp_path: Path) -> None:
+    broken = tool("ours", "${Machine}")
+    broken["Properties"]["Value"] = {"Fn::Sub": "name: ours\nstate_machine: ${Machine}\ndescription: ["}
+    template = beside(tmp_path, Machine=machine(), Tool=broken)
+
+    with served(template) as stack:
+        faults = stack.faults
+
+    assert faults == (), "function catalog says what is wrong"
+
+
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [

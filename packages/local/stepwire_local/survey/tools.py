@@ -73,8 +73,13 @@ def _is_mcp(function: Any) -> bool:
     return _PREFIX in function.settings.variables
 
 
-def _without_manifest(worlds: Sequence[World], tools: Iterable[_Tool]) -> list[str]:
-    """Name state machines beside the endpoint with its tag that are neither a tool nor started by another."""
+def _without_manifest(worlds: Sequence[World], tools: Sequence[_Tool]) -> list[str]:
+    """Name state machines beside the endpoint with its tag that are neither a tool nor started by another.
+
+    None while a manifest cannot be read: it may name them.
+    """
+    if not all(one.machines for one in tools):
+        return []
     named = {tasks.machine_of(arn) for one in tools for arn in one.machines}
     machines = [arn for world in worlds[1:] for arn in world.state_machines]
     nested = {task.nested for arn in machines for task in tasks.tasks_in(arn, _definition(arn))}
