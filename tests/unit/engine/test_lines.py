@@ -434,6 +434,21 @@ def test_whoever_waits_for_the_rate_is_woken_although_the_one_who_was_to_be_woke
     assert running(world) == [first.task_id, third.task_id]
 
 
+def test_whoever_waits_for_the_rate_is_woken_although_the_one_who_was_to_be_woken_for_all_was_removed(
+    world: World,
+) -> None:
+    tool = limited(Rules(starts=Starts(1, timedelta(minutes=10))))
+    first, second, third = call(world, tool), call(world, replace(tool, ttl=timedelta(minutes=5))), call(world, tool)
+    world.clock.time = second.expires_at
+
+    world.expirations.record(world.stored(second))
+    world.store.tasks.pop(second.key)
+    while world.wake_ups.scheduled:
+        world.wake()
+
+    assert running(world) == [first.task_id, third.task_id]
+
+
 def line_of(world: World, task: Task) -> Line:
     """Return the line of a task as it is now."""
     line = world.store.lines.line(task.line.line) if task.line else None

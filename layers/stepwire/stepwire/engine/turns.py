@@ -243,7 +243,8 @@ class Turns(Struct, frozen=True):
     def _without(self, key: str, line: Line, seen: Seen, now: datetime) -> tuple[Change, tuple[Held, ...]]:
         """Return the change that takes a run out of a line, and the turns that it hands to others."""
         if seen.turn is None:
-            return (left(line, seen.place) if seen.place else Change(line)), ()
+            # Somebody else must be woken for all: the task of whoever leaves may be gone by then.
+            return (left(replace(line, wakes_at=None), seen.place) if seen.place else Change(line)), ()
         change = freed(line, seen.turn, now)
         if change.line.waiting and change.line.may_begin(now):
             first = next(iter(self.lines.first(key)), None)
