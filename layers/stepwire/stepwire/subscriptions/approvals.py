@@ -110,7 +110,7 @@ class ApprovalRecording(Struct, frozen=True):
     audit: Audit
 
     def record(self, change: ApprovalChange) -> None:
-        """Record what happened to a question. Idempotent for the inbox; the audit trail may have it twice."""
+        """Record what happened to a question. Idempotent for the inbox; the audit trail has a line for each call."""
         match change.happened:
             case Happened.ASKED | Happened.ESCALATED:
                 self.inbox.add(change.entry)
