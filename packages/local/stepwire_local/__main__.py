@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from rich.console import Console
-
 from stepwire_local import LocalStack, LocalStackError, after
 from stepwire_local.account.services import SERVED
 from stepwire_local.cloudformation.template import declared_parameters
@@ -31,7 +29,7 @@ from stepwire_local.operating import account_of
 from stepwire_local.sam_local import write_env_vars
 from stepwire_local.stubs.scripts import LIMIT
 from stepwire_local.terminal.leaving import leave
-from stepwire_local.terminal.screen import Screen, warnings_on
+from stepwire_local.terminal.screen import Lines, Screen, warnings_on
 from stepwire_local.watching import Watching
 
 _TEMPLATES = ("template.yaml",)
@@ -81,7 +79,7 @@ def _screen(form: str) -> Screen:
     if form not in _FORMATS:
         raise LocalStackError(f"LOG={form} is not a log format: choose one of {', '.join(_FORMATS)}.")
     # Bind the present stdout: later, stdout is redirected to the log file of the functions.
-    return Screen(Console(file=sys.stdout, highlight=False), as_json=form == "json")
+    return Screen(Lines(file=sys.stdout, highlight=False), as_json=form == "json")
 
 
 def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:

@@ -8,9 +8,10 @@ own warnings are shown; those of functions, and all tracebacks, go to the log fi
 import dataclasses
 import json
 import logging
+import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -31,6 +32,14 @@ _OWN: Final = "stepwire_local"
 """The name of the local stack's loggers, and the beginning of it."""
 
 
+class Lines(Console):
+    """A console that leaves it to the screen what becomes of a pipe that nobody reads."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what writing raised; the library would end the thread."""
+        raise  # noqa: PLE0704 - it is called where that is handled
+
+
 class Screen:
     """Prints lines. Thread-safe.
 
@@ -45,6 +54,7 @@ class Screen:
         self._reader = Reader()
         self._tools: dict[str, str] = {}
         self._turn = threading.Lock()
+        self._is_lost = False
         self.console_url = ""
         """The page on which questions to others are answered."""
         self.links_of: Callable[[ApprovalChange], Sequence[str]] = lambda _: ()
@@ -122,11 +132,18 @@ class Screen:
 
     def _show(self, event: str, text: Text, facts: dict[str, Any]) -> None:
         with self._turn:
-            if self._as_json:
-                self._console.file.write(json.dumps({"event": event, **facts}) + "\n")
-                self._console.file.flush()
-            else:
-                self._console.print(text, soft_wrap=True)
+            if self._is_lost:
+                return
+            try:
+                if self._as_json:
+                    self._console.file.write(json.dumps({"event": event, **facts}) + "\n")
+                    self._console.file.flush()
+                else:
+                    self._console.print(text, soft_wrap=True)
+            except OSError as fault:  # a full disk, a closed pipe: the stack serves on
+                self._is_lost = True
+                with suppress(OSError):
+                    print(f"warning: the lines of the stack end here: {fault}", file=sys.__stderr__)
 
 
 def _all_columns(line: RequestLine) -> str:

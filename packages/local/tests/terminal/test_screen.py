@@ -1,8 +1,10 @@
 """What the terminal shows: lines that fit it, in colour if it has colours, and JSON for programs."""
 
+import errno
 import io
 import json
 import logging
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +19,7 @@ from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Request, Response
 from stepwire_local.lambdas.function_output import FunctionOutput, output_of
 from stepwire_local.streams.task_changes import TaskChange
-from stepwire_local.terminal.screen import Screen, Warnings
+from stepwire_local.terminal.screen import Lines, Screen, Warnings
 from tests.questions_to_others import asked_change, decided_change
 
 TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
@@ -189,3 +191,30 @@ def test_a_warning_that_cannot_be_written_raises_nothing(tmp_path: Path, monkeyp
     record = logging.LogRecord("stepwire_local.lambdas.functions", logging.WARNING, "", 1, "F failed.", (), None)
 
     Warnings(Screen(Console(file=io.StringIO())), output).handle(record)
+
+
+class Unwritable(io.StringIO):
+    """A file on a full disk, or a pipe that nobody reads."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def flush(self) -> None:
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
+def test_lines_that_cannot_be_written_end_with_one_warning(
+    capfd: pytest.CaptureFixture[str], number: int, as_json: bool
+) -> None:
+    file = Unwritable(number)
+    screen = Screen(Lines(file=file), as_json=as_json)
+
+    for words in ("first", "second"):
+        screen.noted(words, False)
+
+    said = f"warning: the lines of the stack end here: [Errno {number}] {os.strerror(number)}\n"
+    assert capfd.readouterr() == ("", said)
+    assert "second" not in file.getvalue()
