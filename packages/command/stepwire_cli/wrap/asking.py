@@ -86,8 +86,10 @@ class Field:
 
 def lines_for(waiting: WaitingState, *, as_json: bool = False) -> list[str]:
     """Return the state that asks its caller instead, as YAML or as JSON."""
-    place = waiting.place
-    state, left = _asking(place, _fields(place))
+    place, fields = waiting.place, _fields(waiting.place)
+    state, left = _asking(place, fields[:_MOST_FIELDS])
+    if more := [json.dumps(one.name) for one in fields[_MOST_FIELDS:]]:
+        left.append(f"{', '.join(more)}, which later states read and the form does not have")
     lines = _json_lines(place.name, state) if as_json else list(yaml_lines({place.name: state}, {}))
     return [*lines, *(f"# {one}: carry it over by hand" for one in left)]
 
@@ -170,7 +172,7 @@ def _fields(place: PlacedState) -> list[Field]:
         name = path[-1] if path[-1] not in found else "_".join(path)
         is_chosen = any(read.use.compared is not None for read in part.reads)
         found[name] = Field(name, path, _schema(name, part), "" if is_chosen else sent.get(path[-1], ""))
-    return list(found.values())[:_MOST_FIELDS]
+    return list(found.values())
 
 
 def _leaves(part: Part, path: Path = ()) -> Iterator[tuple[Path, Part]]:

@@ -263,6 +263,15 @@ def test_what_cannot_be_carried_over_is_named() -> None:
     assert lines_for(found)[-1] == "# Assign: carry it over by hand"
 
 
+def test_what_later_states_read_beyond_the_form_is_named() -> None:
+    after = passed(Parameters={f"{one}.$": f"$.{one}" for one in "abcdefghij"})
+
+    (found,) = waiting_for_people(sent("sns:publish", "Notify approver", after, TopicArn="t"))
+
+    last = '# "i", "j", which later states read and the form does not have: carry it over by hand'
+    assert lines_for(found)[-1] == last
+
+
 def test_the_proposed_retry_is_that_of_the_documents() -> None:
     snippet = re.search(r"```yaml\n(AskForApproval:.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     assert snippet is not None
