@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from packages.local.tests.simulated import Account, Answerer
 pytestmark = pytest.mark.long
 
 JSONATA = {"QueryLanguage": "JSONata"}
-GIVEN = {"prices": [3, 7, 9], "name": "Ann"}
+GIVEN = {"prices": [3, 7, 9], "name": "Ann", "template": '{"name": "{}"}'}
 
 
 def ended(account: Account, *states: dict[str, Any], **settings: Any) -> Any:
@@ -47,27 +49,44 @@ def test_a_text_of_an_intrinsic_function_has_quotes_braces_and_backslashes(accou
     results = [
         computed(account, r"States.Format('it\'s \{{}\} \\ {}', $.name, 1)"),
         computed(account, r"States.StringSplit('it\'s', '\'')"),
+        computed(account, r"States.Array('\{', States.Format('\{\}'))"),
+        computed(account, "States.Format($.template, $.name)"),
     ]
 
-    assert results == ["it's {Ann} \\ 1", ["it", "s"]]
+    assert results == ["it's {Ann} \\ 1", ["it", "s"], ["{", "{}"], '{"name": "Ann"}']
 
 
 @proof("choices_fail_with_their_errors")
-@pytest.mark.parametrize(
-    ("choice", "settings", "error"),
-    [
-        ({"Variable": "$.name", "StringEquals": "Bob"}, {}, "States.NoChoiceMatched"),
-        ({"Condition": "{% $states.input.name %}"}, JSONATA, "States.QueryEvaluationError"),
-    ],
-)
-def test_a_choice_fails_with_the_error_of_its_reason(
-    account: Account, choice: dict[str, Any], settings: dict[str, Any], error: str
-) -> None:
-    states = {"Choose": {"Type": "Choice", "Choices": [{**choice, "Next": "End"}]}, "End": {"Type": "Succeed"}}
+def test_a_choice_that_matches_no_rule_ends_the_execution(account: Account) -> None:
+    described = uncaught(account, {"Variable": "$.name", "StringEquals": "Bob"})
 
-    described = account.ended(account.start(account.machine_of(states, **settings), GIVEN))
+    assert (described["status"], described["error"]) == ("FAILED", "States.Runtime")
+    assert described["cause"].endswith(
+        "Failed to transition out of the state. The state does not point to a next state."
+    )
 
-    assert (described["status"], described["error"]) == ("FAILED", error)
+
+def uncaught(account: Account, rule: dict[str, Any]) -> Any:
+    """Return how an execution ends that catches all errors of a branch whose Choice has this rule and no default."""
+    choices = [{**rule, "Next": "End"}]
+    states = {"Choose": {"Type": "Choice", "Choices": choices}, "End": {"Type": "Succeed"}}
+    both = {
+        "Type": "Parallel",
+        "Branches": [{"StartAt": "Choose", "States": states}],
+        "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Caught"}],
+        "End": True,
+    }
+    caught = {"Type": "Succeed"}
+    return account.ended(account.start(account.machine_of({"Both": both, "Caught": caught}), GIVEN))
+
+
+def test_a_condition_that_is_neither_true_nor_false_fails(account: Account) -> None:
+    choices = [{"Condition": "{% $states.input.name %}", "Next": "End"}]
+    states = {"Choose": {"Type": "Choice", "Choices": choices}, "End": {"Type": "Succeed"}}
+
+    described = account.ended(account.start(account.machine_of(states, **JSONATA), GIVEN))
+
+    assert (described["status"], described["error"]) == ("FAILED", "States.QueryEvaluationError")
 
 
 def chosen(account: Account, *rules: dict[str, Any]) -> Any:
@@ -81,14 +100,22 @@ def chosen(account: Account, *rules: dict[str, Any]) -> Any:
     return account.ended(account.start(account.machine_of(states), GIVEN))
 
 
-@proof("choices_need_their_variable")
-@pytest.mark.parametrize("rule", [{"BooleanEquals": True}, {"IsNull": True}])
-def test_a_choice_about_what_is_missing_fails(account: Account, rule: dict[str, Any]) -> None:
-    described = chosen(account, {"Variable": "$.force", **rule})
+@proof("choices_need_their_paths")
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ({"Variable": "$.force", "BooleanEquals": True}, "$.force"),
+        ({"Variable": "$.force", "IsNull": True}, "$.force"),
+        ({"Variable": "$.name", "StringEqualsPath": "$.other"}, "$.other"),
+        ({"Variable": "$.name", "StringEqualsPath": "$$.Execution.Input.other"}, "$$.Execution.Input.other"),
+    ],
+)
+def test_a_choice_about_what_is_missing_ends_the_execution(account: Account, rule: dict[str, Any], path: str) -> None:
+    described = uncaught(account, rule)
 
     assert (described["status"], described["error"]) == ("FAILED", "States.Runtime")
     assert described["cause"].endswith(
-        "Invalid path '$.force': The choice state's condition path references an invalid value."
+        f"Invalid path '{path}': The choice state's condition path references an invalid value."
     )
 
 
@@ -103,11 +130,11 @@ def test_a_choice_asks_whether_something_is_present(account: Account, rule: dict
     assert chosen(account, rule)["status"] == "SUCCEEDED"
 
 
-@proof("choices_compare_any_time")
+@proof("times_may_have_fractions_and_offsets")
 @pytest.mark.parametrize(
     "rule",
     [
-        {"Variable": "$$.Execution.StartTime", "TimestampGreaterThan": "2026-01-01T00:00:00+01:00"},
+        {"Variable": "$$.Execution.StartTime", "TimestampGreaterThan": "2020-01-01T00:00:00+01:00"},
         {"Variable": "$$.State.EnteredTime", "IsTimestamp": True},
     ],
 )
@@ -115,9 +142,30 @@ def test_a_choice_compares_times_with_fractions_and_offsets(account: Account, ru
     assert chosen(account, rule)["status"] == "SUCCEEDED"
 
 
+def test_a_state_waits_until_a_time_with_an_offset(account: Account) -> None:
+    assert ended(account, {"Type": "Wait", "Timestamp": "2020-01-01T00:00:00.5+01:00"})["status"] == "SUCCEEDED"
+
+
+def test_a_state_waits_until_a_time_of_utc_wherever_it_runs(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        described = ended(account, {"Type": "Wait", "Timestamp": now})
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert described["status"] == "SUCCEEDED", "it would wait some hours for that time of New York"
+
+
 @proof("intrinsic_functions_fail_with_their_error")
-def test_an_intrinsic_function_fails_with_its_own_error(account: Account) -> None:
-    described = ended(account, {**PASS, "Parameters": {"result.$": "States.ArrayGetItem($.prices, 3)"}})
+@pytest.mark.parametrize(
+    "function",
+    ["States.ArrayGetItem($.prices, 3)", "States.Base64Decode('/w==')", "States.Format('{} {}', $.name)"],
+)
+def test_an_intrinsic_function_fails_with_its_own_error(account: Account, function: str) -> None:
+    described = ended(account, {**PASS, "Parameters": {"result.$": function}})
 
     assert (described["status"], described["error"]) == ("FAILED", "States.IntrinsicFailure")
 

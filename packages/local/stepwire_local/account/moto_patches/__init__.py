@@ -71,7 +71,7 @@ FOR_UPSTREAM = frozenset(
         *("definite_paths_give_one_value", "choices_compare_with_the_context", "parameters_are_spelled_either_way"),
         *("dynamodb_tells_of_its_response", "results_are_written", "failed_expressions_have_their_error"),
         *("expressions_may_name_their_context", "texts_may_have_quotes", "missed_heartbeats_have_two_names"),
-        *("choices_need_their_variable", "choices_compare_any_time"),
+        *("choices_need_their_paths", "times_may_have_fractions_and_offsets"),
         *("choices_fail_with_their_errors", "intrinsic_functions_fail_with_their_error"),
         *("changes_of_parameters_are_events", "changes_of_tags_are_events"),
         *("values_of_parameters_have_a_limit", "values_of_parameters_name_no_other"),

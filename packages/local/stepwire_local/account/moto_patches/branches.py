@@ -1,7 +1,8 @@
 """Patches of the names of errors: of those that definitions invent, of AWS's own, and of those that leave a branch."""
+# ruff: noqa: SLF001 - the defects are in moto's private attributes
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
@@ -17,6 +18,10 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_parallel import br
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 _Replace = Callable[[object, str, object], None]
+
+_RUNTIME: Final = StatesErrorNameType.StatesRuntime
+# The words are those of AWS.
+_NO_NEXT_STATE: Final = "Failed to transition out of the state. The state does not point to a next state."
 
 
 def errors_of_branches_keep_their_names(replace: _Replace) -> None:
@@ -43,13 +48,23 @@ def error_names_may_be_anything(replace: _Replace) -> None:
 
 
 def choices_fail_with_their_errors(replace: _Replace) -> None:
-    """Patch: Fail with States.NoChoiceMatched, and with States.QueryEvaluationError.
+    """Patch: Fail with States.Runtime for good, and with States.QueryEvaluationError.
 
-    Defect: A Choice that matches no rule, and one whose Condition is neither true nor false, fail with States.Runtime.
+    Defect: A Choice that matches no rule fails with an error that States.ALL catches, and with words of moto. AWS ends
+    the execution so, although its documentation names States.NoChoiceMatched. One whose Condition is neither true nor
+    false fails with States.Runtime.
     """
-    names = StatesErrorNameType
-    _rename(replace, StateChoice, "_eval_state", names.StatesNoChoiceMatched, (RuntimeError,))
-    _rename(replace, ConditionStringJSONata, "_eval_body", names.StatesQueryEvaluationError, (RuntimeError,))
+    choose = cast("Any", StateChoice)._eval_state
+
+    def _eval_state(self: Any, env: Any) -> None:
+        try:
+            choose(self, env)
+        except RuntimeError as error:
+            raise failure(env, runtime_error(), _NO_NEXT_STATE) from error
+
+    replace(StateChoice, "_eval_state", _eval_state)
+    kind = StatesErrorNameType.StatesQueryEvaluationError
+    _rename(replace, ConditionStringJSONata, kind, (RuntimeError,))
 
 
 def intrinsic_functions_fail_with_their_error(replace: _Replace) -> None:
@@ -59,22 +74,20 @@ def intrinsic_functions_fail_with_their_error(replace: _Replace) -> None:
     States.Runtime.
     """
     faults = (ArithmeticError, LookupError, TypeError, ValueError)
-    _rename(replace, StringIntrinsicFunction, "_eval_body", StatesErrorNameType.StatesIntrinsicFailure, faults)
+    _rename(replace, StringIntrinsicFunction, StatesErrorNameType.StatesIntrinsicFailure, faults)
 
 
-def _rename(
-    replace: _Replace, owner: Any, method: str, kind: StatesErrorNameType, faults: tuple[type[Exception], ...]
-) -> None:
-    """Let the faults of a method be errors of Step Functions with this name."""
-    original = getattr(owner, method)
+def _rename(replace: _Replace, owner: Any, kind: StatesErrorNameType, faults: tuple[type[Exception], ...]) -> None:
+    """Let the faults of an evaluation be errors of Step Functions with this name."""
+    original = owner._eval_body
 
     def named(self: Any, env: Any) -> None:
         try:
             original(self, env)
         except faults as fault:
-            raise failure(env, StatesErrorName(kind), _words(fault)) from fault
+            raise failure(env, StatesErrorName(kind), str(fault)) from fault
 
-    replace(owner, method, named)
+    replace(owner, "_eval_body", named)
 
 
 def failure(env: Any, name: ErrorName, cause: str) -> FailureEventException:
@@ -84,18 +97,18 @@ def failure(env: Any, name: ErrorName, cause: str) -> FailureEventException:
     return FailureEventException(FailureEvent(env, name, HistoryEventType.TaskFailed, details))
 
 
-def _words(fault: Exception) -> str:
-    text, *values = fault.args
-    return str(text) % tuple(values) if values else str(text)
-
-
 class FinalError(str):
     """The name of an error that nothing catches: it stays one on its way out of branches."""
 
     __slots__ = ()
 
 
-def final(name: Any, error: FinalError) -> Any:
+def runtime_error() -> Any:
+    """Return the name States.Runtime as one that nothing catches."""
+    return _final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name()))
+
+
+def _final(name: Any, error: FinalError) -> Any:
     """Return the name of an error, made final."""
     name.error_name = error
     return name
@@ -104,7 +117,7 @@ def final(name: Any, error: FinalError) -> Any:
 def _error_name(error_name: str | None) -> ErrorName:
     if error_name is not None and error_name in _STATES_ERRORS:
         name = StatesErrorName.from_name(error_name)
-        return final(name, error_name) if isinstance(error_name, FinalError) else name
+        return _final(name, error_name) if isinstance(error_name, FinalError) else name
     return CustomErrorName(error_name)
 
 

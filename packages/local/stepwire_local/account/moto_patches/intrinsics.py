@@ -1,14 +1,13 @@
-"""Patch of intrinsic functions of JSONPath: what a backslash means in their texts."""
-# ruff: noqa: SLF001 - the defect is in moto's private methods
+"""Patch of intrinsic functions of JSONPath: what a backslash means in their texts, and a brace in States.Format."""
 
 import re
 from collections.abc import Callable
+from itertools import chain, zip_longest
 from typing import Any, Final, cast
 
 from moto.stepfunctions.parser.asl.component.intrinsic.argument.argument import ArgumentLiteral
 from moto.stepfunctions.parser.asl.component.intrinsic.function.statesfunction.generic.string_format import StringFormat
 from moto.stepfunctions.parser.asl.parse.intrinsic.intrinsic_parser import IntrinsicParser
-from moto.stepfunctions.parser.asl.parse.intrinsic.preprocessor import Preprocessor
 
 _Replace = Callable[[object, str, object], None]
 
@@ -16,33 +15,40 @@ _Replace = Callable[[object, str, object], None]
 _ESCAPED: Final = re.compile(r"\\\\(\\\\|['{}])")
 _MARKS: Final = {"'": "\ue000", "{": "\ue001", "}": "\ue002", "\\\\": "\ue003"}
 _MEANING: Final = str.maketrans({"\ue000": "'", "\ue001": "{", "\ue002": "}", "\ue003": "\\"})
-_BRACES: Final = ("\ue001", "\ue002")
 
 
 def texts_may_have_quotes(replace: _Replace) -> None:
-    r"""Patch: Read an escaped quote, brace and backslash as itself.
+    r"""Patch: Read an escaped quote, brace and backslash as itself, and `{}` alone as a place of `States.Format`.
 
     Defect: A text with an escaped quote, as in `States.Format('it\'s {}', $.name)`, ends there, and the rest of it and
-    the other arguments are lost without an error; escaped braces take an argument.
+    the other arguments are lost without an error; escaped braces take an argument, and others mean what they mean in
+    Python: a template that is JSON fails.
     """
-    parser, preprocessor, function = (cast("Any", one) for one in (IntrinsicParser, Preprocessor, StringFormat))
-    parse, argument, body = parser.parse, preprocessor.visitFunc_arg_string, function._eval_body
+    parser, literal, function = (cast("Any", one) for one in (IntrinsicParser, ArgumentLiteral, StringFormat))
+    parse = parser.parse
 
     def marked_parse(src: str) -> Any:
         return parse(_ESCAPED.sub(lambda found: _MARKS[found[1]], src))
 
-    def visit(self: Any, ctx: Any) -> ArgumentLiteral:
-        text: str = argument(self, ctx).definition_value
-        has_braces = any(mark in text for mark in _BRACES)  # only States.Format, which comes to them later, knows these
-        return ArgumentLiteral(definition_value=text if has_braces else text.translate(_MEANING))
+    def value_of(self: Any, env: Any) -> Any:  # noqa: ARG001  # their signature
+        value = self.definition_value
+        return value.translate(_MEANING) if isinstance(value, str) else value
 
-    def evaluate(self: Any, env: Any) -> None:
-        body(self, env)
-        env.stack.append(str(env.stack.pop()).translate(_MEANING))
+    def formatted(self: Any, env: Any) -> None:
+        self.argument_list.eval(env=env)
+        template, *values = env.stack.pop()
+        first = self.argument_list.arguments[0]
+        if isinstance(first, ArgumentLiteral):  # its escaped braces are still marks
+            template = first.definition_value
+        parts: list[str] = [part.translate(_MEANING) for part in template.split("{}")]
+        if len(parts) - 1 > len(values):
+            raise ValueError(f"States.Format has {len(parts) - 1} places for {len(values)} arguments")
+        written = map(self._to_str_repr, values[: len(parts) - 1])
+        env.stack.append("".join(chain.from_iterable(zip_longest(parts, written, fillvalue=""))))
 
     replace(parser, "parse", staticmethod(marked_parse))
-    replace(preprocessor, "visitFunc_arg_string", visit)
-    replace(function, "_eval_body", evaluate)
+    replace(literal, "_eval_argument", value_of)
+    replace(function, "_eval_body", formatted)
 
 
 PATCHES = (texts_may_have_quotes,)

@@ -1,4 +1,4 @@
-"""Patches of JSONPath: what a path gives, and where the context object may be read."""
+"""Patches of JSONPath and of what is compared: what a path gives, where the context object may be read, and times."""
 # ruff: noqa: SLF001 - the defects are in moto's private attributes
 
 import re
@@ -12,8 +12,7 @@ from typing import Any, Final, cast
 from jsonpath_ng import ext  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.ext.parser import parse  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.jsonpath import Child, Fields, Index, Root, This  # pyright: ignore[reportMissingTypeStubs]
-from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
-from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEventException
 from moto.stepfunctions.parser.asl.component.common.path import result_path
 from moto.stepfunctions.parser.asl.component.common.string.string_expression import StringContextPath
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_func import ComparisonFuncValue
@@ -26,10 +25,11 @@ from moto.stepfunctions.parser.asl.component.state.choice.comparison.operator.im
     IsTimestamp,
 )
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.variable import NoSuchVariable
+from moto.stepfunctions.parser.asl.component.state.wait.wait_function.timestamp import Timestamp
 from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that reads paths
 from moto.stepfunctions.parser.asl.utils import json_path
 
-from stepwire_local.account.moto_patches.branches import FinalError, failure, final
+from stepwire_local.account.moto_patches.branches import failure, runtime_error
 
 _Replace = Callable[[object, str, object], None]
 
@@ -37,7 +37,6 @@ _CONTEXT: Final = "$$"
 _FILTER: Final = "[?"
 _IS_PRESENT: Final = ComparisonOperatorType.IsPresent
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-_RUNTIME: Final = StatesErrorNameType.StatesRuntime
 
 
 def definite_paths_give_one_value(replace: _Replace) -> None:
@@ -116,37 +115,51 @@ def choices_compare_with_the_context(replace: _Replace) -> None:
     replace(ComparisonFuncValue, "_eval_body", _eval_body)
 
 
-def choices_need_their_variable(replace: _Replace) -> None:
-    """Patch: Fail with States.Runtime, unless the rule asks whether it is present.
+def choices_need_their_paths(replace: _Replace) -> None:
+    """Patch: Fail with States.Runtime for good, unless the rule asks whether it is present.
 
-    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken. In
-    AWS the execution fails.
+    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken; what
+    States.ALL catches is that of a rule that compares with such a path. In AWS both end the execution.
     """
 
     def _eval_body(self: Any, env: Any) -> None:
         self.variable.eval(env)
-        found = env.stack[-1]
-        if isinstance(found, NoSuchVariable) and self.comparison_function.operator_type != _IS_PRESENT:
-            path = self.variable.string_sampler.literal_value
-            cause = f"Invalid path '{path}': The choice state's condition path references an invalid value."
-            raise failure(env, final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name())), cause)
-        self.comparison_function.eval(env)
+        rule = self.comparison_function
+        if isinstance(env.stack[-1], NoSuchVariable) and rule.operator_type != _IS_PRESENT:
+            raise _invalid_path(env, self.variable.string_sampler.literal_value)
+        try:
+            rule.eval(env)
+        except (json_path.NoSuchJsonPathError, FailureEventException) as error:
+            raise _invalid_path(env, rule.value) from error
 
     replace(ComparisonVariable, "_eval_body", _eval_body)
 
 
-def choices_compare_any_time(replace: _Replace) -> None:
+def _invalid_path(env: Any, path: str) -> FailureEventException:
+    cause = f"Invalid path '{path}': The choice state's condition path references an invalid value."  # AWS's words
+    return failure(env, runtime_error(), cause)
+
+
+def times_may_have_fractions_and_offsets(replace: _Replace) -> None:
     """Patch: Read every time of RFC 3339.
 
-    Defect: A time with fractions of a second, such as `$$.Execution.StartTime`, or with an offset is no timestamp.
+    Defect: For a Choice, a time with fractions of a second, such as `$$.Execution.StartTime`, or with an offset is no
+    timestamp. For a Wait, one with an offset is none either, and one in UTC is taken as local: it waits hours too long
+    or not at all.
     """
 
-    def string_to_timestamp(string: str) -> datetime | None:
-        with suppress(TypeError, ValueError):
-            return datetime.fromisoformat(string) if _TIME.fullmatch(string) else None
-        return None
+    def local_time(timestamp: str) -> datetime | None:
+        moment = _time(timestamp)
+        return None if moment is None else moment.astimezone().replace(tzinfo=None)  # moto compares it with such a one
 
-    replace(IsTimestamp, "string_to_timestamp", staticmethod(string_to_timestamp))
+    replace(IsTimestamp, "string_to_timestamp", staticmethod(_time))
+    replace(Timestamp, "_from_timestamp_string", staticmethod(local_time))
+
+
+def _time(text: str) -> datetime | None:
+    with suppress(TypeError, ValueError):
+        return datetime.fromisoformat(text) if _TIME.fullmatch(text) else None
+    return None
 
 
 def _compares_paths(rule: Any) -> bool:
@@ -166,7 +179,7 @@ def paths_are_parsed_once(replace: _Replace) -> None:
 PATCHES = (
     definite_paths_give_one_value,
     choices_compare_with_the_context,
-    choices_need_their_variable,
-    choices_compare_any_time,
+    choices_need_their_paths,
+    times_may_have_fractions_and_offsets,
     paths_are_parsed_once,
 )

@@ -17,7 +17,6 @@ from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name
 from moto.stepfunctions.parser.asl.component.common.error_name.error_equals_decl import ErrorEqualsDecl
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
-from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import state_task_factory
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_factory
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.resource import ResourceCondition
@@ -32,7 +31,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.mocking.mock_config import MockedResponseReturn
 
 from stepwire_local.account import stub_machines, tasks
-from stepwire_local.account.moto_patches.branches import FinalError, final
+from stepwire_local.account.moto_patches.branches import FinalError, runtime_error
 from stepwire_local.account.tasks import Task
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.book import Call, Stub
@@ -46,7 +45,6 @@ _MACHINE_PARTS: Final = 7  # of an ARN; a version follows
 _TASK_FAILED: Final = (HistoryEventType.TaskFailed, "taskFailedEventDetails")
 _FUNCTION_FAILED: Final = (HistoryEventType.LambdaFunctionFailed, "lambdaFunctionFailedEventDetails")
 _UNKNOWN: Final[type[Exception]] = cast("Any", state_task_service_factory).RecognitionException
-_RUNTIME: Final = StatesErrorNameType.StatesRuntime
 
 
 @dataclass(frozen=True)
@@ -274,17 +272,13 @@ def _failed(env: Any, task: Task, outcome: Failure | Unusable) -> FailureEventEx
 
 def _name_and_cause(outcome: Failure | Unusable) -> tuple[Any, str]:
     if isinstance(outcome, Unusable):
-        return _final_name(), outcome.reason
+        return runtime_error(), outcome.reason
     if not outcome.error.startswith(ILLEGAL_CUSTOM_ERROR_PREFIX):
         return CustomErrorName(outcome.error), outcome.cause
     try:
         return StatesErrorName.from_name(outcome.error), outcome.cause
     except ValueError:
-        return _final_name(), f"the stub throws {outcome.error}, which is no error of Step Functions"
-
-
-def _final_name() -> Any:
-    return final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name()))
+        return runtime_error(), f"the stub throws {outcome.error}, which is no error of Step Functions"
 
 
 PATCHES = (stubs_answer_tasks, activities_have_stubs, any_service_may_be_named, runtime_errors_are_final)
