@@ -16,6 +16,7 @@ pytestmark = pytest.mark.long
 
 JSONATA = {"QueryLanguage": "JSONata"}
 GIVEN = {"prices": [3, 7, 9], "name": "Ann", "template": '{"name": "{}"}'}
+SET = {"Type": "Pass", "Assign": {"order": {"none": None}}, "Next": "Choose"}
 
 
 def ended(account: Account, *states: dict[str, Any], **settings: Any) -> Any:
@@ -69,10 +70,10 @@ def test_a_choice_that_matches_no_rule_ends_the_execution(account: Account) -> N
 def uncaught(account: Account, rule: dict[str, Any]) -> Any:
     """Return how an execution ends that catches all errors of a branch whose Choice has this rule and no default."""
     choices = [{**rule, "Next": "End"}]
-    states = {"Choose": {"Type": "Choice", "Choices": choices}, "End": {"Type": "Succeed"}}
+    states = {"Set": SET, "Choose": {"Type": "Choice", "Choices": choices}, "End": {"Type": "Succeed"}}
     both = {
         "Type": "Parallel",
-        "Branches": [{"StartAt": "Choose", "States": states}],
+        "Branches": [{"StartAt": "Set", "States": states}],
         "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Caught"}],
         "End": True,
     }
@@ -93,6 +94,7 @@ def chosen(account: Account, *rules: dict[str, Any]) -> Any:
     """Return how an execution ends whose Choice succeeds by a rule and fails by default."""
     choices = [{**rule, "Next": "Yes"} for rule in rules]
     states = {
+        "Set": SET,
         "Choose": {"Type": "Choice", "Choices": choices, "Default": "No"},
         "Yes": {"Type": "Succeed"},
         "No": {"Type": "Fail", "Error": "Default"},
@@ -108,6 +110,8 @@ def chosen(account: Account, *rules: dict[str, Any]) -> Any:
         ({"Variable": "$.force", "IsNull": True}, "$.force"),
         ({"Variable": "$.name", "StringEqualsPath": "$.other"}, "$.other"),
         ({"Variable": "$.name", "StringEqualsPath": "$$.Execution.Input.other"}, "$$.Execution.Input.other"),
+        ({"Variable": "$order.other", "IsNull": True}, "$order.other"),
+        ({"Variable": "$.name", "StringEqualsPath": "$order.other"}, "$order.other"),
     ],
 )
 def test_a_choice_about_what_is_missing_ends_the_execution(account: Account, rule: dict[str, Any], path: str) -> None:
@@ -123,6 +127,8 @@ def test_a_choice_about_what_is_missing_ends_the_execution(account: Account, rul
     "rule",
     [
         {"Variable": "$.force", "IsPresent": False},
+        {"Variable": "$order.other", "IsPresent": False},
+        {"And": [{"Variable": "$order.none", "IsPresent": True}, {"Variable": "$order.none", "IsNull": True}]},
         {"Not": {"And": [{"Variable": "$.force", "IsPresent": True}, {"Variable": "$.force", "BooleanEquals": True}]}},
     ],
 )

@@ -14,8 +14,14 @@ from jsonpath_ng.ext.parser import parse  # pyright: ignore[reportMissingTypeStu
 from jsonpath_ng.jsonpath import Child, Fields, Index, Root, This  # pyright: ignore[reportMissingTypeStubs]
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEventException
 from moto.stepfunctions.parser.asl.component.common.path import result_path
-from moto.stepfunctions.parser.asl.component.common.string.string_expression import StringContextPath
-from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_func import ComparisonFuncValue
+from moto.stepfunctions.parser.asl.component.common.string.string_expression import (
+    StringContextPath,
+    StringVariableSample,
+)
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_func import (
+    ComparisonFuncStringVariableSample,
+    ComparisonFuncValue,
+)
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_operator_type import (
     ComparisonOperatorType,
 )
@@ -118,21 +124,34 @@ def choices_compare_with_the_context(replace: _Replace) -> None:
 def choices_need_their_paths(replace: _Replace) -> None:
     """Patch: Fail with States.Runtime for good, unless the rule asks whether it is present.
 
-    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken; what
-    States.ALL catches is that of a rule that compares with such a path. In AWS both end the execution.
+    Defect: A Choice rule about a path that the input does not have matches nothing, so that the Default is taken;
+    the error of one that compares with such a path is caught by States.ALL. In AWS both end the execution. What a
+    variable does not have is taken for null.
     """
 
     def _eval_body(self: Any, env: Any) -> None:
         self.variable.eval(env)
-        rule = self.comparison_function
+        path, rule = self.variable.string_sampler, self.comparison_function
+        if _is_undefined(path, env):
+            env.stack[-1] = NoSuchVariable(path.literal_value)
         if isinstance(env.stack[-1], NoSuchVariable) and rule.operator_type != _IS_PRESENT:
-            raise _invalid_path(env, self.variable.string_sampler.literal_value)
+            raise _invalid_path(env, path.literal_value)
+        if isinstance(rule, ComparisonFuncStringVariableSample) and _is_undefined(rule.string_variable_sample, env):
+            raise _invalid_path(env, rule.string_variable_sample.literal_value)
         try:
             rule.eval(env)
         except (json_path.NoSuchJsonPathError, FailureEventException) as error:
             raise _invalid_path(env, rule.value) from error
 
     replace(ComparisonVariable, "_eval_body", _eval_body)
+
+
+def _is_undefined(path: Any, env: Any) -> bool:
+    """Return whether a path in a variable leads to nothing, which moto takes for null."""
+    if not isinstance(path, StringVariableSample):
+        return False
+    StringVariableSample(path.query_language_mode, f"$exists({path.expression})").eval(env)
+    return not env.stack.pop()
 
 
 def _invalid_path(env: Any, path: str) -> FailureEventException:
