@@ -1,13 +1,17 @@
 """The parts of moto that take a second to import and are hardly ever used: EC2, and AWS Batch, which imports it.
 
 EC2 reads what is known of every instance type. Step Functions imports AWS Batch for the names of its states, and
-Systems Manager imports EC2 for the targets of commands. The rule: whoever uses them gets moto's own.
+Systems Manager imports EC2 for the targets of commands. The rule: whoever uses them gets moto's own, also who comes
+while another thread imports them.
 """
 
 import sys
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
-from typing import Any
+from threading import RLock
+from typing import Any, Final
+
+_importing: Final = RLock()  # what is imported asks for its own names
 
 
 class _Backends:
@@ -30,12 +34,19 @@ def _put_off(name: str) -> Any:
     """Return a package whose modules can be imported; its own code runs when a name of it is used."""
     spec: Any = find_spec(name)
     package: Any = module_from_spec(spec)
+    is_begun = False
 
     def imported(attribute: str) -> Any:
+        nonlocal is_begun
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        del package.__getattr__
-        spec.loader.exec_module(package)
+        with _importing:
+            if not is_begun:
+                is_begun = True
+                spec.loader.exec_module(package)
+                del package.__getattr__
+        if attribute not in vars(package):
+            raise AttributeError(attribute)
         return getattr(package, attribute)
 
     package.__getattr__ = imported

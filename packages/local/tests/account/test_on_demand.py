@@ -8,11 +8,33 @@ import sys
 
 PROBE = """
 import sys
+import threading
 
 import boto3
 
 import stepwire_local
 from stepwire_local.account.engine import simulated_aws
+
+
+class Meanwhile:
+    # While EC2 is imported, another thread uses it: it waits, or fails at once.
+    found = []
+
+    def use(self):
+        try:
+            self.found.append(type(sys.modules["moto.ec2"].ec2_backends).__name__)
+        except AttributeError as error:
+            self.found.append(str(error))
+
+    def find_spec(self, name, path, target=None):
+        if name == "moto.ec2.models" and not hasattr(self, "other"):
+            self.other = threading.Thread(target=self.use)
+            self.other.start()
+            self.other.join(1)
+
+
+meanwhile = Meanwhile()
+sys.meta_path.insert(0, meanwhile)
 
 
 def slow():
@@ -28,10 +50,13 @@ with simulated_aws():
     print(batch.describe_job_queues()["jobQueues"])
     print(len(ec2.describe_vpcs()["Vpcs"]))
     print(slow())
+    meanwhile.other.join()
+    print(meanwhile.found)
 """
 
 
 def test_ec2_and_batch_are_imported_when_they_are_used() -> None:
     ended = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
 
-    assert ended.stdout.splitlines() == ["[]", "[]", "[]", "1", "['moto.batch.models', 'moto.ec2.models']"]
+    slow = "['moto.batch.models', 'moto.ec2.models']"
+    assert ended.stdout.splitlines() == ["[]", "[]", "[]", "1", slow, "['BackendDict']"]
