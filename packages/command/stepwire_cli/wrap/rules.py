@@ -73,7 +73,7 @@ def _compared(comparison: re.Match[str], wanted: Json, variable: str, scope: Sco
     value = read_path(variable, scope, use)
     if comparison["path"]:
         if isinstance(wanted, str):
-            read_path(wanted, scope, replace(use, must=False))
+            read_path(wanted, scope, use)
         return Opaque()
     operator = _OPERATORS[comparison["order"]]
     if operator == "=" and not is_time:

@@ -66,6 +66,15 @@ def test_a_property_that_only_some_branches_read_is_not_required() -> None:
     assert list(schema["properties"]) == ["kind", "only_a", "both"]
 
 
+def test_what_a_rule_that_is_always_evaluated_compares_with_is_required() -> None:
+    compared = rule("$.sum", NumericGreaterThanPath="$.limit")
+
+    schema = schema_of(chosen(compared, rule("$.sum", NumericLessThanPath="$.least")))
+
+    assert schema["required"] == ["sum", "limit"]
+    assert list(schema["properties"]) == ["sum", "limit", "least"]
+
+
 def test_a_property_that_only_an_error_handler_reads_is_not_required() -> None:
     definition = machine(
         Work=task(
