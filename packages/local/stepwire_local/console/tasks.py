@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from stepwire.tasks.ids import created_at_of, task_id_of
+from stepwire.tasks.ids import task_id_of
 from stepwire_local.account import tasks as machines
 from stepwire_local.console.visits import Course, course_of
 from stepwire_local.streams.task_changes import TaskChange
@@ -33,23 +33,22 @@ class Tasks:
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         known = self._kept.get(task_id, {})
-        created = created_at_of(task_id).isoformat(timespec="milliseconds")
         with self._turn:
             self._kept[task_id] = {
                 "taskId": task_id,
                 "caller": change.owner,
                 "tool": change.tool or known.get("tool", ""),
                 "status": change.status,
-                "createdAt": created,
+                "createdAt": known.get("createdAt", at),
                 "lastUpdatedAt": at,
             }
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
     def newest_first(self) -> Sequence[Mapping[str, Any]]:
-        """Return them; ids sort by age."""
+        """Return them. An id does not say it: that of a call that was confirmed has a later time than the task."""
         with self._turn:
-            return [self._kept[task_id] for task_id in sorted(self._kept, reverse=True)]
+            return list(reversed(self._kept.values()))
 
 
 @dataclass(frozen=True)
