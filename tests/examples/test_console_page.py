@@ -308,16 +308,19 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 
 def large_template() -> Json:
-    """Return the template of a stack with a tool of 60 states, in which no task runs, and one that asks first."""
+    """Return a template with tools of 60 states, in which no task runs; one asks first, one has a limit."""
     manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Machine}\n"
-    manifest += "input_schema: {type: object, properties: {n: {type: integer, title: Which way}}}\n"
+    # Every choice is about n; 9 takes the default of each, and waits for ever.
+    manifest += "input_schema: {type: object, properties: {n: {type: integer, default: 9}}}\n"
     asks = "confirm: {message: Begin, schema: {type: object, properties: {why: {type: string}}}}\n"
+    limit = "concurrency: {most: 3, queue: {most: 100, longest: PT1H}}\n"
     tags = {"stepwire:endpoint": {"Ref": "Endpoint"}}
     machine = {
         "Type": "AWS::Serverless::StateMachine",
         "Properties": {"Definition": without_tasks(sixty()), "Tags": tags},
     }
-    tools = {"large": manifest, "careful": manifest.replace("name: large", "name: careful") + asks}
+    named = {name: manifest.replace("name: large", f"name: {name}") for name in ("large", "careful", "scarce")}
+    tools = {**named, "careful": named["careful"] + asks, "scarce": named["scarce"] + limit}
     resources = {"Machine": machine, **{name.title(): registered(name, text) for name, text in tools.items()}}
     parameters = {"Endpoint": {"Type": "String"}}
     return {"Transform": "AWS::Serverless-2016-10-31", "Parameters": parameters, "Resources": resources}
@@ -341,7 +344,7 @@ def without_tasks(definition: Json) -> Json:
 
 def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
     steps: list[list[Any]] = [
-        ["start", "large", [["Which way", "9"]]],  # every choice is about it; 9 takes the default of each
+        ["start", "large", []],
         ["state", "Wait", "waiting"],
         ["graph"],
         ["choose", "CheckNeeded"],
@@ -359,26 +362,25 @@ def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
     assert "passed" in found[3] or "succeeded" in found[3]
 
 
-def test_the_page_of_lines_shows_who_runs_and_who_waits(stack: LocalStack) -> None:
-    item: list[list[Any]] = [["item", "desk"], ["seconds", "60"]]
+def test_the_page_of_lines_shows_who_runs_and_who_waits(large: LocalStack) -> None:
     steps: list[list[Any]] = [
-        *([["start", "Reserve an item", item]] * 4),
+        *([["start", "scarce", []]] * 4),
         ["status", "1st in line"],
         ["open", "#/lines"],
         ["text", "main table"],
-        ["text", "#to-lines"],  # at once: the first ends after a minute
+        ["text", "#to-lines"],
         ["axe"],
         ["size", 320, 700, "dark"],
         ["axe"],
     ]
 
-    found = seen(stack, steps)
+    found = seen(large, steps)
 
     rows = [line.split("\t") for line in found[6].splitlines()]
     assert [row[:2] for row in rows] == [
         ["Place", "Task"],
-        *[["runs", "Reserve an item"]] * 3,
-        ["1", "Reserve an item"],
+        *[["runs", "scarce"]] * 3,
+        ["1", "scarce"],
     ]
     assert found[7] == "Lines1", "and how many wait"
     assert (found[8], found[10]) == ([], []), "what axe found"

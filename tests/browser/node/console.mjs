@@ -10,6 +10,7 @@ import { withPage } from "./page.mjs";
 
 const plan = JSON.parse(readFileSync(0, "utf8"));
 const PATIENCE = 120_000; // milliseconds: the machine may be busy
+let opened = 0; // how often another view was opened by its address
 
 // Holds the first request to an address for which `isIt` is true, from its answer on: `isHeld` tells when, `release` lets it go on.
 async function held(page, address, isIt = () => true) {
@@ -39,6 +40,9 @@ async function altered(page, address, change) {
 
 const isCall = (method) => (request) => request.postDataJSON()?.method === method;
 const named = (page, tool) => page.getByRole("navigation").getByRole("link", { name: tool }).first();
+const shownTask = (page) => new URL(page.url()).hash;
+// The task that is shown, in the list: this is read each second, so that its first may still be another one.
+const listedTask = (page) => page.locator(`#tasks a[href="${shownTask(page)}"]`);
 
 // Chooses a tool, and fills in its form: labels and what to write, or ["label", {option}] to choose.
 async function fill(page, tool, fields) {
@@ -77,9 +81,9 @@ const STEPS = {
     await said.waitFor();
     return { shown, said: await said.innerText() };
   },
-  // Waits for what the list says of the newest task.
+  // Waits for what the list says of the task that is shown.
   status: async (page, words) => {
-    const badge = page.locator("#tasks li").first().locator(".badge");
+    const badge = listedTask(page).locator(".badge").first();
     await badge.filter({ hasText: words }).waitFor();
     await page.locator(".head .badge").filter({ hasText: words }).waitFor();
   },
@@ -218,20 +222,21 @@ const STEPS = {
   half: async (page, label, value, era) => {
     const field = page.frameLocator("main .card-frame").getByLabel(label);
     await field.fill(value);
-    const task = new URL(page.url()).hash; // the list is read each second: its first may still be an older one
+    const task = listedTask(page);
     await page.getByRole("link", { name: "All messages" }).click();
     await page.locator("main h1").filter({ hasText: "Messages" }).waitFor();
-    await page.locator(`#tasks a[href="${task}"]`).click();
+    await task.click();
     const afterwards = await field.inputValue();
     await page.locator("#tools").evaluate((list) => { list.firstElementChild.dataset.old = "yes"; });
     await page.getByLabel("Protocol").selectOption(era);
     await page.locator("#tools [data-old]").waitFor({ state: "detached" });
     return [afterwards, await field.inputValue()];
   },
-  // Has the keyboard at the newest task of the list, whose status changes; where the keyboard is then.
+  // Has the keyboard at the listed task that is shown, whose status changes; where the keyboard is then.
   listed: async (page) => {
-    await page.locator("#tasks a").first().focus();
-    const asBefore = await altered(page, "**/console/api/tasks", ([first, ...more]) => [{ ...first, waitsFor: "a change" }, ...more]);
+    await listedTask(page).focus();
+    const isIt = ({ taskId }) => shownTask(page).endsWith(taskId);
+    const asBefore = await altered(page, "**/console/api/tasks", (all) => all.map((one) => (isIt(one) ? { ...one, waitsFor: "a change" } : one)));
     await page.locator("#tasks .badge").filter({ hasText: "a change" }).waitFor();
     const place = await page.evaluate(() => document.activeElement.closest("#tasks")?.id);
     await asBefore();
@@ -326,12 +331,13 @@ const STEPS = {
   pause: (page, milliseconds) => page.waitForTimeout(milliseconds),
   // Opens another view by its address, and waits until it is there instead of the one before.
   open: async (page, hash) => {
-    const isThere = await page.evaluate((to) => {
-      document.querySelector("main").firstElementChild.dataset.old = "yes";
+    const mark = String((opened += 1)); // its own: the page keeps the task that was left last, and shows it again
+    const isThere = await page.evaluate(([to, old]) => {
+      document.querySelector("main").firstElementChild.dataset.old = old;
       return location.hash === to;
-    }, hash);
+    }, [hash, mark]);
     await page.goto(`${plan.page}${hash}`);
-    if (!isThere) await page.locator("main > [data-old]").waitFor({ state: "detached" });
+    if (!isThere) await page.locator(`main > [data-old="${mark}"]`).waitFor({ state: "detached" });
   },
 };
 
