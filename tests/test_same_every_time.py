@@ -1,6 +1,8 @@
-"""Test runs use the same examples each time; `make explore` uses new ones, and `make repeat` finds flaky tests."""
+"""Test runs use the same examples each time, and fail if a test does; explore and repeat find flaky tests."""
 
+import os
 import socket
+import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,9 +16,37 @@ from tests.explore import __main__ as explore
 from tests.longest_first import SECONDS, in_order
 from tests.ports import free_port
 from tests.repeat import __main__ as repeat
+from tests.waiting import HANG_GUARD
 
 SUCCEEDS: Final = [sys.executable, "-c", "pass"]
 FAILS: Final = [sys.executable, "-c", "import sys; print('it broke'); sys.exit(3)"]
+ROOT: Final = Path(__file__).parents[1]
+BAD: Final = """
+import pytest
+
+
+@pytest.fixture
+def begins_badly():
+    raise ValueError
+
+
+@pytest.fixture
+def ends_badly():
+    yield
+    raise ValueError
+
+
+def test_fails():
+    assert False
+
+
+def test_begins_badly(begins_badly):
+    pass
+
+
+def test_ends_badly(ends_badly):
+    pass
+"""
 
 
 def examples() -> list[str]:
@@ -98,3 +128,19 @@ def test_a_port_is_given_once_and_the_system_gives_it_to_nobody_else() -> None:
     assert max(ports) < 32_768
     for port in ports:
         socket.create_server(("127.0.0.1", port)).close()
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "1"), marks=pytest.mark.long)], ids=["none", "one"])
+def test_what_goes_wrong_before_in_or_after_a_test_fails_the_run_also_if_a_test_has_started_it(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_bad.py").write_text(BAD, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-p", "no:cacheprovider", *workers]
+    inherited = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_XDIST_WORKER": "gw0"}
+
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=inherited, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
+
+    assert ended.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed, 1 passed, 2 errors in" in ended.stdout
