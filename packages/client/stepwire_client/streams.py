@@ -1,4 +1,4 @@
-"""Streamable HTTP as the library has it, with three repairs of what passes. The rule: nothing else is changed.
+"""Streamable HTTP as the library has it, with four repairs of what passes. The rule: nothing else is changed.
 
 1. `mcp` 2.3 holds each answer to `tools/call` against the shape of a tool result, also in 2025-11-25, where a server
    may answer with a task. So such an answer gets an empty `content` beside its `task`.
@@ -6,6 +6,8 @@
    such a pattern is left out of the list of tools.
 3. When a connection closes, it answers each question of the server that is open with an error, which may end what
    waits for the answer. So such an answer is not sent: whoever comes back is asked again.
+4. It fails if a response arrives between the end of the session, which closes both streams, and that of the transport.
+   So the transport alone closes them.
 """
 
 from collections.abc import AsyncGenerator
@@ -24,23 +26,21 @@ Item: TypeAlias = SessionMessage | Exception
 
 
 class _Messages:
-    """A stream of messages."""
+    """A stream of messages, which the transport closes."""
 
     def __init__(self, messages: Any) -> None:
         self._messages = messages
 
     async def aclose(self) -> None:
-        """Close the stream."""
-        await self._messages.aclose()
+        """Leave the stream open."""
 
     async def __aenter__(self) -> Self:
-        await self._messages.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._messages.__aexit__(kind, error, trace)
+    ) -> None:
+        pass
 
 
 class Outgoing(_Messages):
