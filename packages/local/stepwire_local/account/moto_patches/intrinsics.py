@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from itertools import chain, zip_longest
 from typing import Any, Final, cast
 
 from moto.stepfunctions.parser.asl.component.intrinsic.argument.argument import ArgumentLiteral
@@ -40,11 +39,11 @@ def texts_may_have_quotes(replace: _Replace) -> None:
         first = self.argument_list.arguments[0]
         if isinstance(first, ArgumentLiteral):  # its escaped braces are still marks
             template = first.definition_value
-        parts: list[str] = [part.translate(_MEANING) for part in template.split("{}")]
-        if len(parts) - 1 > len(values):
-            raise ValueError(f"States.Format has {len(parts) - 1} places for {len(values)} arguments")
-        written = map(self._to_str_repr, values[: len(parts) - 1])
-        env.stack.append("".join(chain.from_iterable(zip_longest(parts, written, fillvalue=""))))
+        first_part, *parts = (part.translate(_MEANING) for part in template.split("{}"))
+        if len(parts) > len(values):
+            raise ValueError(f"States.Format has {len(parts)} places for {len(values)} arguments")
+        written = (self._to_str_repr(value) + part for value, part in zip(values, parts, strict=False))
+        env.stack.append(first_part + "".join(written))
 
     replace(parser, "parse", staticmethod(marked_parse))
     replace(literal, "_eval_argument", value_of)
