@@ -86,10 +86,11 @@ def _written(value: Json) -> list[JsonObject] | None:
 
 
 def _statements(policy: JsonObject) -> list[JsonObject]:
-    """Return the statements of a policy, also of the template of SAM's with this right."""
-    function = as_object(policy.get("LambdaInvokePolicy")).get("FunctionName")
-    named: JsonObject = {"Effect": "Allow", "Action": _INVOKE, "Resource": function}
-    return [*objects_in(policy.get("Statement")), named]
+    """Return the statements of a policy; SAM's own template of a policy with this right stands for one."""
+    if "LambdaInvokePolicy" not in policy:
+        return objects_in(policy.get("Statement"))
+    function = as_object(policy["LambdaInvokePolicy"]).get("FunctionName")
+    return [{"Effect": "Allow", "Action": _INVOKE, "Resource": function}]
 
 
 def _allows(template: Template, statement: JsonObject, function: str) -> bool:
