@@ -128,7 +128,7 @@ def unclear_page(given: Given, brand: str) -> str:
     body: list[Node] = [
         _head(title, "Not certain", "waits"),
         h("p", "It is not certain whether your decision was recorded. Send it again in a minute: it counts only once."),
-        h("p", "What you filled in is kept in this page. Do not close it before."),
+        h("p", "What you filled in is kept in this page. Do not close it until then."),
         # Without an action, it goes to where it went before.
         h("form", kept, h("div", button, class_="buttons"), method="post", autocomplete="off"),
     ]

@@ -46,7 +46,7 @@ class Tasks:
                 self._kept.popitem(last=False)
 
     def newest_first(self) -> Sequence[Mapping[str, Any]]:
-        """Return them. An id does not say it: that of a call that was confirmed has a later time than the task."""
+        """Return them by when each was first seen. Its id would not do: that of a confirmed call has a later time."""
         with self._turn:
             return list(reversed(self._kept.values()))
 
