@@ -58,6 +58,8 @@ def test_a_token_that_expired_seconds_ago_is_a_401(sites: Sites, seconds: int, s
         (f"openid\u00a0{SCOPE}", 403),
         (f"openid\t{SCOPE}", 403),
         (f"[{SCOPE}", 403),
+        (f"[{SCOPE}]", 403),
+        ([f"openid {SCOPE}"], 403),
         (f"{SCOPE}s", 403),
         (SCOPE.upper(), 403),
         (["openid", SCOPE], 200),

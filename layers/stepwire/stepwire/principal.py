@@ -18,6 +18,7 @@ from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.visible_text import visible
 
 _NAMED_BY: Final = ("email", "preferred_username", "username", "cognito:username", "name", "sub")
+SCOPE_CLAIMS: Final = ("scope", "scp")
 LONGEST_NAME: Final = 100  # characters of what people are called
 _DOTS: Final = 2  # in a JWT
 Principal = NewType("Principal", str)
@@ -36,18 +37,34 @@ class Claims(dict[str, str]):
         return "Claims(...)"
 
     def values_of(self, claim: str) -> tuple[str, ...]:
-        """Return the values of a claim, which may be a list.
+        """Return the values of a claim, which may be a list."""
+        listed = self._list_in(claim)
+        return (self[claim],) if listed is None else listed
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes of the claim `scope`, or else of `scp`: a list, or a text with single spaces (RFC 6749)."""
+        claim = next((one for one in SCOPE_CLAIMS if self.get(one)), None)
+        if claim is None:
+            return frozenset()
+        listed = self._list_in(claim)
+        return frozenset(filter(None, self[claim].split(" ") if listed is None else listed))
+
+    def _list_in(self, claim: str) -> tuple[str, ...] | None:
+        """Return the texts of a claim that is a list; None if it is no list.
 
         API Gateway writes a list as `[a b]`: a value with a space, or a text in brackets, looks like a list of others.
         So the verified token itself is read where it is known.
         """
         text = self[claim]
         if not (text.startswith("[") and text.endswith("]")):
-            return (text,)
+            return None
         if not self._token:
             return tuple(filter(None, text[1:-1].split(" ")))
         value = self._payload.get(claim)
-        listed = cast(list[Json], value) if isinstance(value, list) else [value]
+        if isinstance(value, str):
+            return None
+        listed = cast(list[Json], value) if isinstance(value, list) else []
         return tuple(one for one in listed if isinstance(one, str))
 
     @cached_property

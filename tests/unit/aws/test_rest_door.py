@@ -8,8 +8,9 @@ from stepwire.aws.access_tokens import digest_of
 from stepwire.aws.approvals_function import request_in
 from stepwire.aws.gateway import SignIn, caller_with_unique_id, request_of
 from stepwire.aws.rest_door import RestDoor, http_event_of
-from stepwire.errors import NotSignedIn
+from stepwire.errors import InvalidParams, NotSignedIn
 from stepwire.principal import Caller
+from stepwire.protocol.http import Selection, selection_in
 from stepwire.protocol.tokens import encode
 from tests.kits import ALICE
 from tests.recorded import FOLDER, recorded
@@ -38,6 +39,30 @@ def test_a_request_is_the_same_at_either_door(name: str, more: dict[str, Any]) -
     seen = request_of(http_event_of(rest_event_of(event)), CALLER)
 
     assert seen == request_of(event, CALLER)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "gr%6fup=finance",
+        "t%6Fols=a&group=%66inance",
+        "group=hr&key=" + "*" * 5_000,
+        "group=hr&key=" + "*" * 9_000,
+        "%67roup=" + "g," * 101,
+        "%74ools",
+        "&".join(["%67roup=hr"] * 21),
+    ],
+)
+def test_a_selection_is_the_same_at_either_door_however_its_query_is_encoded(query: str) -> None:
+    event = recorded("http_post_modern") | {"rawQueryString": query}
+
+    def selected(asked: dict[str, Any]) -> Selection | str | None:
+        try:
+            return selection_in(request_of(asked, CALLER).query)
+        except InvalidParams as refused:
+            return str(refused)
+
+    assert selected(event) == selected(http_event_of(rest_event_of(event))) is not None
 
 
 @pytest.mark.parametrize("name", [name for name in REQUESTS if "approval" in name])

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.gateway import Caller, SignIn
+from stepwire.aws.gateway import Caller, SignIn, caller_with_claims
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
+from stepwire.json_text import JsonObject
 from stepwire.principal import principal_of
+from stepwire.tasks.approvals import HasScope
+from stepwire.tasks.audiences import approver_of
 from tests.recorded import recorded
 
 SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/stepwire/0a1b2c3d"
@@ -175,23 +178,40 @@ class TestAPerson:
 
 class TestScopes:
     @pytest.mark.parametrize(
-        "claims",
+        ("claims", "scopes"),
         [
-            {"scope": "tools:call refunds"},
-            {"scp": "tools:call refunds"},
-            {"scp": "[tools:call refunds]"},
-            {"scope": "[refunds tools:call]"},
+            ({"scope": "tools:call refunds"}, {"tools:call", "refunds"}),
+            ({"scp": "tools:call refunds"}, {"tools:call", "refunds"}),
+            ({"scp": ["tools:call", "refunds"]}, {"tools:call", "refunds"}),
+            ({"scope": ["refunds", "tools:call"]}, {"tools:call", "refunds"}),
+            ({"scope": "refunds", "scp": ["tools:call"]}, {"refunds"}),
+            ({"scope": None, "scp": "refunds"}, {"refunds"}),
+            ({"scope": ["tools:call refunds", 7, None]}, {"tools:call refunds"}),
+            ({"scope": ["[refunds]"]}, {"[refunds]"}),
+            ({"scope": "[refunds]"}, {"[refunds]"}),
+            ({"scope": "[tools:call refunds]"}, {"[tools:call", "refunds]"}),
+            ({"scope": "[ refunds ]"}, {"[", "refunds", "]"}),
+            ({"scope": "[refunds] "}, {"[refunds]"}),
+            ({"scope": "a\u00a0refunds a\trefunds a\nrefunds"}, {"a\u00a0refunds", "a\trefunds", "a\nrefunds"}),
+            ({"scope": {"refunds": True}}, {"map[refunds:true]"}),
         ],
     )
-    def test_are_a_string_or_a_list(self, claims: dict[str, str]) -> None:
-        assert caller(with_token(iss=ISSUER, sub="alice", **claims)).scopes == {"tools:call", "refunds"}
+    def test_are_the_words_of_a_text_or_the_texts_of_a_list_for_calls_and_for_deciding(
+        self, claims: JsonObject, scopes: set[str]
+    ) -> None:
+        """F6: RFC 6749 has one separator, and knows no brackets."""
+        known = caller_with_claims(SIGN_IN, {"iss": ISSUER, "sub": "alice", **claims})
 
-    @pytest.mark.parametrize(
-        "scope", ["a\u00a0reports", "a\treports", "a\nreports", "[reports", "reports]", "[reports] ", "[[reports]]"]
-    )
-    def test_are_separated_by_spaces_and_lose_brackets_only_in_pairs(self, scope: str) -> None:
-        """RFC 6749 has one separator."""
-        assert "reports" not in (caller(with_token(iss=ISSUER, sub="alice", scope=scope)).scopes or ())
+        decides = {one.scope for one in approver_of(known).qualities if isinstance(one, HasScope)}
+
+        assert (known.scopes, decides) == (scopes, scopes)
+
+    @pytest.mark.parametrize("header", ["Bearer redacted", "Bearer a.b.c", "Bearer a.b.c,Bearer d.e.f"])
+    def test_of_a_list_that_no_token_shows_are_none(self, header: str) -> None:
+        event = with_token(iss=ISSUER, sub="alice", scope="[refunds]")
+        event["headers"]["authorization"] = header
+
+        assert caller(event).scopes == frozenset()
 
     def test_may_come_from_the_route(self) -> None:
         assert caller(with_token(["tools:call"], iss=ISSUER, sub="alice")).scopes == {"tools:call"}

@@ -117,7 +117,7 @@ class SignIn(Struct, frozen=True, dict=True):
             principal, person = principal_of(identity, self.salt), _person_identity(claims)
             digest = "" if person is None or person == identity else principal_of(person, self.salt)
             texts = Claims(_texts(claims, claims), _bearer_token(event))
-            return Caller(principal, texts, _scopes(token, claims), digest)
+            return Caller(principal, texts, _route_scopes(token) | texts.scopes, digest)
         if signature:
             pool = as_object(signature.get("cognitoIdentity"))
             # What a signature says of its caller, without the access key.
@@ -183,16 +183,10 @@ def _iam_identity(signature: Mapping[str, Any], pool: Mapping[str, Any]) -> tupl
     return ("iam", unique_id, str(pooled)) if pooled else ("iam", unique_id)
 
 
-def _scopes(token: Mapping[str, Any], claims: Mapping[str, Any]) -> frozenset[str]:
-    """Return the scopes of the claim `scope`, or else of `scp`, and those that the route required.
-
-    RFC 6749 separates scopes by single spaces. API Gateway writes a list claim as `[a b]`.
-    """
+def _route_scopes(token: Mapping[str, Any]) -> frozenset[str]:
+    """Return the scopes that the route required and API Gateway found."""
     required: Any = token.get("scopes")
-    listed = [str(scope) for scope in cast(list[Any], required)] if isinstance(required, list) else []
-    text = str(claims.get("scope") or claims.get("scp") or "")
-    words = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    return frozenset(listed) | frozenset(filter(None, words.split(" ")))
+    return frozenset(str(scope) for scope in cast(list[Any], required)) if isinstance(required, list) else frozenset()
 
 
 # ------------------------------------------------------------------------------------------------ without an authorizer

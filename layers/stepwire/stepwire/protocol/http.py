@@ -218,17 +218,20 @@ def switch_in(query: str, parameter: str) -> bool | None:
 def values_in(query: str, parameter: str) -> list[str]:
     """Return the values of a parameter.
 
+    Percent-encoding changes nothing, not even of its name or of the length: a REST API decodes a query, so what it sent
+    is not known.
+
     Raises:
         InvalidParams: the query is too long, or has too many fields.
     """
-    if parameter not in query:
+    if parameter not in query and "%" not in query:
         return []
-    if len(query) > LONGEST_QUERY:
-        raise InvalidParams(f"The query of the URL is longer than {LONGEST_QUERY} characters.")
     try:
         fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise InvalidParams(f"The query of the URL has more than {_MOST_FIELDS} fields.") from None
+    if sum(len(name) + len(value) for name, value in fields) > LONGEST_QUERY:
+        raise InvalidParams(f"The query of the URL is longer than {LONGEST_QUERY} characters.")
     return [value for name, value in fields if name == parameter]
 
 

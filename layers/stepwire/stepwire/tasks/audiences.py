@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, ValidationError
 
 from stepwire.codec import value_of
 from stepwire.json_text import Json
-from stepwire.principal import LONGEST_NAME, Caller, Claims
+from stepwire.principal import LONGEST_NAME, SCOPE_CLAIMS, Caller, Claims
 from stepwire.tasks.approvals import (
     MOST_APPROVALS,
     MOST_VALUES,
@@ -38,7 +38,7 @@ ROLE_PATTERN: Final = r"^arn:[a-z-]+:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 MOST_QUALITIES: Final = 500
 """Of one sign-in."""
 _SESSION: Final = re.compile(r"arn:([a-z-]+):sts::([0-9]{12}):assumed-role/([^/]+)/")
-_NOT_QUALITIES: Final = frozenset({"scope", "scp", "exp", "iat", "nbf", "jti", "auth_time", "origin_jti", "event_id"})
+_NOT_QUALITIES: Final = frozenset({*SCOPE_CLAIMS, "exp", "iat", "nbf", "jti", "auth_time", "origin_jti", "event_id"})
 
 
 class _Who(Struct, frozen=True, forbid_unknown_fields=True):
