@@ -128,10 +128,23 @@ def test_a_sign_in_in_a_browser(by_sign_in: Desk) -> None:
 
     seen = seen_by_chromium("approvals.mjs", {"steps": steps})
 
-    assert "You have approved it" in seen["results"][-1]
+    text = seen["results"][-1]
+    assert "You have approved it" in text
+    assert MESSAGE in text
+    assert "Why\nIt wobbles\nAmount\n700\nPay at once\nyes\nApproved by\nfrida" in text
     assert seen["cookies"] == []
     (vote,) = by_sign_in.answer_of(question)["answers"]
     assert (vote["by"], vote["way"]) == ("frida", "sign-in")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 740)])
+def test_the_buttons_are_in_sight_at_once(by_link: Desk, width: int, height: int) -> None:
+    question = asked(by_link)
+    steps: list[list[Any]] = [["open", question.url], *picture(f"first-{width}"), ["hidden"]]
+
+    seen = seen_by_chromium("approvals.mjs", {"width": width, "height": height, "script": True, "steps": steps})
+
+    assert seen["results"][-1] == []
 
 
 def test_no_other_page_shows_it_in_a_frame(by_link: Desk) -> None:

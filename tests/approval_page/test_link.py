@@ -30,6 +30,10 @@ EVERY_KIND: Final = {
     },
     "required": ["note", "amount"],
 }
+READ_AGAIN: Final = (
+    "A note fine at 2026-11-27T12:00:00Z amount 700 days 12 urgent yes account Account B cost Centre 1 tags x, z",
+    "Approved by somebody with the link",
+)
 SAME: Final = {"sec-fetch-site": "same-origin", "origin": "null"}
 XSS: Final = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 
@@ -77,6 +81,8 @@ def test_every_kind_of_field(by_link: Desk) -> None:
     answer = browser.submit(page, "approve", **filled)
 
     assert answer.status_code == httpx.codes.OK, text_of(answer.text)
+    for shown in READ_AGAIN:
+        assert shown in text_of(answer.text)
     assert by_link.answer_of(question)["answers"][0]["content"] == {
         "note": "fine",
         "at": "2026-11-27T12:00:00Z",
@@ -117,10 +123,24 @@ def test_a_link_decides_once(by_link: Desk) -> None:
     replayed = browser.submit(page, "refuse")
     later = Browser().get(question.url)
 
-    assert "Approved by finance" in text_of(replayed.text)
-    assert "With this link, it was approved" in text_of(later.text)
+    for answer in (replayed, later):
+        words = text_of(answer.text)
+        assert "Approved by finance" in words
+        assert "With this link, it was approved" in words
+        assert "Pay 700?" in words
+        assert "You may close this page." in words
     assert "<form" not in later.text
     assert by_link.answer_of(question)["action"] == "accept"
+
+
+def test_a_link_that_has_expired_shows_what_was_decided_and_no_more(by_link: Desk) -> None:
+    question, browser = by_link.ask(), Browser()
+    browser.submit(browser.get(question.url), "approve", **{"field-0": "fine"})
+
+    words = text_of(Browser().get(_expired(by_link, question)).text)
+
+    assert "Approved by finance" in words
+    assert [one for one in ("Pay 700?", "fine") if one in words] == []
 
 
 def test_each_recipient_has_a_link_and_both_must_approve(by_link: Desk) -> None:
@@ -135,8 +155,9 @@ def test_each_recipient_has_a_link_and_both_must_approve(by_link: Desk) -> None:
     assert [one["to"] for one in question.event["links"]] == recipients
     assert "1 of 2 have approved" in text_of(counted.text)
     assert "1 of 2 have approved" in text_of(again.text)
-    assert "Approved by finance" in text_of(decided.text)
-    assert "Approved by finance" in text_of(first.get(frida).text)
+    for page in (decided, first.get(frida)):
+        assert "Approved by finance" in text_of(page.text)
+        assert "Approved by frida@example.com and felix@example.com" in text_of(page.text)
     assert [one["by"] for one in by_link.answer_of(question)["answers"]] == recipients
 
 

@@ -110,6 +110,20 @@ def test_neither_the_caller_nor_somebody_else_decides(by_sign_in: Desk, open_by_
     assert "<form" not in page.text
 
 
+@pytest.mark.parametrize(("person", "sees"), [("felix", True), ("carla", False), ("sam", False)])
+def test_who_could_have_decided_reads_the_question_the_answer_and_by_whom(
+    by_sign_in: Desk, person: str, *, sees: bool
+) -> None:
+    question, browser = by_sign_in.ask(), Browser()
+    browser.submit(by_sign_in.signed_in(question, "frida", browser), "approve", **{"field-0": "fine"})
+
+    words = text_of(by_sign_in.signed_in(question, person).text)
+
+    assert "Approved by finance" in words
+    told = {"Pay 700?": sees, "note fine": sees, "Approved by frida": sees, "You need do nothing.": True}
+    assert {one: one in words for one in told} == told
+
+
 def test_a_person_in_two_browsers_is_one(by_sign_in: Desk) -> None:
     question, browser, other = by_sign_in.ask(audience={"approvals": 2}), Browser(), Browser()
     browser.submit(by_sign_in.signed_in(question, "frida", browser), "approve")

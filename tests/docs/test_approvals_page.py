@@ -13,6 +13,7 @@ from stepwire.catalog.manifest_fields import ApproversFields
 from stepwire.engine import approvals as deciding
 from stepwire.subscriptions.approvals import Happened
 from stepwire.tasks.approvals import (
+    LARGEST_MATTERS,
     MOST_APPROVALS,
     MOST_DECISIONS,
     MOST_VALUES,
@@ -84,7 +85,7 @@ def test_the_caller_reads_what_the_page_says() -> None:
 
 
 def test_the_page_has_the_limits() -> None:
-    named = (MOST_APPROVALS, MOST_VALUES, MOST_DECISIONS, MOST_QUESTIONS, LARGEST_OPEN)
+    named = (MOST_APPROVALS, MOST_VALUES, MOST_DECISIONS, LARGEST_MATTERS, MOST_QUESTIONS, LARGEST_OPEN)
     limits = (*named, deciding.LARGEST_VOTES, deciding.MOST_LISTED, deciding.MOST_FOUND)
 
     assert [one for one in limits if f"{one:,}" not in PAGE.text] == []

@@ -2,7 +2,7 @@
 //
 //     node approvals.mjs < plan.json
 //
-// The plan: `chromium`, `theme`, `width`, `script` (whether the page may run scripts: axe is one), and `steps`: a list of
+// The plan: `chromium`, `theme`, `width`, `height`, `script` (whether the page may run scripts: axe is one), and `steps`: a list of
 // [name, ...arguments] of STEPS below. It prints what each step saw, and the page's errors.
 import { readFileSync } from "node:fs";
 import axe from "axe-core";
@@ -35,6 +35,11 @@ const STEPS = {
   },
   // Whether the page is wider than its window.
   overflows: (page) => page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+  // The buttons that are out of sight before anybody scrolls.
+  hidden: (page) => page.evaluate(() => [...document.querySelectorAll("button")].filter((one) => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return top < 0 || bottom > innerHeight;
+  }).map((one) => one.textContent)),
   axe: async (page) => {
     await page.evaluate(axe.source);
     return page.evaluate(async (tags) => {
@@ -55,7 +60,7 @@ const seen = await withBrowser(plan.chromium, async (browser) => {
   const context = await browser.newContext({
     javaScriptEnabled: plan.script ?? false,
     colorScheme: plan.theme ?? "light",
-    viewport: { width: plan.width ?? 800, height: 900 },
+    viewport: { width: plan.width ?? 800, height: plan.height ?? 900 },
   });
   const page = await context.newPage(), errors = [], results = [];
   page.setDefaultTimeout(PATIENCE);

@@ -16,6 +16,7 @@ from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, load_json
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import (
+    LARGEST_MATTERS,
     MOST_APPROVALS,
     Approver,
     Approvers,
@@ -36,6 +37,7 @@ FINANCE: Final = HasClaim("groups", ("finance",))
 POLICY: Final = Approvers(Audience((FINANCE,), "finance"), shown_arguments=("text",))
 APPROVE: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 REFUSE: Final[Json] = {"action": "decline"}
+SCHEMA: Final[Json] = {"type": "object", "properties": {"amount": {"type": "number"}}}
 HOUR: Final = timedelta(hours=1)
 
 
@@ -141,7 +143,9 @@ def test_who_has_voted_reads_it_after_the_task_has_ended_and_after_they_have_los
     decision = vote(world, task)
     world.succeed(task.task_id, {"answer": 1})
 
-    assert vote(world, task, person("bob", HasClaim("groups", ("staff",)))) == decision
+    assert isinstance(decision, Decision)
+    assert vote(world, task) == decision
+    assert vote(world, task, person("bob", HasClaim("groups", ("staff",)))) == decision.for_others("bob")
     with pytest.raises(UnknownApproval):
         vote(world, task, CAROL)
 
@@ -265,6 +269,29 @@ def test_all_answers_to_one_question_fit_and_more_than_a_task_keeps_do_not() -> 
     assert isinstance(world.approvals.vote(key_of(task, 2), people[1], REFUSE, VoteWay.TOOL), Decision)
     assert isinstance(vote(world, task, people[-1], large), Decision)
     assert len(callbacks(world)) == 2
+
+
+def test_the_newest_decisions_keep_their_questions_and_answers_as_far_as_they_have_room() -> None:
+    world, task = asking()
+    message = "x" * (LARGEST_MATTERS // 3)
+    for number in range(2, 5):
+        world.ask(task.task_id, f"question-{number}", {"message": message, "requestedSchema": SCHEMA})
+        assert isinstance(world.approvals.vote(key_of(task, number), BOB, APPROVE, VoteWay.TOOL), Decision)
+
+    decisions = world.stored(task).inputs.decisions
+
+    assert [one.matter is None for one in decisions] == [True, False, False]
+
+
+def test_the_newest_decision_keeps_the_largest_answer() -> None:
+    world, task = asking()
+    large: Json = {"action": "accept", "content": {"amount": 1, "note": "x" * LARGEST_MATTERS}}
+
+    decision = vote(world, task, BOB, large)
+
+    assert isinstance(decision, Decision)
+    assert decision.matter is not None
+    assert len(decision.matter.content or "") > LARGEST_MATTERS
 
 
 # ---------------------------------------------------------------------------------------------------------------- races

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -67,6 +67,20 @@ class Field(Struct, frozen=True):
         names: Sequence[str] = schema.get("enumNames") or ()
         titles = [*names, *values[len(names) :]]
         return tuple(Option(*one) for one in zip(values, titles, strict=False))
+
+    def shown(self, value: Json) -> str:
+        """Return a value of it as a person reads it: a choice by its title."""
+        match value:
+            case bool():
+                return "yes" if value else "no"
+            case str() | list() if _kind_of(self) in (_CHOICE, _CHOICES):
+                chosen = [value] if isinstance(value, str) else cast("list[str]", value)
+                titles = {one.value: one.title for one in self.options}
+                return ", ".join(titles[one] for one in chosen) or "none"
+            case str():
+                return value
+            case _:
+                return write(value)
 
 
 class Filled(Struct, frozen=True):

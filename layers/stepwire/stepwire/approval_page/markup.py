@@ -81,6 +81,7 @@ STYLE: Final = """
 .waits { --tone: light-dark(#7a4b00, #f2c46d); --tint: light-dark(#fdf2dc, #3d2e10); }
 .approved { --tone: light-dark(#1d6a3a, #8ed6a5); --tint: light-dark(#e3f4e8, #16351f); }
 .refused, .fault { --tone: light-dark(#a4262c, #f5a5a0); --tint: light-dark(#fbe9e8, #43201f); }
+html { scroll-padding-bottom: 84px; }
 * { box-sizing: border-box; margin: 0; padding: 0; min-width: 0; }
 body {
   min-height: 100vh; padding: 24px 16px; background: var(--back); color: var(--text); overflow-wrap: anywhere;
@@ -100,7 +101,9 @@ h2, label, legend { font-size: 14px; font-weight: 600; }
 .says { white-space: pre-wrap; font-size: 17px; font-weight: 500; }
 section, form, fieldset, .field { display: grid; gap: 6px; border: 0; }
 section { gap: 8px; }
-form { gap: 16px; padding-top: 18px; border-top: 1px solid var(--line); }
+form, .fields { gap: 16px; }
+.fields { display: grid; padding-top: 18px; border-top: 1px solid var(--line); }
+.fields:empty { display: none; }
 dl { display: grid; grid-template-columns: minmax(110px, max-content) 1fr; gap: 6px 20px; }
 dt, .quiet, small { color: var(--quiet); font-size: 14px; font-weight: 400; }
 dd { white-space: pre-wrap; }
@@ -117,7 +120,8 @@ input, select, textarea { width: 100%; padding: 8px 12px; }
 textarea { min-height: 96px; resize: vertical; }
 [aria-invalid] { border-color: var(--danger); border-width: 2px; }
 :focus-visible { outline: 3px solid var(--ring); outline-offset: 2px; }
-.buttons { display: flex; flex-wrap: wrap; gap: 12px; }
+.buttons { display: flex; flex-wrap: wrap; gap: 12px; position: sticky; bottom: 0; padding: 10px 0; }
+.buttons { background: var(--page); border-top: 1px solid var(--line); }
 .button { display: inline-block; }
 button, .button { padding: 8px 22px; font-weight: 600; cursor: pointer; text-decoration: none; width: fit-content; }
 .main { color: var(--page); background: var(--text); border-color: var(--text); }

@@ -1,7 +1,8 @@
 """What the page says: a question with its form, what was decided, or why there is nothing to decide.
 
-The rule: an approver sees the question, who asks, the tool and the arguments that the manifest shows. Of a decision,
-whoever has the link sees what was decided, by which audience and when; a name only if it is their own.
+The rule: an approver sees the question, who asks, the tool and the arguments that the manifest shows; once it is
+decided, the question, the answer and who decided. Everybody else who has the link sees what was decided, by which
+audience and when; a name only if it is their own. `engine.approvals` tells who is who.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from stepwire.approval_page.forms import Given, drawn
+from stepwire.approval_page.forms import Given, drawn, fields_of
 from stepwire.approval_page.markup import STYLE, Markup, Node, h, verbatim
 from stepwire.engine.approvals import HasVoted
 from stepwire.engine.ports import OpenQuestion
@@ -62,9 +63,6 @@ def question_page(shown: Shown, sent: Sent, brand: str) -> str:
         _head(f"A decision for {audience}", "Waits for a decision", "waits"),
         h("p", "Please look at what is marked below.", class_="note fault", role="alert") if sent.faults else None,
         h("p", f"Please change this: {sent.fault}.", class_="note fault", role="alert") if sent.fault else None,
-        h("p", _asked(question).message, class_="says"),
-        _facts(question),
-        _arguments(shown.arguments),
         _form(shown, sent),
     ]
     return _page(("Error: " if sent.is_wrong else "") + f"A decision for {audience}", body, brand)
@@ -74,12 +72,13 @@ def decision_page(decision: Decision, person: str, brand: str) -> str:
     """Return the page that says what was decided; `person` is the digest of who reads it."""
     word, style = ("Approved", "approved") if decision.is_approval else ("Refused", "refused")
     own = next((one for one in decision.votes if one.by == person), None)
-    at = decision.votes[-1].at
+    matter = decision.matter
     body: list[Node] = [
         _head(f"{word} by {decision.audience}", word, style),
         _own(own) if own else None,
-        h("p", "It was decided on ", _moment(at), ".") if own is None or own.at != at else None,
-        None if own else h("p", "You need do nothing."),
+        h("p", matter.message, class_="says") if matter else None,
+        h("dl", [[h("dt", name), h("dd", value)] for name, value in _outcome(decision)]),
+        h("p", "You may close this page." if own else "You need do nothing. You may close this page."),
     ]
     return _page(f"{word} by {decision.audience}", body, brand)
 
@@ -185,7 +184,8 @@ def _arguments(arguments: JsonObject) -> Node:
 
 
 def _form(shown: Shown, sent: Sent) -> Markup:
-    schema = load_json(_asked(shown.question).requested_schema)
+    """Return the question with its form: the whole of it, so that the buttons stay in sight beside each part."""
+    question, asked = shown.question, _asked(shown.question)
     signed_in = h("p", f"You are signed in as {shown.person}.", class_="quiet") if shown.person else None
     buttons = [
         h("button", "Approve", type="submit", name=DECISION, value=APPROVE, class_="main"),
@@ -195,7 +195,10 @@ def _form(shown: Shown, sent: Sent) -> Markup:
     return h(
         "form",
         h("input", type="hidden", name=FORM_TOKEN, value=shown.token) if shown.token else None,
-        drawn(schema, sent.given or {}, sent.faults),
+        h("p", asked.message, class_="says"),
+        _facts(question),
+        _arguments(shown.arguments),
+        h("div", drawn(load_json(asked.requested_schema), sent.given or {}, sent.faults), class_="fields"),
         signed_in,
         h("div", buttons, class_="buttons"),
         method="post",
@@ -204,10 +207,21 @@ def _form(shown: Shown, sent: Sent) -> Markup:
     )
 
 
+def _outcome(decision: Decision) -> list[tuple[str, Node]]:
+    """Return the answer, and who gave it when, as far as the reader may see it."""
+    matter, word = decision.matter, "Approved" if decision.is_approval else "Refused"
+    given: JsonObject = load_json(matter.content) if matter is not None and matter.content is not None else {}
+    fields = fields_of(load_json(matter.schema)) if given and matter is not None else ()
+    answered: list[tuple[str, Node]] = [(one.title, one.shown(given[one.name])) for one in fields if one.name in given]
+    people = [one.name for one in decision.votes if one.is_approval is decision.is_approval and one.name]
+    by = [(f"{word} by", " and ".join(people))] if people else []
+    return [*answered, *by, (word, _moment(decision.votes[-1].at))]
+
+
 def _own(vote: Vote) -> Markup:
     word = "approved" if vote.is_approval else "refused"
     said = f"With this link, it was {word} on " if vote.way is VoteWay.LINK else f"You have {word} it on "
-    return h("p", said, _moment(vote.at), ".", class_=f"note {word}")
+    return h("p", said, _moment(vote.at), ".", class_=f"note {word}", role="status")
 
 
 def _moment(at: datetime) -> Markup:

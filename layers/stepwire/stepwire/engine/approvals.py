@@ -1,10 +1,11 @@
 """What people other than the caller do with questions: find those that they may decide, and decide them.
 
-The rule: an approver sees the question, who asks, and the arguments that the manifest says; nothing else of the task. A
-question that is not there and one that somebody may not decide look the same. Whoever decides, by a tool, a card, a
-page or the console, comes through `vote`: the approver is checked against the question as it is now, and the first
-decision wins any race, because the vote is saved under the task's version. Voting is idempotent for a person: whoever
-has voted reads what they voted, as long as the task keeps it.
+The rule: an approver sees the question, who asks, and the arguments that the manifest says; nothing else of the task.
+Once it is decided, they see the question, the answer, and who decided. A question that is not there and one that
+somebody may not decide look the same. Whoever decides, by a tool, a card, a page or the console, comes through `vote`:
+the approver is checked against the question as it is now, and the first decision wins any race, because the vote is
+saved under the task's version. Voting is idempotent for a person: whoever has voted reads what they voted, as long as
+the task keeps it.
 """
 
 from collections.abc import Callable, Iterable
@@ -94,12 +95,17 @@ class Approvals(Struct, frozen=True):
     def standing(self, key: QuestionKey, approver: Approver) -> Standing | None:
         """Return how a question stands for an approver, who may decide it or has done so.
 
-        A decision is returned to anybody: whoever has the link may see it, but for the names of others.
+        A decision is returned to anybody: whoever has the link may see it, but for the question, the answer and the
+        names of others, which only those see who may decide such a question.
         None: there is no such question, it has closed undecided, or they may not decide it.
         """
         task = self.recorder.load(key.task)
         decision = None if task is None else _decision_in(task, key.number)
-        return decision or self._standing(task, key.number, approver)
+        if task is None or decision is None:
+            return self._standing(task, key.number, approver)
+        matter, now = decision.matter, self.recorder.clock.now()
+        may_see = matter is not None and approver.may_decide(matter.approval, task.asked_by, now)
+        return decision if may_see else decision.for_others(approver.person)
 
     def shown_arguments(self, question: OpenQuestion) -> JsonObject:
         """Return the arguments of the call that the manifest lets approvers see."""

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from stepwire.codec import encode
 from stepwire.json_text import write
 
 MOST_APPROVALS: Final = 5
@@ -21,6 +22,8 @@ MOST_VALUES: Final = 10
 """Of one claim, each of which suffices."""
 MOST_DECISIONS: Final = 10
 """The newest decisions of a task are kept with it."""
+LARGEST_MATTERS: Final = 8_000
+"""Bytes of the questions and answers that are kept with the decisions of a task; the newest has its own in any case."""
 _ROLE: Final = ":role/"
 _LONGEST_SHOWN: Final = 100  # characters
 
@@ -144,26 +147,6 @@ class Vote(Struct, frozen=True, omit_defaults=True):
     """JSON text of the form that the person has filled in."""
 
 
-class Decision(Struct, frozen=True, omit_defaults=True):
-    """What was decided of a question."""
-
-    number: int
-    """Sequence number of the question."""
-    key: str
-    audience: str
-    """What its audience is called."""
-    is_approval: bool
-    votes: tuple[Vote, ...]
-    """Without what the forms contained."""
-
-    def text(self, *, with_names: bool) -> str:
-        """Say what was decided and, if they may be named, by whom."""
-        verb = "approved" if self.is_approval else "refused"
-        names = " and ".join(one.name for one in self.votes if one.is_approval is self.is_approval)
-        who = f"{names} of {self.audience}" if with_names else self.audience
-        return f"{who} {verb}, {self.votes[-1].at:%Y-%m-%d %H:%M} UTC."
-
-
 class Approval(Struct, frozen=True, omit_defaults=True):
     """Makes a question one for people other than the caller."""
 
@@ -221,6 +204,45 @@ class Approval(Struct, frozen=True, omit_defaults=True):
         return tuple(dict.fromkeys((*self.policy.audience.digests, *of_second)))
 
 
+class Matter(Struct, frozen=True, omit_defaults=True):
+    """A question that was decided, with its answer: for those who may decide it."""
+
+    message: str
+    schema: str
+    """JSON text of the form that was asked for."""
+    approval: Approval
+    """Without its votes, which the decision has."""
+    content: str | None = None
+    """JSON text of what the last of those who approved has filled in."""
+
+
+class Decision(Struct, frozen=True, omit_defaults=True):
+    """What was decided of a question."""
+
+    number: int
+    """Sequence number of the question."""
+    key: str
+    audience: str
+    """What its audience is called."""
+    is_approval: bool
+    votes: tuple[Vote, ...]
+    """Without what the forms contained."""
+    matter: Matter | None = None
+    """None: its reader may not see it, or newer decisions need its room in the task."""
+
+    def for_others(self, person: str) -> "Decision":
+        """Return what anybody with the link may see of it: no question, no answer, and no name but the reader's own."""
+        nameless = (one if one.by == person else replace(one, name="") for one in self.votes)
+        return replace(self, votes=tuple(nameless), matter=None)
+
+    def text(self, *, with_names: bool) -> str:
+        """Say what was decided and, if they may be named, by whom."""
+        verb = "approved" if self.is_approval else "refused"
+        names = " and ".join(one.name for one in self.votes if one.is_approval is self.is_approval)
+        who = f"{names} of {self.audience}" if with_names else self.audience
+        return f"{who} {verb}, {self.votes[-1].at:%Y-%m-%d %H:%M} UTC."
+
+
 class Approver(Struct, frozen=True):
     """A person who wants to see or decide questions."""
 
@@ -244,6 +266,15 @@ class Approver(Struct, frozen=True):
         if self.person == asked_by and not approval.policy.includes_caller:
             return False
         return self.has_link or any(map(self.fits, approval.audiences(at)))
+
+
+def with_room(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """Return the newest decisions that a task keeps, the newer ones with what was asked, as far as that has room."""
+    kept, room = list[Decision](), LARGEST_MATTERS
+    for one in reversed(decisions[-MOST_DECISIONS:]):
+        room -= 0 if one.matter is None else len(encode(one.matter).encode())
+        kept.append(one if room >= 0 or not kept else replace(one, matter=None))
+    return tuple(reversed(kept))
 
 
 def role_quality(arn: str) -> HasRole:

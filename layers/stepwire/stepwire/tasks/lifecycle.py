@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from stepwire.tasks.approvals import MOST_DECISIONS, Approval, Decision, Vote
+from stepwire.tasks.approvals import Approval, Decision, Matter, Vote, with_room
 from stepwire.tasks.events import (
     Advanced,
     AnswersDelivered,
@@ -58,6 +58,7 @@ from stepwire.tasks.inputs import (
     Action,
     AskingState,
     Callback,
+    FormElicitation,
     InputRequest,
     InputResponse,
     UndeliveredAnswer,
@@ -232,18 +233,27 @@ def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
 
 def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Advanced:
     """Return the task with the approvers' decision, which is delivered like any answer."""
-    policy, votes = approval.policy, tuple(replace(one, content=None) for one in approval.votes)
-    decision = Decision(asked.number, asked.key, approval.shown, last.is_approval, votes)
+    votes = tuple(replace(one, content=None) for one in approval.votes)
+    decision = Decision(
+        asked.number, asked.key, approval.shown, last.is_approval, votes, _matter(asked, approval, last.content)
+    )
     undelivered = task.inputs.undelivered
     if isinstance(to := asked.destination, Callback):
         action = Action.ACCEPT if last.is_approval else Action.DECLINE
         answer = InputResponse(action, votes=approval.votes)
         undelivered = (*undelivered, UndeliveredAnswer(to.token, answer, to.asking, run=to.run))
-    decisions = (*task.inputs.decisions, decision)[-MOST_DECISIONS:]
+    decisions = with_room((*task.inputs.decisions, decision))
     after = replace(task, inputs=replace(task.inputs, undelivered=undelivered, decisions=decisions))
     left = tuple(one for one in task.questions if one is not asked)
-    said = decision.text(with_names=policy.shows_decision)
+    said = decision.text(with_names=approval.policy.shows_decision)
     return _announced(_with_message(_with_requests(after, left), said[:LONGEST_MESSAGE]))
+
+
+def _matter(asked: InputRequest, approval: Approval, content: str | None) -> Matter | None:
+    """Return what was decided; `background.input_requests` lets nothing but a form have approvers."""
+    if not isinstance(asked.asked, FormElicitation):
+        return None
+    return Matter(asked.asked.message, asked.asked.requested_schema, replace(approval, votes=()), content)
 
 
 def _remind(task: Task, _event: Reminded, at: datetime) -> Task | Advanced:
