@@ -14,6 +14,7 @@ import httpx
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack, at_once
+from stepwire_local.console import Console, Watchers
 from stepwire_local.console.sign_in import page_signs_in_at
 from stepwire_local.issuer import SHAPES, LocalIssuer
 from tests.ports import free_port
@@ -25,6 +26,12 @@ TOOLS: Final = Path(__file__).parent / "template.yaml"
 CALLER: Final = "carla"
 PEOPLE: Final = {"carla": ["finance"], "frida": ["finance"], "felix": ["finance"], "sam": ["sales"]}
 FORM: Final = {"type": "object", "properties": {"note": {"type": "string", "maxLength": 40}}}
+RESTATING: Final = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean", "title": "Approved"}, "note": {"type": "string"}},
+    "required": ["approved"],
+}
+"""A form that asks for the decision a second time."""
 COOKIE: Final = "__Host-stepwire-approval"
 Json = dict[str, Any]
 
@@ -245,7 +252,10 @@ def desk_with(mode: str, **parameters: str) -> Generator[Desk]:
             "PollsPerSecond": "0",
         }
         chosen = {**signed, **given, **parameters}
-        with LocalStack(ROOT / "template.yaml", others=[TOOLS], port=port, parameters=chosen, events=at_once) as stack:
+        stack = LocalStack(ROOT / "template.yaml", others=[TOOLS], port=port, parameters=chosen, events=at_once)
+        console = Console(stack)
+        stack.watcher, stack.front = Watchers(console), console.in_front_of
+        with stack:
             yield Desk(stack, issuer if is_signed else None, _queue(stack))
 
 

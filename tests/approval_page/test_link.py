@@ -1,5 +1,6 @@
 """The page with ApprovalLinks=link: whoever has a link decides once, and only with the page's own form."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -10,7 +11,9 @@ from msgspec.structs import replace
 
 from stepwire.approval_page.links import Link, link_of, sealed
 from stepwire.tasks.ids import TaskId, TaskKey
-from tests.approval_page.desk import Browser, Desk, Question, form_of, text_of
+from stepwire_local.console.guard import HEADER
+from tests.approval_page.desk import RESTATING, Browser, Desk, Question, form_of, text_of
+from tests.waiting import HANG_GUARD
 
 EVERY_KIND: Final = {
     "type": "object",
@@ -71,6 +74,40 @@ def test_a_person_refuses_without_filling_in_anything(by_link: Desk) -> None:
 
     assert "Refused by finance" in text_of(answer.text)
     assert by_link.answer_of(question)["action"] == "decline"
+
+
+def by_page(_desk: Desk, question: Question, button: str) -> str:
+    """Press a button of the page, and return what it shows before."""
+    browser = Browser()
+    page = browser.get(question.url)
+    browser.submit(page, button)
+    return page.text
+
+
+def by_console(desk: Desk, question: Question, button: str) -> str:
+    """Answer in the console as Ann, and return what it shows her before."""
+    console = f"{desk.origin}/console/api/approvals"
+    shown = httpx.get(f"{console}?as=Ann", timeout=HANG_GUARD, trust_env=False).json()
+    (one,) = [one for one in shown if one["taskId"] == question.task_id]
+    answer: dict[str, Any] = {"action": "accept", "content": {}} if button == "approve" else {"action": "decline"}
+    sent = {"origin": desk.origin, HEADER: "1"}
+    url = f"{console}/{one['name']}?as=Ann"
+    assert httpx.post(url, json=answer, headers=sent, timeout=HANG_GUARD, trust_env=False).is_success
+    return json.dumps(one["params"]["requestedSchema"])
+
+
+@pytest.mark.parametrize(("button", "is_approved"), [("approve", True), ("refuse", False)])
+@pytest.mark.parametrize("door", [by_page, by_console])
+def test_a_field_that_asks_for_the_decision_is_not_shown_and_the_button_answers_it(
+    by_link: Desk, door: Callable[[Desk, Question, str], str], button: str, *, is_approved: bool
+) -> None:
+    question = by_link.ask(form=RESTATING)
+
+    shown = door(by_link, question, button)
+
+    assert "checkbox" not in shown
+    assert "boolean" not in shown
+    assert by_link.answer_of(question)["content"] == {"approved": is_approved}
 
 
 def test_every_kind_of_field(by_link: Desk) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from stepwire.approval_page.links import Link, link_of, opened, sealed
 from stepwire.protocol.tokens import Purpose, seal, wrap
 from stepwire_local.console.sign_in import PAGE_CLIENT_ID
-from tests.approval_page.desk import COOKIE, PEOPLE, Browser, Desk, Question, form_of, query_of, text_of
+from tests.approval_page.desk import COOKIE, PEOPLE, RESTATING, Browser, Desk, Question, form_of, query_of, text_of
 from tests.server.approving import Decider
 from tests.server.clients import ASKING_CAPABILITY
 
@@ -58,6 +58,19 @@ def test_a_person_signs_in_and_approves(by_sign_in: Desk) -> None:
     (vote,) = by_sign_in.answer_of(question)["answers"]
     assert (vote["by"], vote["way"], vote["content"]) == ("frida", "sign-in", {"note": "fine"})
     assert browser.cookies == {}
+
+
+@pytest.mark.parametrize(("button", "is_approved"), [("approve", True), ("refuse", False)])
+def test_a_field_that_asks_for_the_decision_is_answered_by_the_button_behind_a_sign_in_too(
+    by_sign_in: Desk, button: str, *, is_approved: bool
+) -> None:
+    question, browser = by_sign_in.ask(form=RESTATING), Browser()
+
+    page = by_sign_in.signed_in(question, "frida", browser)
+    browser.submit(page, button)
+
+    assert "checkbox" not in page.text
+    assert by_sign_in.answer_of(question)["content"] == {"approved": is_approved}
 
 
 def test_a_sign_in_begins_behind_a_rest_api_too_which_writes_an_empty_value(open_by_sign_in: Question) -> None:

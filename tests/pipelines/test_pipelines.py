@@ -218,7 +218,7 @@ async def test_a_state_machine_of_the_template_can_be_a_stub_as_a_whole(tmp_path
 @pytest.mark.long
 def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
     start = {"StateMachineArn": {"Ref": "Nested"}, "Input": {}}
-    form = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    form = {"type": "object", "properties": {"go": {"type": "boolean"}}, "required": ["go"]}
     question = {"key": "apporval", "elicitation": {"message": "May I?", "requestedSchema": form}}
     template = beside(
         tmp_path,
@@ -242,8 +242,8 @@ def test_the_start_tells_what_tools_miss(tmp_path: Path) -> None:
         "Forgotten: has the tag of the endpoint, and no manifest names it: it is no tool",
         "refund: approvers.questions: no state asks approval (did you mean apporval?), "
         "and the caller answers apporval (state Work)",
-        "return: approvers: the form of state Work requires ok, which asks for the decision again: whoever accepts the "
-        "form approves, whatever ok says",
+        "return: approvers: the form of state Work requires go, which may ask for the decision again: the buttons "
+        "decide, whatever go says",
     )
 
 

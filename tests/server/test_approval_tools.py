@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
+from stepwire.background.input_requests import INVALID
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
@@ -212,6 +213,34 @@ def test_a_persons_answer_in_the_form_decides(world: World, bob: Decider, answer
     assert {**decided, "answers": None} == {**answer, "answers": None}
     assert [(one["by"], one["way"]) for one in decided["answers"]] == [("bob@example.com", "tool")]
     assert bob.listed() == []
+
+
+@pytest.mark.parametrize(("answer", "is_approved"), [({"action": "accept"}, True), (DECLINE, False)])
+def test_a_field_of_the_form_that_asks_for_the_decision_is_not_shown_and_answered_by_it(
+    world: World, bob: Decider, answer: Json, *, is_approved: bool
+) -> None:
+    fields = {"approved": {"type": "boolean", "title": "Approved"}, "note": {"type": "string"}}
+    form = {"type": "object", "properties": fields, "required": ["approved"]}
+    started(world, form={**FORM, "requestedSchema": form})
+
+    bob.decide(bob.listed()[0]["approvalId"], answer)
+
+    assert list(bob.asked[0]["requestedSchema"]["properties"]) == ["note"]
+    decided = decision_of(world)
+    assert (decided["action"], decided["content"]) == (answer["action"], {"approved": is_approved})
+    assert [one["content"] for one in decided["answers"]] == [{"approved": is_approved}]
+
+
+def test_a_field_that_asks_for_the_decision_and_offers_more_than_yes_and_no_is_refused_when_it_is_asked(
+    world: World,
+) -> None:
+    fields = {"decision": {"type": "string", "enum": ["approved", "rejected", "send back"]}}
+    started(world, form={**FORM, "requestedSchema": {"type": "object", "properties": fields}})
+
+    ((error, why),) = [(one.error, one.cause) for one in world.workflows.resumptions]
+    assert error == INVALID
+    assert "its field decision asks for the decision that Approve and Refuse are" in (why or "")
+    assert Decider.of(world, "modern").listed() == []
 
 
 def test_the_form_says_all_that_a_person_needs_and_nothing_passes_for_another_part(world: World, bob: Decider) -> None:

@@ -169,7 +169,7 @@ def test_a_tool_whose_approvers_are_for_no_question_is_served_and_is_a_line_in_t
 def test_a_tool_whose_approvers_get_a_form_with_the_decision_in_it_is_a_line_in_the_log(
     table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    decision = {"type": "string", "enum": ["approved", "rejected"]}
+    decision = {"type": "string", "enum": ["approved", "rejected", "sent back"]}
     form = {"type": "object", "properties": {"decision": decision}, "required": ["decision"]}
     payload = {"key": "approval", "elicitation": {"message": "May I?", "requestedSchema": form}}
     asks = {**ASKS, "Parameters": {"FunctionName": "f", "Payload": payload}}
@@ -180,7 +180,9 @@ def test_a_tool_whose_approvers_get_a_form_with_the_decision_in_it_is_a_line_in_
 
     doubtful, _ = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert (doubtful["message"], doubtful["tool"]) == ("a registered tool is doubtful", "twice")
-    assert doubtful["reason"].startswith("approvers: the form of state Ask requires decision, which asks")
+    assert doubtful["reason"].startswith(
+        "approvers: the question of state Ask is refused, so its run fails: its field decision"
+    )
 
 
 def skill(table: str, path: str, text: str | None = None) -> str:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stepwire.codec import encode
 from stepwire.engine.assembly import Engine
@@ -19,9 +20,10 @@ from stepwire.engine.ports import Starters
 from stepwire.engine.recorder import RunOfTask
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
-from stepwire.json_text import Json, JsonObject, write
+from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.tasks.approvals import Approval, narrowed, recipient_key
 from stepwire.tasks.audiences import audience_of
+from stepwire.tasks.decision_fields import ANSWERABLE, AmbiguousDecision, form_of
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.inputs import (
@@ -104,7 +106,7 @@ class InputRequests(Struct, frozen=True):
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
         now = self.engine.recorder.clock.now()
         try:
-            approval = _approval_of(task, question, asked, now)
+            asked, approval = _directed(task, question, asked, now)
         except InvalidQuestion as error:
             return fail(INVALID, f"The input request cannot be asked: {error}.")
         fault = _fault(task, question, asked, approval, is_recorded=is_recorded)
@@ -189,17 +191,17 @@ def _timeout(question: Question) -> timedelta | None:
     return timedelta(seconds=seconds)
 
 
-def _approval_of(task: Task, question: Question, asked: Asked, at: datetime) -> Approval | None:
-    """Return who decides a question in place of the caller; None: the caller does.
+def _directed(task: Task, question: Question, asked: Asked, at: datetime) -> tuple[Asked, Approval | None]:
+    """Return what is shown, and who decides it in place of the caller; None: the caller does.
 
     Raises:
-        InvalidQuestion: its audience is not valid, or the manifest allows none.
+        InvalidQuestion: its audience is not valid, the manifest allows none, or its form asks for the decision again.
     """
     policy = task.work.approvers
     own = None if question.audience is None else audience_of(question.audience)
     if policy is None or not policy.is_for(question.key):
         if own is None:
-            return None
+            return asked, None
         raise InvalidQuestion(
             f"it has an audience, and the manifest of {task.work.tool} has no approvers for the key {question.key!r}"
         )
@@ -212,7 +214,11 @@ def _approval_of(task: Task, question: Question, asked: Asked, at: datetime) -> 
         raise InvalidQuestion("at audience: recipients must be among those of the manifest")
     if 0 < len(merged.recipients) < merged.approvals:
         raise InvalidQuestion("at audience: recipients must not be fewer than approvals")
-    return Approval(merged, at)
+    try:
+        form = form_of(load_json(asked.requested_schema))
+    except AmbiguousDecision as error:
+        raise InvalidQuestion(f"{error}: {ANSWERABLE}") from None
+    return replace(asked, requested_schema=write(form.shown)), Approval(merged, at, fields=form.fields)
 
 
 def _fault(

@@ -2,18 +2,18 @@
 
 The rule: what only a run can tell is no doubt: a key or a form that an expression computes, a question that another
 state machine asks for the task. A key that approvers do not name is its caller's, so a mistyped one lets the caller
-decide. To accept a form is to approve, so a field that asks for the decision again can only contradict it.
+decide. A field that asks for the decision again is what `tasks.decision_fields` says.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from msgspec import Struct
 
 from stepwire.catalog.definitions import given_to, states_in
 from stepwire.catalog.manifest_faults import nearest
-from stepwire.json_text import Json, JsonObject, as_object, objects_in
+from stepwire.json_text import JsonObject, as_object
+from stepwire.tasks.decision_fields import ANSWERABLE, AmbiguousDecision, doubtful_in, form_of
 from stepwire.tasks.inputs import KEY_PATTERN
 
 KINDS: Final = ("elicitation", "sampling", "roots")
@@ -21,13 +21,6 @@ KINDS: Final = ("elicitation", "sampling", "roots")
 _WAITS: Final = ".waitForTaskToken"
 _INVOKES: Final = ":lambda:invoke"
 _STARTS_ANOTHER: Final = (":states:startExecution", ":aws-sdk:sfn:startExecution")
-_DECISION: Final = re.compile(
-    r"decision|decide|verdict|outcome|approv|accept|agree|allow|confirm|consent|reject|deny|denied|declin|refus",
-    re.IGNORECASE,
-)
-"""What the name of a field has that asks for a decision."""
-_REFUSAL: Final = re.compile(r"reject(ed)?|den(y|ied)|declined?|refused?|disapproved?|disallow(ed)?|no", re.IGNORECASE)
-"""The words that refuse."""
 
 
 class AskedKeys(Struct, frozen=True):
@@ -112,38 +105,26 @@ def _callers(states: Mapping[str, str]) -> str:
 
 
 def _restated(questions: Sequence[str], definitions: Iterable[JsonObject]) -> Iterator[Doubt]:
-    """Yield the questions for approvers whose form asks for their decision a second time."""
+    """Yield the questions for approvers whose form asks, or may ask, for their decision a second time."""
     for found in (found for one in definitions for found in states_in(one)):
         payload = payload_of(found.state)
         if payload is None or (questions and payload.get("key") not in questions):
             continue
-        form = as_object(as_object(payload.get("elicitation")).get("requestedSchema"))
-        for name in _decisions(form):
+        try:
+            form = form_of(as_object(as_object(payload.get("elicitation")).get("requestedSchema")))
+        except AmbiguousDecision as error:
             yield Doubt(
-                f"approvers: the form of state {found.name} requires {name}, which asks for the decision again: "
-                f"whoever accepts the form approves, whatever {name} says",
-                f"leave {name} out of the form, and make it in Output of the action, accept or decline, if it is read "
-                "later",
+                f"approvers: the question of state {found.name} is refused, so its run fails: {error}",
+                ANSWERABLE,
             )
-
-
-def _decisions(form: JsonObject) -> Iterator[str]:
-    """Yield the required fields that are yes or no, and are the only required one or named like a decision."""
-    fields, required = as_object(form.get("properties")), form.get("required")
-    names = _texts(required)
-    for name in names:
-        if (len(names) == 1 or _DECISION.search(name)) and _is_yes_or_no(as_object(fields.get(name))):
-            yield name
-
-
-def _is_yes_or_no(field: JsonObject) -> bool:
-    titled: list[Json] = [one.get("const") for one in objects_in(field.get("oneOf"))]
-    words = [*_texts(field.get("enum")), *_texts(titled)]
-    return field.get("type") == "boolean" or any(_REFUSAL.fullmatch(one) for one in words)
-
-
-def _texts(value: Json) -> list[str]:
-    return [one for one in cast(list[Json], value) if isinstance(one, str)] if isinstance(value, list) else []
+            continue
+        for name in doubtful_in(form.shown):
+            yield Doubt(
+                f"approvers: the form of state {found.name} requires {name}, which may ask for the decision again: "
+                f"the buttons decide, whatever {name} says",
+                f"leave {name} out of the form if it does, or call it approved: then it is not shown, and the buttons "
+                "answer it",
+            )
 
 
 def _may_ask(state: JsonObject) -> bool:

@@ -145,7 +145,7 @@ class Approvals(Struct, frozen=True):
         )
         if not question.approval.counts(vote):
             return WrongAnswer("others have approved it in another way, by link or sign-in: approve it in the same way")
-        if not _has_room(question.task, vote):
+        if not _has_room(question.task, question.approval.completed(vote)):
             return WrongAnswer(f"with the answers before, it is larger than {LARGEST_VOTES} bytes: write less")
         return self._recorded(question, approver, vote)
 

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.codec import encode
-from stepwire.json_text import write
+from stepwire.json_text import load_json, write
 
 MOST_APPROVALS: Final = 5
 MOST_VALUES: Final = 10
@@ -147,6 +147,15 @@ class Vote(Struct, frozen=True, omit_defaults=True):
     """JSON text of the form that the person has filled in."""
 
 
+class DecisionField(Struct, frozen=True):
+    """A field of a form that nobody fills in, because the decision answers it (`decision_fields`)."""
+
+    name: str
+    approves: bool | str
+    """Its value if the question is approved."""
+    refuses: bool | str
+
+
 class Approval(Struct, frozen=True, omit_defaults=True):
     """Makes a question one for people other than the caller."""
 
@@ -157,6 +166,15 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     """How often it was announced again."""
     is_escalated: bool = False
     """Whether it was announced to the second audience."""
+    fields: tuple[DecisionField, ...] = ()
+    """What the decision answers of the form."""
+
+    def completed(self, vote: Vote) -> Vote:
+        """Return a vote whose form has the fields that the decision answers."""
+        if not self.fields:
+            return vote
+        decided = {one.name: one.approves if vote.is_approval else one.refuses for one in self.fields}
+        return replace(vote, content=write({**load_json(vote.content or "{}"), **decided}))
 
     @property
     def shown(self) -> str:

@@ -224,6 +224,7 @@ def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
         return task
     if vote.by == task.asked_by and not approval.policy.includes_caller:
         return task
+    vote = approval.completed(vote)
     approval = replace(approval, votes=(*approval.votes, vote))
     if not vote.is_approval or len(approval.votes) >= approval.policy.approvals:
         return _decided(task, asked, approval, vote)

@@ -330,12 +330,13 @@ TEXT: JsonObject = {"type": "string"}
 @pytest.mark.parametrize(
     ("fields", "required", "questions", "again"),
     [
-        ({"decision": VERDICT}, ["decision"], [], "decision"),
-        ({"status": VERDICT}, ["status"], ["approval"], "status"),
-        ({"answer": TITLED}, ["answer"], [], "answer"),
-        ({"isApproved": FLAG, "note": TEXT}, ["note", "isApproved"], [], "isApproved"),
-        ({"decision": VERDICT}, ["decision"], ["another"], ""),
-        ({"decision": VERDICT}, [], [], ""),
+        ({"second_decision": VERDICT}, ["second_decision"], [], "second_decision"),
+        ({"receipt": TITLED}, ["receipt"], ["approval"], "receipt"),
+        ({"approvedByLegal": FLAG, "note": TEXT}, ["note", "approvedByLegal"], [], "approvedByLegal"),
+        ({"receipt": TITLED}, ["receipt"], ["another"], ""),
+        ({"receipt": TITLED}, [], [], ""),
+        ({"decision": VERDICT}, ["decision"], [], ""),
+        ({"isApproved": FLAG, "note": TEXT}, ["note", "isApproved"], [], ""),
         ({"amount": AMOUNTS}, ["amount"], [], ""),
         ({"decision": AMOUNTS}, ["decision"], [], ""),
         ({"express": FLAG, "note": TEXT}, ["express", "note"], [], ""),
@@ -343,7 +344,7 @@ TEXT: JsonObject = {"type": "string"}
         ("{% $fields %}", "{% $required %}", [], ""),
     ],
 )
-def test_a_form_for_approvers_that_asks_for_the_decision_again_is_one_line(
+def test_a_form_for_approvers_that_may_ask_for_the_decision_again_is_one_line(
     fields: Any, required: Any, questions: list[str], again: str
 ) -> None:
     form: JsonObject = {"type": "object", "properties": fields, "required": required}
@@ -354,12 +355,25 @@ def test_a_form_for_approvers_that_asks_for_the_decision_again_is_one_line(
 
     assert found == (
         [
-            f"{WHERE}: approvers: the form of state Ask requires {again}, which asks for the decision again: whoever "
-            f"accepts the form approves, whatever {again} says; leave {again} out of the form, and make it in Output "
-            "of the action, accept or decline, if it is read later"
+            f"{WHERE}: approvers: the form of state Ask requires {again}, which may ask for the decision again: "
+            f"the buttons decide, whatever {again} says; leave {again} out of the form if it does, or call it "
+            "approved: then it is not shown, and the buttons answer it"
         ]
         if again
         else []
+    )
+
+
+def test_a_form_for_approvers_that_no_button_can_answer_is_one_line() -> None:
+    fields = {"decision": {"type": "string", "enum": ["approve", "reject", "send back"]}}
+    definition = asking({"message": "May I?", "requestedSchema": {"type": "object", "properties": fields}}, key="it")
+
+    (line,) = found_in(account_of(definition, approvers={"scope": "refunds"}))
+
+    assert line == (
+        f"{WHERE}: approvers: the question of state Ask is refused, so its run fails: its field decision asks for the "
+        "decision that Approve and Refuse are, and offers more than a yes and a no; offer two values, which the "
+        "decision then gives, or leave the field out"
     )
 
 
