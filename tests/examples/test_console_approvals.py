@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from stepwire_client import Callbacks, Completed, TaskClient, Working, connect
-from stepwire_local import LocalStack
+from stepwire_local import LocalStack, NotDecided
 from stepwire_local.console import Console, Watchers
 from stepwire_local.console.guard import HEADER
 from tests.examples.stacks import BRISK, EXAMPLES, ROOT
@@ -180,3 +180,35 @@ async def test_of_two_people_the_first_decides(stack: LocalStack, page: Page) ->
 
     assert (first.status_code, second.status_code) == (200, 400)
     assert "it was decided" in second.json()["message"]
+
+
+class TestOfATest:
+    """`LocalStack.approve` and `refuse`, with which a test decides what its caller may not."""
+
+    async def test_decides_as_somebody_of_the_audience(self, stack: LocalStack) -> None:
+        async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
+            handle = await client.create_task("approve_refund", REFUND)
+            assert isinstance(handle, Working)
+            is_decided = await in_thread(lambda: stack.approve(handle.task_id, by="Zoe", content={"amount": 600}))
+            result = await client.task_result(handle.task_id)
+
+        content: Json = result.structured_content or {}
+        assert is_decided
+        assert (content["refunded"], content["why"]) == ("600.00", "Zoe of finance approved it.")
+
+    async def test_says_why_it_decides_nothing(self, stack: LocalStack) -> None:
+        async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
+            handle = await client.create_task("approve_refund", REFUND)
+            assert isinstance(handle, Working)
+            task = handle.task_id
+            with pytest.raises(NotDecided, match=r"This cannot be the answer: .*greater than the maximum of 890"):
+                await in_thread(lambda: stack.approve(task, content={"amount": 1_000}))
+            with pytest.raises(NotDecided, match=r"After 0 seconds, the task asks nothing that Ann may decide\."):
+                await in_thread(lambda: stack.refuse(task, key="another", within=0))
+            await in_thread(lambda: stack.refuse(task))
+            await client.task_result(task)
+            with pytest.raises(NotDecided, match="The task asks nothing: it is completed"):
+                await in_thread(lambda: stack.approve(task))
+
+        with pytest.raises(NotDecided, match="There is no task nothing"):
+            stack.refuse("nothing")

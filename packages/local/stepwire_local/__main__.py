@@ -39,16 +39,8 @@ _PEOPLE = {"alice": (), "ann": ("finance",), "bob": ("finance",)}
 _LOOK_SECONDS = 0.5  # between two looks at the files of the templates
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
-# The differences from AWS to show first, most important first. A note that matches none of these comes last.
-_GRAVEST = (
-    "refuses every request",
-    "so every call is allowed",
-    "is not served",
-    "gets no events",
-    "never fires",
-    "permissions:",
-)
-_FEW = 3
+# What is not served is shown in this order. A note that matches none of these comes last.
+_GRAVEST = ("refuses every request", "so every call is allowed", "is not served", "gets no events", "never fires")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,7 +96,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             *operators_lines(stack, account),
             *_section("Written:", list(map(str, written))),
             *told(stack),
-            *not_served(stack, few=not options.verbose),
+            *not_served(stack, is_verbose=options.verbose),
         ]
         where = (
             f"Logs of the functions: {output.path} (python -m stepwire_local.terminal.logs shows them, or make logs)"
@@ -128,6 +120,7 @@ def _stack(options: argparse.Namespace, port: int, issuer: "_Issuer | None") -> 
         expiry=after(options.expire_after),
         stubs=options.stub,
         stub_seconds=options.stub_seconds,
+        longest_wait=options.longest_wait,
         services_at=str(options.host) if options.services else None,
         local_webhooks=options.local_webhooks,
         make_up_parameters=options.make_up_parameters,
@@ -193,9 +186,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_stubs(parser)
     parser.add_argument(
+        "--longest-wait",
+        type=_seconds,
+        metavar="SECONDS",
+        help="time that a Wait state takes at most (default: as long as it says)",
+    )
+    parser.add_argument(
         "--local-webhooks", action="store_true", help="let callers subscribe with http:// addresses of this machine"
     )
-    parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
+    parser.add_argument(
+        "--verbose", action="store_true", help="list what is different from AWS for every application, too"
+    )
     _add_services(parser)
     return parser
 
@@ -384,21 +385,19 @@ def told(stack: LocalStack) -> list[str]:
 
 def facts(stack: LocalStack) -> dict[str, object]:
     """Return the same for programs."""
-    return {**asdict(stack.coverage), "tools": stack.faults, "made_up": stack.made_up}
+    return {**asdict(stack.coverage), "tools": stack.faults, "made_up": stack.made_up, "differences": stack.differences}
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
     return [title, *(f"  {line}" for line in lines), ""] if lines else []
 
 
-def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
-    """Return the differences from AWS: all of them, or only the most important few."""
-    notes = stack.not_served
-    if not notes:
-        return ()
-    shown = sorted(notes, key=_rank)[:_FEW] if few else notes
-    more = f" ({len(shown)} of {len(notes)}; --verbose lists all)" if len(shown) < len(notes) else ""
-    return [f"Not served, or not as in AWS{more}:", *(f"  {note}" for note in shown), ""]
+def not_served(stack: LocalStack, *, is_verbose: bool) -> Sequence[str]:
+    """Return what of the templates is not as in AWS, all of it; and on demand what is so for every application."""
+    lines = _section("Not served, or not as in AWS:", sorted(stack.not_served, key=_rank))
+    if is_verbose:
+        return [*lines, *_section("Different from AWS for every application:", stack.differences)]
+    return [*lines, *([f"{len(stack.differences)} differences from AWS that every application has: --verbose", ""])]
 
 
 def _rank(note: str) -> int:

@@ -15,18 +15,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from stepwire.json_text import JsonObject
 from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.engine import ACCOUNT, shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.account.moto_patches.changes import forget
 from stepwire_local.account.moto_patches.executions import stop
 from stepwire_local.account.moto_patches.streams import written
+from stepwire_local.account.moto_patches.waits import shorten
 from stepwire_local.account.services import CONTAINER_HOST, Services
 from stepwire_local.account.status_events import EventPolicy, at_once, courier, never
 from stepwire_local.cloudformation.deployment import Deployment
 from stepwire_local.cloudformation.parameters import asked_for, made_up
 from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.cloudformation.template import Template
+from stepwire_local.deciding import NotDecided, Person
 from stepwire_local.errors import FunctionLoadError, LocalStackError, TemplateError
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Api
@@ -48,6 +51,9 @@ from stepwire_local.survey.stub_files import write_stubs
 from stepwire_local.survey.tools import faults
 
 _numbers = itertools.count(1)
+
+_MCP = "McpFunction"
+_PATIENCE = 30.0  # seconds in which a workflow asks its question
 
 # The default address of `sam local start-api`.
 _START_API = "http://127.0.0.1:3000"
@@ -98,6 +104,7 @@ class LocalStack:
         stubs: Names and files of stubs, which answer for what cannot run here. They win over the files in the folder
             `stubs` beside a template.
         stub_seconds: The time that a stub's script may take.
+        longest_wait: The seconds that a Wait state takes at most; None: as long as it says.
         services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
             API, which another program serves: `sam local start-api`, on its default port.
         local_webhooks: Let callers subscribe with plain HTTP addresses of this machine. The public internet is not
@@ -124,6 +131,7 @@ class LocalStack:
         instances: int = 1,
         stubs: Given = (),
         stub_seconds: float = LIMIT,
+        longest_wait: float | None = None,
         services_at: str | None = None,
         local_webhooks: bool = False,
         make_up_parameters: bool = False,
@@ -137,6 +145,7 @@ class LocalStack:
         self._instances = instances
         self._given_stubs = tuple(stubs)
         self._scripts = Scripts(stub_seconds)
+        self._longest_wait = longest_wait
         self._services_at = services_at
         self._variables = {**(variables or {}), **({"LOCAL_WEBHOOKS": "on"} if local_webhooks else {})}
         self._makes_up = make_up_parameters
@@ -147,7 +156,8 @@ class LocalStack:
         self.expiry = expiry
         self.port = 0
         self.outputs: dict[str, str] = {}
-        self.not_served: tuple[str, ...] = ()
+        self.not_served: tuple[str, ...] = ()  # what of these templates is not served, or not as in AWS
+        self.differences: tuple[str, ...] = ()  # from AWS, of every application that has such resources
         self.coverage = Coverage((), (), ())
         self.faults: tuple[str, ...] = ()  # what tools miss
         self.deployments: tuple[Deployment, ...] = ()  # the endpoint's first
@@ -220,6 +230,47 @@ class LocalStack:
         if isinstance(outcome, Failed):
             raise FunctionError(result)
         return result
+
+    def approve(
+        self,
+        task_id: str,
+        *,
+        by: str = "Ann",
+        content: JsonObject | None = None,
+        key: str | None = None,
+        within: float = _PATIENCE,
+    ) -> bool:
+        """Approve the question that a task asks others than its caller; wait until it asks.
+
+        Args:
+            task_id: The task's id.
+            by: Who approves: anybody, who has whatever the question's audience asks for and is not the caller. If it
+                needs two approvals, approve it by two names.
+            content: The filled form.
+            key: The question's key, if the task asks several.
+            within: The seconds to wait for the question.
+
+        Returns:
+            True if that decided the question, False if more people must approve.
+
+        Raises:
+            NotDecided: there is no such task or question, the form is filled wrongly, or this person has approved.
+        """
+        answer: JsonObject = {"action": "accept", "content": content or {}}
+        return self._person(by).decide(task_id, answer, key=key, within=within)
+
+    def refuse(self, task_id: str, *, by: str = "Ann", key: str | None = None, within: float = _PATIENCE) -> None:
+        """Refuse the question that a task asks others than its caller; wait until it asks.
+
+        Raises:
+            NotDecided: there is no such task or question.
+        """
+        self._person(by).decide(task_id, {"action": "decline"}, key=key, within=within)
+
+    def _person(self, name: str) -> Person:
+        if _MCP not in self.functions:
+            raise NotDecided("This stack has no function mcp, so nobody is asked.")
+        return Person(name, self.functions[_MCP], self.client("dynamodb"))
 
     def expire(self, at: datetime | None = None) -> int:
         """Remove the items whose TTL is over at a time (default: now), whatever the policy; return their number."""
@@ -372,6 +423,7 @@ class LocalStack:
     def _follow(self) -> None:
         for arn in self._state_machines():
             courier.follow(arn, lambda: self.events)
+            shorten(arn, self._longest_wait)
 
     def _state_machines(self) -> list[str]:
         return [arn for one in self.deployments for arn in one.world.state_machines]
@@ -410,7 +462,9 @@ class LocalStack:
                 self.outputs[name] = value
                 for domain in domains:
                     self.outputs[name] = self.outputs[name].replace(domain, self.base_url)
-        self.not_served = tuple(dict.fromkeys(note for one in self.deployments for note in one.world.notes))
+        worlds = [one.world for one in self.deployments]
+        self.not_served = tuple(dict.fromkeys(note for one in worlds for note in one.notes))
+        self.differences = tuple(dict.fromkeys(note for one in worlds for note in one.differences))
 
     def _watches(self) -> Sequence[StreamMapping]:
         """Return readers of each table's stream: of tasks, for the watcher; of refused tools, for the log."""
@@ -435,6 +489,7 @@ class LocalStack:
         courier.forget(machines)
         for arn in machines:
             courier.follow(arn, lambda: never)
+            shorten(arn, None)
         for machine in filter(None, map(tasks.found, machines)):
             for execution in machine.executions:
                 stop(execution)

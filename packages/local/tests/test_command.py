@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import boto3
 import httpx
 import pytest
 
 from packages.local.tests.conftest import TEMPLATE
 from stepwire_local import LocalStack
 from stepwire_local.__main__ import main, not_served, services_welcome
+from stepwire_local.account.engine import ACCOUNT
 from tests.adopted import ADOPTER
 from tests.ports import free_port
 from tests.sign_in.mcp_2 import seen_by_mcp_2
@@ -231,15 +233,37 @@ def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path:
     assert code == 0
 
 
-def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_demand() -> None:
+def test_whatever_does_not_work_in_an_application_is_shown_the_gravest_first() -> None:
     stack = LocalStack(TEMPLATE)
     stack.not_served = ("a: so", "b: its schedule never fires", "c: so", "d: X is not served", "e: so")
+    stack.differences = ("tables: no encryption", "stages: no throttling")
 
-    few, everything = not_served(stack, few=True), not_served(stack, few=False)
+    usual, everything = not_served(stack, is_verbose=False), not_served(stack, is_verbose=True)
 
-    assert few[0] == "Not served, or not as in AWS (3 of 5; --verbose lists all):"
-    assert few[1:] == ["  d: X is not served", "  b: its schedule never fires", "  a: so", ""]
-    assert everything == ["Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served), ""]
+    assert usual == [
+        "Not served, or not as in AWS:",
+        "  d: X is not served",
+        "  b: its schedule never fires",
+        *("  a: so", "  c: so", "  e: so", ""),
+        *("2 differences from AWS that every application has: --verbose", ""),
+    ]
+    assert everything[7:] == [
+        "Different from AWS for every application:",
+        *("  tables: no encryption", "  stages: no throttling", ""),
+    ]
+
+
+def test_a_wait_may_be_shortened(tmp_path: Path) -> None:
+    waits = {"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 600, "End": True}}}
+    machine = {"Type": "AWS::Serverless::StateMachine", "Properties": {"Name": "patient", "Definition": waits}}
+    (tmp_path / "patient.yaml").write_text(json.dumps({"Resources": {"Machine": machine}}))
+    beside = ("--template", str(tmp_path / "patient.yaml"), "--longest-wait", "0.1")
+    with serving(tmp_path / "logs", TEMPLATE, *beside, LOG="json") as served:
+        account = json.loads(served.lines[0])["account"]
+        session: Any = boto3.Session("local", "local", region_name="us-east-1")
+        client = session.client("stepfunctions", endpoint_url=account)
+        started = client.start_execution(stateMachineArn=f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:patient")
+        until(lambda: client.describe_execution(executionArn=started["executionArn"])["status"] == "SUCCEEDED")
 
 
 @pytest.mark.long

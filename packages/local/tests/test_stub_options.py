@@ -55,6 +55,7 @@ def test_a_stub_that_cannot_be_used_is_one_line_and_exit_code_2(
         (["--stub-seconds", "0"], "'0' is not a number of seconds"),
         (["--stub-seconds", "soon"], "'soon' is not a number of seconds"),
         (["--stub-seconds", "inf"], "'inf' is not a number of seconds"),
+        (["--longest-wait", "-1"], "'-1' is not a number of seconds"),
     ],
 )
 def test_an_option_without_its_value_is_refused(option: list[str], words: str) -> None:

@@ -132,7 +132,7 @@ class Provisioner:
 
     def _take_note(self, kind: Kind, resource: Resource) -> None:
         if kind.note:
-            self._world.notes.append(kind.note)
+            self._world.differences.append(kind.note)
         if ignored := kind.ignored(resource):
             self._world.notes.append(f"{resource.logical_id}: {resource.kind} ignores {', '.join(ignored)}")
 

@@ -1,12 +1,8 @@
 """Questions that somebody other than the caller answers, as the console shows them and lets a named person answer.
 
-The rules: an answer goes the way that every answer goes (`engine.approvals`), with the role and the variables of
-function mcp. The person is made up here and has whatever a question's audience asks for: only this machine's console
-may do that. Each person is one of their own, and none is a caller.
+The rules: the people are a few, made up (`deciding`). Each is one of their own, and none is a caller.
 """
 
-import hashlib
-import logging
 import os
 import threading
 from collections import OrderedDict
@@ -14,30 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from stepwire.approval_page.links import LinkMode, Links, origin_of
 from stepwire.aws.approval_settings import read_link_mode
-from stepwire.aws.bootstrap import ports_of
-from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import secrets_manager_client
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.settings import read_mcp_settings, required
-from stepwire.aws.storage.approvals import DynamoDbInbox
-from stepwire.aws.storage.table import Table
-from stepwire.engine.approvals import Approvals, Standing
-from stepwire.engine.assembly import Settings, assemble
+from stepwire.aws.settings import required
+from stepwire.engine.approvals import Approvals
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
-from stepwire.json_text import Json, JsonTextError, parse
+from stepwire.json_text import JsonTextError, parse
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.tasks.approvals import Approval, Approver, Condition, Decision, HasClaim, VoteWay, waiting_text
+from stepwire.tasks.approvals import Decision, VoteWay, waiting_text
 from stepwire.tasks.inputs import params_of
+from stepwire_local.deciding import at_work, somebody
 from stepwire_local.lambdas.functions import Function
 from stepwire_local.stack import LocalStack
-
-logger = logging.getLogger(__name__)
 
 PEOPLE: Final = ("Ann", "Bob", "Cora", "Dan", "Eve")
 """Who may answer: as many as the most that a question needs."""
@@ -100,17 +89,18 @@ class OpenApprovals:
         """
         with self._turn:
             known = list(self._open.values())
+        _check(person)
         if not known:
             return []
-        with self._function().running():
-            approvals, shown = self._approvals(), list[Mapping[str, Any]]()
+        with at_work(self._function()) as deciders:
+            shown = list[Mapping[str, Any]]()
             for one in known:
-                question = _required(approvals, one.key, person)
+                question = deciders.required(one.key, person)
                 if question is None:
                     continue
                 if self._is_new(one, person):
-                    approvals.seen(question, _somebody(person, question.approval), VoteWay.CONSOLE)
-                shown.append({**_shown(approvals, question), "links": list(one.links)})
+                    deciders.approvals.seen(question, somebody(person, question.approval), VoteWay.CONSOLE)
+                shown.append({**_shown(deciders.approvals, question), "links": list(one.links)})
             return shown
 
     def _is_new(self, known: "_Known", person: str) -> bool:
@@ -144,13 +134,14 @@ class OpenApprovals:
             answer = parse(body)
         except JsonTextError as error:
             raise Refused(str(error)) from None
-        with self._function().running():
-            approvals = self._approvals()
-            found = None if known is None else _required(approvals, known.key, person)
+        _check(person)
+        with at_work(self._function()) as deciders:
             try:
-                voted = _voted(approvals, found, person, answer)
-            except UnknownApproval as error:
-                raise Refused(str(error)) from None
+                voted = deciders.vote(known.key, person, answer) if known else None
+            except UnknownApproval:
+                voted = None
+        if voted is None:
+            raise Refused(str(UnknownApproval()))
         if isinstance(voted, WrongAnswer):
             raise Refused(f"This cannot be the answer: {voted.reason}")
         if isinstance(voted, Decision):
@@ -162,49 +153,10 @@ class OpenApprovals:
             raise Refused("This stack has no function mcp.")
         return self._stack.functions[_FUNCTION]
 
-    def _approvals(self) -> Approvals:
-        """Return what finds and decides questions, as function mcp has it."""
-        settings = read_mcp_settings(os.environ)
-        table = Table(required(os.environ, "TABLE_NAME"), dynamodb_client)
-        ports = ports_of(table, step_functions_client, _report)
-        engine = assemble(
-            ports, Settings(settings.intervals, settings.limits, settings.waits, settings.execution_prefix)
-        )
-        return engine.approvals(DynamoDbInbox(table))
 
-
-def _required(approvals: Approvals, key: QuestionKey, person: str) -> OpenQuestion | None:
-    """Return a question as it is now, if the person may answer it and has not."""
-    task = approvals.recorder.load(key.task)
-    request = None if task is None else next((one for one in task.questions if one.number == key.number), None)
-    if request is None or request.approval is None:
-        return None
-    try:
-        return approvals.require(key, _somebody(person, request.approval))
-    except UnknownApproval:
-        return None
-
-
-def _voted(approvals: Approvals, found: OpenQuestion | None, person: str, answer: Json) -> Standing | WrongAnswer:
-    if found is None:
-        raise UnknownApproval
-    return approvals.vote(found.key, _somebody(person, found.approval), answer, VoteWay.CONSOLE)
-
-
-def _somebody(name: str, approval: Approval) -> Approver:
-    """Return a person of this name who has whatever the audiences of a question ask for."""
-    if name not in PEOPLE:
-        raise Refused(f"Nobody here is called {name!r}: choose one of {', '.join(PEOPLE)}.")
-    policy = approval.policy
-    audiences = (policy.audience, *((policy.escalation.audience,) if policy.escalation else ()))
-    qualities = [_quality_for(one) for audience in audiences for one in audience.conditions]
-    digest = hashlib.blake2b(f"console {name}".encode(), digest_size=16).hexdigest()
-    return Approver(digest, name, frozenset(qualities))
-
-
-def _quality_for(condition: Condition) -> Condition:
-    """Return a quality that satisfies a condition: of a claim, its first value."""
-    return replace(condition, values=condition.values[:1]) if isinstance(condition, HasClaim) else condition
+def _check(person: str) -> None:
+    if person not in PEOPLE:
+        raise Refused(f"Nobody here is called {person!r}: choose one of {', '.join(PEOPLE)}.")
 
 
 def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:
@@ -229,7 +181,3 @@ def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:
 
 def _name_of(key: QuestionKey) -> str:
     return f"{key.task.task_id}-{key.number}"
-
-
-def _report(fault: Exception) -> None:
-    logger.warning("An answer is recorded; its delivery is tried again later.", exc_info=fault)

@@ -29,6 +29,7 @@ from stepwire_local.account.moto_patches import (
     streams,
     stubs,
     versions,
+    waits,
 )
 
 Replace = Callable[[object, str, object], None]
@@ -53,6 +54,7 @@ _ALL: tuple[Patch, ...] = (
     *dispatch.PATCHES,
     *changes.PATCHES,
     *streams.PATCHES,
+    *waits.PATCHES,
 )
 PATCHES: dict[str, Patch] = {patch_function.__name__: patch_function for patch_function in _ALL}
 

@@ -64,7 +64,8 @@ class World:
     authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
     routes: list[Route] = field(default_factory=list[Route])
-    notes: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])  # what of these resources is not served, or not as in AWS
+    differences: list[str] = field(default_factory=list[str])  # from AWS, of every resource of some type
     stubs: Book = field(default_factory=Book)
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # of each function, beside the template's
     is_endpoint: bool = True  # the first stack, without whose functions nothing serves
