@@ -1,13 +1,16 @@
 """What a server may ask of its client, and the functions that answer: elicitation, sampling, roots.
 
-The rule: the client declares exactly what it has a function for, so no server asks in vain.
+The rules: the client declares exactly what it has a function for, so no server asks in vain. A function is cancelled
+when its question is not open any more: somebody else has answered it, it has expired, or the task has ended.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
+import anyio
 from mcp.client.session import ClientRequestContext
 from mcp_types import (
     CreateMessageRequest,
@@ -31,8 +34,18 @@ Sample: TypeAlias = Callable[
 """Asks the client's model."""
 Roots: TypeAlias = Callable[[], Awaitable[Sequence[Root]]]
 """Lists the folders that the server may know of."""
-Fails: TypeAlias = Callable[[Mapping[str, Any], Exception], Awaitable[None]]
-"""Is awaited with the `_meta` of a question and what its function has raised; returns if that is to be the answer."""
+
+
+class Wait(Protocol):
+    """What waits for a task, as far as a question of the task concerns it; a question is named by its `_meta`."""
+
+    def asking(self, meta: Mapping[str, Any], /) -> AbstractContextManager[None]:
+        """Cancel what runs in the block as soon as the question is not open any more, and leave the block then."""
+        ...
+
+    async def fails(self, meta: Mapping[str, Any], error: Exception, /) -> None:
+        """Take note of what the function has raised; return if that is to be the answer."""
+        ...
 
 
 class CallbackRaised(Exception):
@@ -71,12 +84,12 @@ class Callbacks:
             case _:
                 raise TypeError(f"There is no callback for {question.method}.")
 
-    def of_the_session(self, fails: Fails) -> dict[str, Any]:
+    def of_the_session(self, wait: Wait) -> dict[str, Any]:
         """Return the callbacks that the library's session takes, for questions outside of tasks and of 2025-11-25."""
         return {
-            "elicitation_callback": None if self.elicit is None else _in_a_session(self.elicit, fails),
-            "sampling_callback": None if self.sample is None else _in_a_session(self.sample, fails),
-            "list_roots_callback": None if self.roots is None else _in_a_session(partial(_listed, self.roots), fails),
+            "elicitation_callback": None if self.elicit is None else _in_a_session(self.elicit, wait),
+            "sampling_callback": None if self.sample is None else _in_a_session(self.sample, wait),
+            "list_roots_callback": None if self.roots is None else _in_a_session(partial(_listed, self.roots), wait),
         }
 
     def _function_for(self, question: InputRequest) -> object:
@@ -93,12 +106,15 @@ async def _listed(roots: Roots) -> ListRootsResult:
     return ListRootsResult(roots=list(await roots()))
 
 
-def _in_a_session(function: Callable[..., Awaitable[Any]], fails: Fails) -> Callable[..., Awaitable[Any]]:
+def _in_a_session(function: Callable[..., Awaitable[Any]], wait: Wait) -> Callable[..., Awaitable[Any]]:
     async def answered(context: ClientRequestContext, *params: Any) -> Any:
+        meta = cast("Mapping[str, Any]", context.meta or {})
         try:
-            return await function(*params)
+            with wait.asking(meta):
+                return await function(*params)
         except Exception as error:
-            await fails(cast("Mapping[str, Any]", context.meta or {}), error)
+            await wait.fails(meta, error)
             raise CallbackRaised(error) from error
+        return await anyio.sleep_forever()  # nobody waits for an answer any more
 
     return answered

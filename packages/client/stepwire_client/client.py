@@ -231,7 +231,7 @@ async def connect(
         mode=mode,
         extensions=[Claims()],
         client_info=client_info or Implementation(name=NAME, version=_version()),
-        **callbacks.of_the_session(beside.fails),
+        **callbacks.of_the_session(beside),
     )
     async with _open(client), _alone() as beside.group:
         yield TaskClient(client, callbacks, pace, beside)

@@ -372,3 +372,46 @@ async def test_a_question_stays_open_if_its_client_leaves_while_it_is_asked(
 
     assert user.asked == [FORM["message"]]
     assert result.structured_content == OUTPUT
+
+
+def answered_elsewhere(world: World) -> None:
+    """Answer the question with another client, and let the workflow end then."""
+    (task,) = world.store.tasks.values()
+    if task.input_requests:
+        world.dialogue.respond(task.owner, task.task_id, {task.input_requests[0].key: {"action": "decline"}})
+    elif world.workflows.running():
+        world.succeed(task.task_id, OUTPUT)
+
+
+def cancelled_elsewhere(world: World) -> None:
+    """Cancel the task with another client."""
+    (task,) = world.store.tasks.values()
+    if not task.has_ended:
+        world.operations.cancel(task.owner, task.task_id)
+
+
+@each_era
+@pytest.mark.parametrize(("happens", "status"), [(answered_elsewhere, Completed), (cancelled_elsewhere, Cancelled)])
+async def test_whoever_asks_for_an_answer_that_nobody_waits_for_any_more_is_cancelled(
+    url: str, world: World, story: Story, mode: Mode, happens: Callable[[World], None], status: type[Task]
+) -> None:
+    asked = list[str]()
+
+    async def elicit(params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        story.always = lambda: happens(world)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            asked.append("cancelled")
+        raise AssertionError("it never answers")
+
+    story.happenings = {1: when(world, world.ask)}
+
+    async with opened(url, mode, story, Callbacks(elicit)) as client:
+        task = await client.create_task("optional", ARGUMENTS)
+        assert isinstance(task, Task)
+        states = [state async for state in client.follow_task(task.task_id)]
+
+    assert asked == [FORM["message"], "cancelled"]
+    assert type(states[-1]) is status

@@ -8,6 +8,7 @@ Everything that waits here waits for that socket too.
 import asyncio
 import contextlib
 import functools
+import importlib
 import os
 import select
 import signal
@@ -43,6 +44,14 @@ class Typed:
         self.ready.recv(1)
         self._is_wanted = False
         return self._line
+
+    def forget(self) -> None:
+        """Drop what is typed already: it answers a question that is not open any more."""
+        with contextlib.suppress(OSError, ImportError):  # no terminal
+            termios = importlib.import_module("termios")
+            termios.tcflush(self._source, termios.TCIFLUSH)
+        if self._is_wanted and select.select([self.ready], [], [], 0)[0]:
+            self.take()
 
     def _read(self) -> None:
         line = b""
@@ -92,24 +101,49 @@ class Keyboard:
                 raise LeftOpen
 
     def line(self) -> str:
-        """Return a typed line, without its end.
+        """Return a typed line, without its end. Nothing else runs meanwhile.
 
         Raises:
             LeftOpen: Ctrl-C, Ctrl-D, or the end of the input.
         """
         with self:
-            typed = self._typed or _typed()
-            typed.want()
-            while True:
-                ready, _, _ = select.select([self._signals, typed.ready], [], [])
-                if self._signals in ready and _is_met(self._signals):
-                    raise LeftOpen
-                if typed.ready in ready:
-                    break
-            line = typed.take()
-            if not line:
-                raise LeftOpen
-            return line.decode(errors="replace").removesuffix("\n")
+            typed = self._wanted()
+            while (line := self._look(typed, None)) is None:
+                pass
+            return line
+
+    async def line_meanwhile(self) -> str:
+        """Return a typed line, without its end. The event loop goes on; being cancelled drops what is typed.
+
+        Raises:
+            LeftOpen: Ctrl-C, Ctrl-D, or the end of the input.
+        """
+        with self:
+            typed = self._wanted()
+            try:
+                while (line := self._look(typed, 0)) is None:
+                    await _readable(self._signals, typed.ready)
+            except asyncio.CancelledError:
+                typed.forget()
+                raise
+            return line
+
+    def _wanted(self) -> Typed:
+        typed = self._typed or _typed()
+        typed.want()
+        return typed
+
+    def _look(self, typed: Typed, seconds: float | None) -> str | None:
+        """Return a typed line, if there is one within so many seconds, or the next one."""
+        ready, _, _ = select.select([self._signals, typed.ready], [], [], seconds)
+        if self._signals in ready and _is_met(self._signals):
+            raise LeftOpen
+        if typed.ready not in ready:
+            return None
+        line = typed.take()
+        if not line:
+            raise LeftOpen
+        return line.decode(errors="replace").removesuffix("\n")
 
     def _note(self, _number: int, _frame: object) -> None:
         """Leave the first signal to the socket. A second ends also what waits for nothing, such as a slow pattern."""
@@ -136,6 +170,27 @@ def signals_wake_the_loop() -> Generator[None]:
         loop.remove_reader(signals)
         signals.close()
         tells.close()
+
+
+async def _readable(*sockets: socket.socket) -> None:
+    """Wait until one of them can be read, while the event loop goes on."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[None] = loop.create_future()
+
+    def note() -> None:
+        if not found.done():
+            found.set_result(None)
+
+    try:
+        for one in sockets:
+            loop.add_reader(one, note)
+        await found
+    except NotImplementedError:  # a loop of Windows: nothing else runs meanwhile
+        select.select(sockets, [], [])
+    finally:
+        for one in sockets:
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_reader(one)
 
 
 def _pair() -> tuple[socket.socket, socket.socket]:

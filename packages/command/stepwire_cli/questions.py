@@ -1,8 +1,10 @@
 """Questions of a server, asked at the terminal: forms field by field, and pages to open.
 
-The rule: an answer conforms to its form, or is asked for again. Ctrl-C and Ctrl-D leave the question open.
+The rules: an answer conforms to its form, or is asked for again. Ctrl-C and Ctrl-D leave the question open. The prompt
+ends, too, when the question does: somebody else has answered it, it has expired, or the task has ended.
 """
 
+import asyncio
 import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,55 +31,71 @@ class Person:
     has_left: Callable[[], bool] = lambda: False
     """Tells whether Ctrl-C came before the question."""
     keyboard: Keyboard = field(default_factory=Keyboard)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One question is asked at a time."""
 
     async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
         """Ask, and return the answer."""
         if self.screen.is_interactive:
             try:
-                with self.keyboard:  # for the whole question: nothing is lost between two lines
-                    if not self.has_left():
-                        return self._answer(params)
+                async with self.turn:
+                    with self.keyboard:  # for the whole question: nothing is lost between two lines
+                        if not self.has_left():
+                            return await self._asked(params)
             except LeftOpen:
                 pass
         await self.leave()
         raise LeftOpen
 
-    def _answer(self, params: ElicitRequestParams) -> ElicitResult:
+    async def _asked(self, params: ElicitRequestParams) -> ElicitResult:
+        self.screen.holds = True
+        try:
+            return await self._answer(params)
+        except asyncio.CancelledError:
+            self.screen.say("")
+            self.screen.say(
+                "The question is not open any more: it was answered elsewhere, it expired, or the task ended."
+            )
+            raise
+        finally:
+            self.screen.holds = False
+
+    async def _answer(self, params: ElicitRequestParams) -> ElicitResult:
         self.screen.say("")
         self.screen.say(f"? {params.message}", "bold")
         if isinstance(params, ElicitRequestURLParams):
-            return self._page(params.url)
+            return await self._page(params.url)
         try:
             fields, options = fields_of(params), "Answer, decline, or close the question? [A/d/c]"
         except CommandError as error:
             self.screen.say(f"  {error}", "bad")
             fields, options = None, "Decline, or close the question? [d/c]"
         answers = {"d": "d", "c": "c"} if fields is None else {"": "a", "a": "a", "d": "d", "c": "c"}
-        match self.choice(options, answers):
+        match await self.choice(options, answers):
             case "d":
                 return ElicitResult(action="decline")
             case "c":
                 return ElicitResult(action="cancel")
             case _:
-                return ElicitResult(action="accept", content=self._form(fields or {}, required_in(params)))
+                return ElicitResult(action="accept", content=await self._form(fields or {}, required_in(params)))
 
-    def _page(self, url: str) -> ElicitResult:
+    async def _page(self, url: str) -> ElicitResult:
         self.screen.say(f"  {url}")
-        if _can_be_opened(url) and self.choice("Open this page? [Y/n]", {"": "y", "y": "y", "n": "n"}) == "y":
+        if _can_be_opened(url) and await self.choice("Open this page? [Y/n]", {"": "y", "y": "y", "n": "n"}) == "y":
             webbrowser.open(url)
-        done = self.choice("Enter when you are done there, d to decline. ", {"": "y", "d": "n"})
+        done = await self.choice("Enter when you are done there, d to decline. ", {"": "y", "d": "n"})
         return ElicitResult(action="accept" if done == "y" else "decline")
 
-    def _form(self, fields: Mapping[str, Json], required: Sequence[str]) -> dict[str, Any]:
-        entered = {name: self._field(name, field, is_required=name in required) for name, field in fields.items()}
+    async def _form(self, fields: Mapping[str, Json], required: Sequence[str]) -> dict[str, Any]:
+        entered = {name: await self._field(name, one, is_required=name in required) for name, one in fields.items()}
         return {name: value for name, value in entered.items() if value is not None}
 
-    def _field(self, name: str, field: Json, *, is_required: bool) -> Any:
+    async def _field(self, name: str, field: Json, *, is_required: bool) -> Any:
         """Ask for one field until its value is valid; None for an optional field left empty."""
         choices = choices_of(field)
         self._describe(name, field, choices, is_required=is_required)
         while True:
-            text = self.line("  > ").strip()
+            text = (await self.line("  > ")).strip()
             if not text and "default" in field:
                 return field["default"]
             if not text and not is_required:
@@ -94,13 +112,13 @@ class Person:
         for number, choice in enumerate(choices, 1):
             self.screen.say(f"    {number}  {choice.name}")
 
-    def choice(self, question: str, answers: Mapping[str, str]) -> str:
+    async def choice(self, question: str, answers: Mapping[str, str]) -> str:
         """Ask until the answer is one of these."""
-        while (answer := self.line(f"  {question} ").strip().lower()[:1]) not in answers:
+        while (answer := (await self.line(f"  {question} ")).strip().lower()[:1]) not in answers:
             pass
         return answers[answer]
 
-    def line(self, prompt: str) -> str:
+    async def line(self, prompt: str) -> str:
         """Return a typed line.
 
         Raises:
@@ -110,7 +128,7 @@ class Person:
         with self.keyboard:
             self.screen.ask(prompt)
             try:
-                return self.keyboard.line()
+                return await self.keyboard.line_meanwhile()
             except LeftOpen:
                 self.screen.say("")
                 raise

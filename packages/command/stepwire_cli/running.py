@@ -412,7 +412,7 @@ def _is_to_end(watched: Watched) -> bool:
     watched.screen.say("")
     try:
         answers = {"": "l", "l": "l", "c": "c"}
-        return person.choice("Leave the task running, or cancel it? [L/c]", answers) == "c"
+        return asyncio.run(person.choice("Leave the task running, or cancel it? [L/c]", answers)) == "c"
     except LeftOpen:
         return False
 

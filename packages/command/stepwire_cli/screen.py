@@ -49,6 +49,8 @@ class Screen:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self.out, self.err = _console(sys.stdout), _console(sys.stderr)
+        self.holds = False
+        """Whether a person is being asked: meanwhile no progress is shown."""
         self._live: Live | None = None
         self._began = time.monotonic()
         self._last = ""
@@ -105,7 +107,7 @@ class Screen:
 
     def progress(self, status: str, message: str | None) -> None:
         """Show where a task stands: a line that changes on a terminal, otherwise a line for each change."""
-        if self.as_json:
+        if self.as_json or self.holds:
             return
         said = indented(message or "")
         if self.err.is_terminal and not self.err.is_dumb_terminal:

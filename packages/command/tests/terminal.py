@@ -11,11 +11,11 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from tests.waiting import HANG_GUARD
 
@@ -112,15 +112,19 @@ class Session:
         return [line.rstrip() for line in self.text.split("\n")]
 
 
+Elsewhere: TypeAlias = Callable[[Session], None]
+"""Does something that is not typed; it gets what is shown so far."""
+
+
 def at_a_terminal(
     words: Sequence[str],
-    typed: Sequence[tuple[str, str]] = (),
+    typed: Sequence[tuple[str, str | Elsewhere]] = (),
     *,
     width: int = 80,
     environment: Mapping[str, str] | None = None,
     folder: Path = FOLDER,
 ) -> Session:
-    """Run `stepwire` at a terminal; whenever the words of the next pair appear, type its text."""
+    """Run `stepwire` at a terminal; whenever the words of the next pair appear, type its text, or do its deed."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _LINES, width, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -136,7 +140,7 @@ def at_a_terminal(
     return Session(code, shown.decode(errors="replace"))
 
 
-def _attended(terminal: int, typed: list[tuple[str, str]]) -> bytes:
+def _attended(terminal: int, typed: list[tuple[str, str | Elsewhere]]) -> bytes:
     shown, seen = b"", 0
     while True:
         ready, _, _ = select.select([terminal], [], [], HANG_GUARD)
@@ -152,4 +156,7 @@ def _attended(terminal: int, typed: list[tuple[str, str]]) -> bytes:
         while typed and (found := shown.find(typed[0][0].encode(), seen)) >= 0:  # one read may bring the words of two
             words, text = typed.pop(0)
             seen = found + len(words)
-            os.write(terminal, text.encode())
+            if isinstance(text, str):
+                os.write(terminal, text.encode())
+            else:
+                text(Session(0, shown.decode(errors="replace")))

@@ -75,7 +75,7 @@ class Attempt:
         before, tracing = signal.signal(signal.SIGINT, self._passes), sys.gettrace()
         sys.settrace(self._trace)
         try:
-            self.line = person.line("> ")
+            self.line = asyncio.run(person.line("> "))
         except LeftOpen:
             pass
         finally:

@@ -1,13 +1,16 @@
 """The command at a terminal: questions, Ctrl-C at every moment, widths, and terminals without colours."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 
 import pytest
+from mcp_types import ElicitRequestParams, ElicitResult
 
 from packages.command.tests.terminal import CTRL_C, CTRL_D, Session, at_a_terminal
 from stepwire.json_text import write
 from stepwire_cli.exits import Exit
+from stepwire_client import Callbacks, InputRequired, connect
 from tests.refusals.endpoint import Endpoint, Served, served
 
 ASKS = "[A/d/c] "
@@ -88,6 +91,53 @@ def test_what_is_left_open_is_answered_later(environment: dict[str, str]) -> Non
 
     assert answered.code == Exit.DONE
     assert "The answer was taken; it is completed." in answered.text
+
+
+def answered_elsewhere(url: str, task_id: str, *, is_cancelled: bool) -> None:
+    """Answer the question of a task, or cancel it, with another client."""
+
+    async def act() -> None:
+        async with connect(url, callbacks=Callbacks(elicit=nobody)) as client:
+            state = await client.get_task(task_id)
+            assert isinstance(state, InputRequired)
+            if is_cancelled:
+                await client.cancel_task(task_id)
+            else:
+                await client.update_task(task_id, dict.fromkeys(state.questions, ElicitResult(action="decline")))
+
+    asyncio.run(act())
+
+
+async def nobody(_params: ElicitRequestParams) -> ElicitResult:
+    """Answer nothing; whoever declares no question is shown none."""
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("command", ["call", "answer"])
+@pytest.mark.parametrize(
+    ("is_cancelled", "code", "shown"),
+    [
+        pytest.param(False, {"call": Exit.DONE, "answer": Exit.FAILED}, '"action": "decline"', id="answered"),
+        pytest.param(True, {"call": Exit.FAILED, "answer": Exit.FAILED}, "cancelled", id="cancelled"),
+    ],
+)
+def test_a_prompt_ends_when_its_question_is_not_open_any_more(
+    there: Served, environment: dict[str, str], command: str, *, is_cancelled: bool, code: dict[str, Exit], shown: str
+) -> None:
+    words, task_id = ["call", "asking", "text=hi"], ""
+    if command == "answer":
+        task_id = task_in(at_a_terminal([*words, "--detach"], environment=environment))
+        words = ["tasks", "answer", task_id]
+
+    def elsewhere(session: Session) -> None:
+        answered_elsewhere(there.url, task_id or task_in(session), is_cancelled=is_cancelled)
+
+    session = at_a_terminal(words, [(ASKS, "\n"), (FIELD, elsewhere)], environment=environment)
+
+    assert "The question is not open any more" in session.text
+    assert session.code == code[command]
+    assert (shown if command == "call" else "The task asks nothing; it is ") in session.text
+    assert "Traceback" not in session.text
 
 
 def test_what_is_not_confirmed_does_not_begin(environment: dict[str, str], endpoint: Endpoint) -> None:
