@@ -129,17 +129,6 @@ def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbCatalo
     assert skills_of(catalog) == list(before.skills or ())
 
 
-def test_the_head_says_since_when_the_tools_are_as_they_are(catalog: DynamoDbCatalog) -> None:
-    published = [with_skills(tools("a"), "a"), with_skills(tools("a"), "a", size=20), tools("a", "b")]
-    found = list[datetime | None]()
-    for day, compiled in enumerate(published):
-        publish(catalog, compiled, catalog.load()[0], NOW + timedelta(days=day))
-        read = catalog.read(None)
-        found.append(read.at if read else None)
-
-    assert found == [NOW, NOW, NOW + timedelta(days=2)]
-
-
 def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -> None:
     publish(catalog, tools("a"), None, NOW)
     version, _ = catalog.load()

@@ -11,7 +11,6 @@ from tests.integration.clock import Clock
 from tests.integration.owners import Owner
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
-from tests.server.messages import of
 from tests.waiting import until
 
 ECHO = {"message": "hello", "seconds": 0}
@@ -104,8 +103,6 @@ def test_a_tool_is_listed_called_changed_and_removed_without_a_deployment_of_the
 
     owner.register("registered_echo")
     listed_in_time(clock, owner, "registered_echo")
-    told = of(modern.listen({"toolsListChanged": True}).messages, "notifications/tools/list_changed")
-    assert len(told) == 1
     assert "registered_echo" in names(modern)
     by_modern = modern.call("registered_echo", ECHO).id_in()
     by_legacy = legacy.call("registered_echo", ECHO, task={}).id_in("task")

@@ -1,18 +1,14 @@
 """`subscriptions/listen`: one finite body with an acknowledgement, the status of the acknowledged tasks, and an end."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from stepwire.catalog.tools import LiveCatalog, Published
-from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS, TOLD_FOR
+from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Answer, Json
-from tests.server.clients import FORM_CAPABILITY, SERVER_INFO, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import FORM_CAPABILITY, SERVER_INFO, TASKS_CAPABILITY, ModernClient
 from tests.server.messages import of
-from tests.unit.catalog.test_live import Source, shard
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
@@ -137,74 +133,6 @@ def test_a_listener_is_promised_only_notifications_that_are_sent(modern: ModernC
 
     assert agreed(answer) == {}
     assert len(answer.messages) == 2
-
-
-def live(world: World, *, at: timedelta | None) -> Source:
-    """Let owners register tools, which were published so long ago; None: when is not known."""
-    published_at = None if at is None else world.clock.now() - at
-    source = Source(Published("1", (shard("registered"),), published_at))
-    catalog = LiveCatalog(world.catalog, source, world.clock.now, world.troubles.append)
-    world.server = replace(world.server, services=replace(world.services, catalog=catalog))
-    return source
-
-
-# M54, M51, M52
-@pytest.mark.parametrize(
-    ("at", "count"),
-    [(timedelta(), 1), (TOLD_FOR, 1), (TOLD_FOR + timedelta(seconds=1), 0), (None, 0)],
-)
-def test_a_listener_hears_of_a_change_of_the_tools_for_some_minutes(
-    modern: ModernClient, world: World, at: timedelta | None, count: int
-) -> None:
-    live(world, at=at)
-
-    answers = [modern.listen({"toolsListChanged": True}, message_id=number) for number in (1, 2)]
-
-    for number, answer in enumerate(answers, 1):
-        acknowledged, *told, response = answer.messages
-        assert agreed(answer) == {"toolsListChanged": True}
-        assert [one["method"] for one in told] == ["notifications/tools/list_changed"] * count
-        metas = [one["params"]["_meta"] for one in (acknowledged, *told)]
-        assert metas == [{SUBSCRIPTION: number}] * (count + 1)
-        assert response["id"] == number
-    assert world.clock.slept == []
-
-
-# M54: whoever listens at least once in the time that a change is told misses none
-def test_a_client_that_listens_again_and_again_misses_no_change(modern: ModernClient, world: World) -> None:
-    source, seen = live(world, at=timedelta(days=1)), list[int]()
-    for minute in range(40):
-        if minute in {7, 8, 23}:
-            source.published = Published(f"{minute}", (shard(f"tool{minute}"),), world.clock.now())
-        world.clock.advance(seconds=60)
-        if minute % 4 == 0:
-            answer = modern.listen({"toolsListChanged": True})
-            seen += [minute] if of(answer.messages, "notifications/tools/list_changed") else []
-
-    assert seen == [8, 12, 24]
-    assert len(source.reads) == 10, "one read a listener, which comes less often than every 30 seconds"
-
-
-# M54, M52: the table is not read for a listener that does not ask
-@pytest.mark.parametrize("wanted", [{}, {"toolsListChanged": False}, {"toolsListChanged": None}, {"taskIds": []}])
-def test_a_listener_that_does_not_ask_for_tools_costs_no_read(modern: ModernClient, world: World, wanted: Json) -> None:
-    source = live(world, at=timedelta())
-
-    answer = modern.listen(wanted)
-
-    assert (agreed(answer), len(answer.messages), source.reads) == ({}, 2, [])
-
-
-# M54
-def test_only_a_server_whose_tools_can_change_claims_to_tell_and_only_in_the_era_that_has_a_stream(
-    modern: ModernClient, world: World
-) -> None:
-    before = modern.ask("server/discover").result["capabilities"]["tools"]
-    live(world, at=None)
-
-    assert before == {}
-    assert modern.ask("server/discover").result["capabilities"]["tools"] == {"listChanged": True}
-    assert LegacyClient(world).initialize().result["capabilities"]["tools"] == {}
 
 
 # M50, M24

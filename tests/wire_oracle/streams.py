@@ -213,12 +213,7 @@ def _check_listen_stream(request: Json, stream: EventStream) -> None:
     _check_acknowledged(request, acknowledged)
     agreed = acknowledged["params"]["notifications"]
     for message in notifications:
-        if message["method"] == "notifications/tools/list_changed":
-            assert agreed.get("toolsListChanged"), "the acknowledged filter must have toolsListChanged"
-            _check_published(message, SERVER_NOTIFICATIONS, MODERN)
-            _check_subscription(request, message["params"])
-        else:
-            _check_task_notification(request, message, agreed.get("taskIds", []))
+        _check_task_notification(request, message, agreed.get("taskIds", []))
     check_envelope(request, response)
     assert "result" in response, "an acknowledged subscription must end with a result"
     check_core(Exchange(request, response["result"], MODERN))

@@ -352,10 +352,6 @@ class Catalog:
             raise WorkflowNotStarted(words)
         return limit
 
-    def has_changed_since(self, _at: datetime) -> bool:
-        """Tell whether tools have come, changed or gone since then, as far as this process knows."""
-        return False
-
     def compile_schemas(self) -> None:
         """Compile what arguments, outputs and answers are held against, where no request waits for it."""
         for tool in self.in_order:
@@ -432,8 +428,6 @@ class Published(Struct, frozen=True):
     version: str
     shards: tuple[str, ...]
     """Texts that `read_catalog` reads."""
-    at: datetime | None = None
-    """Since when they are as they are; None: not known."""
 
 
 class CatalogSource(Protocol):
@@ -509,7 +503,6 @@ class LiveCatalog(Catalog):
     ) -> None:
         super().__init__(built_in.in_order)
         self._built_in = built_in
-        self._changed_at: datetime | None = None
         self._reread = Reread(source.read, self._take, now, report)
 
     @property
@@ -522,12 +515,6 @@ class LiveCatalog(Catalog):
         """Return the tool of that name as this instance knows it; only the first such question asks the table."""
         return (self._tools if self._reread.was_read else self.tools).get(name)
 
-    def has_changed_since(self, at: datetime) -> bool:
-        """Tell whether registered tools have come, changed or gone since then; as old as a list of them may be."""
-        self._reread()
-        return self._changed_at is not None and self._changed_at >= at
-
     def _take(self, published: Published) -> None:
         registered = self._reread.parts_of(published, lambda shard: read_catalog(shard, {}).in_order)
         self._tools = Catalog({**{tool.name: tool for tool in registered}, **self._built_in.tools}.values()).tools
-        self._changed_at = published.at

@@ -64,8 +64,7 @@ def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
 def capabilities_of(services: Services, call: Call) -> JsonObject:
     """Return the server's capabilities for the client of this call."""
     added = [one.capabilities(services, call) for one in EXTENSIONS if one.capabilities]
-    # M54: older versions have no stream for it (decision 27).
-    merged: JsonObject = {"tools": {"listChanged": True} if call.is_modern and services.catalog.can_change else {}}
+    merged: JsonObject = {"tools": {}}  # M54: no `listChanged`, because no response stays open (decision 72)
     for one in added:
         merged |= one
     extensions = {name: value for one in added for name, value in one.get("extensions", {}).items()}

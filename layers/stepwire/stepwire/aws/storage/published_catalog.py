@@ -1,7 +1,6 @@
 """The compiled catalog in the table: parts that never change, and a head that names the parts in force.
 
-    pk "catalog"         sk "head"      version, shards: names of the parts with tools, skills: of those with skills,
-                                        tools_at: since when the tools are as they are
+    pk "catalog"         sk "head"      version, shards: names of the parts with tools, skills: of those with skills
     pk "catalog#<name>"  sk "shard"     tools: JSON text, compressed; kept for a day after its replacement
     pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served, and which wait;
                                         read_at: when the run that wrote it began to read
@@ -23,7 +22,6 @@ from msgspec import Struct
 from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds
 from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
 from stepwire.catalog.tools import CompiledTool, Published
-from stepwire.codec import moment_of
 from stepwire.errors import SaveConflict, StoreBusy
 
 HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
@@ -55,8 +53,7 @@ class DynamoDbCatalog(Struct, frozen=True):
         head = self.table.get(HEAD, is_consistent=False) if self.read_head is None else self.read_head()
         if head is None or head["version"]["N"] == known:
             return None
-        tools_at = moment_of(int(head["tools_at"]["N"])) if "tools_at" in head else None
-        return Published(head["version"]["N"], self._texts(_names_in(head, parts)), tools_at)
+        return Published(head["version"]["N"], self._texts(_names_in(head, parts)))
 
     def load(self) -> tuple[str | None, Mapping[str, CompiledTool]]:
         """Return the version that is published, if any, and its tools by name."""
@@ -88,11 +85,7 @@ class DynamoDbCatalog(Struct, frozen=True):
                 self.table.put({**_key(name), "tools": {"B": zlib.compress(parts[name].encode())}})
             names = {_TOOLS: tools, _SKILLS: skills}
             listed: Item = {member: {"L": [{"S": name} for name in named]} for member, named in names.items()}
-            if head is not None and "tools_at" in head and _names_in(head, _TOOLS) == list(tools):
-                tools_at = head["tools_at"]
-            else:
-                tools_at = in_milliseconds(at)
-            new: Item = {**HEAD, "version": {"N": _next(over)}, **listed, "tools_at": tools_at}
+            new: Item = {**HEAD, "version": {"N": _next(over)}, **listed}
             seen = None if over is None else {":version": {"N": over}}
             if self.table.put(new, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
                 raise SaveConflict

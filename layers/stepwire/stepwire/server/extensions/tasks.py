@@ -4,7 +4,6 @@ A modern client declares the extension in each request (X24). The two versions b
 """
 
 from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final, cast
@@ -63,8 +62,6 @@ from stepwire.tasks.task import (
 )
 
 MOST_SUBSCRIPTIONS: Final = 20  # tasks in one subscription
-TOLD_FOR: Final = timedelta(minutes=5)
-"""Longer than instances may list the tools of before, so that a client which lists them too early is told again."""
 _LARGEST_IN_A_SUBSCRIPTION: Final = 100_000  # bytes of a result
 
 
@@ -103,7 +100,7 @@ def listen(services: Services, call: Call) -> Stream:
     """Return the current state of the tasks that a client subscribes to, then end the stream (M50 to M54).
 
     The response is complete at once: a client that waits for the acknowledgement must not wait for a change as well.
-    Nobody knows which tools the client has seen, so each listener hears of a change of them for `TOLD_FOR`.
+    So only tasks are acknowledged, and no capability invites a client to listen (decision 72).
     """
     wanted = object_in(call.params, "notifications")
     task_ids = _task_ids(wanted.get("taskIds"))
@@ -113,10 +110,6 @@ def listen(services: Services, call: Call) -> Stream:
         raise NotAcceptable("The Accept header must allow text/event-stream.")
     tasks = [task for task_id in task_ids for task in _subscribed(services, call, task_id)]
     agreed: JsonObject = {"taskIds": [task.task_id for task in tasks]} if task_ids else {}
-    is_told, is_changed = wanted.get("toolsListChanged") is True and services.catalog.can_change, False
-    if is_told:
-        agreed["toolsListChanged"] = True
-        is_changed = services.catalog.has_changed_since(call.at - TOLD_FOR)
     subscription: JsonObject = {META_SUBSCRIPTION: call.message_id}
     texts = [
         notification_text("notifications/subscriptions/acknowledged", {"_meta": subscription, "notifications": agreed}),
@@ -124,7 +117,6 @@ def listen(services: Services, call: Call) -> Stream:
             notification_text("notifications/tasks", {**_detailed(services, call, task), "_meta": subscription})
             for task in tasks
         ),
-        *([notification_text("notifications/tools/list_changed", {"_meta": subscription})] if is_changed else []),
         result_text(call.message_id, complete_result({"_meta": subscription})),
     ]
     return Stream(body_of(map(ServerSentEvent, texts)))
