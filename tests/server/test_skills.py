@@ -119,10 +119,10 @@ def test_the_older_era_has_none_of_the_methods(world: World) -> None:
 
 # Q3, Q11, Q13
 @pytest.mark.parametrize("method", ["skills/list", "skills/get", "resources/list", "resources/read"])
-def test_what_is_read_is_the_caller_s_own_and_good_for_half_a_minute(modern: ModernClient, method: str) -> None:
+def test_what_is_read_is_the_caller_s_own_and_good_for_five_minutes(modern: ModernClient, method: str) -> None:
     result = modern.ask(method, {"uri": REFUNDS}).result
 
-    assert (result["resultType"], result["ttlMs"], result["cacheScope"]) == ("complete", 30_000, "private")
+    assert (result["resultType"], result["ttlMs"], result["cacheScope"]) == ("complete", 300_000, "private")
     assert modern.ask("server/discover").result["capabilities"]["resources"] == {}
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import NAME_PATTERN, REREAD_AFTER, TaskSupport, Tool
+from stepwire.catalog.tools import NAME_PATTERN, TaskSupport, Tool
 from stepwire.codec import MILLISECOND
 from stepwire.engine.calls import Begun
 from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
@@ -33,7 +33,7 @@ from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern
 from stepwire.server.call import Call, Reply, SessionOpened, Stream, listed_tools, text_in
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
-from stepwire.server.extension import Ask, Method, PlainWay
+from stepwire.server.extension import CACHED_FOR, Ask, Method, PlainWay
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
@@ -44,8 +44,6 @@ TOOLS_PAGE_SIZE: Final = 100
 LARGEST_TOOLS_PAGE: Final = 2_000_000
 """Approximate bytes of tools on a page, unless one tool alone has more. Lambda's response has at most 6 MB."""
 _TOOL: Final = "tool:"  # in a cursor, before the name of the last tool on its page
-_CACHE_TTL_MS: Final = 300_000
-_TOOLS_TTL_MS: Final = REREAD_AFTER // MILLISECOND  # owners register tools while the server runs
 
 
 def _tools_page(services: Services, call: Call, written: Callable[[Tool], JsonObject]) -> JsonObject:
@@ -191,7 +189,7 @@ def discover(services: Services, call: Call) -> JsonObject:
         "capabilities": capabilities_of(services, call),
         "instructions": INSTRUCTIONS,
         "_meta": {META_SERVER: services.identity.shown(call.version)},
-        "ttlMs": _CACHE_TTL_MS,
+        "ttlMs": CACHED_FOR // MILLISECOND,
         "cacheScope": "public",
     }
 
@@ -203,7 +201,7 @@ def list_tools(services: Services, call: Call) -> JsonObject:
         as_task = call.declares_tasks and tool.task_support is not TaskSupport.FORBIDDEN
         return modern_tool(tool, as_task=as_task, with_card=call.shows_card_of(tool))
 
-    return {**_tools_page(services, call, written), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "private"}
+    return {**_tools_page(services, call, written), "ttlMs": CACHED_FOR // MILLISECOND, "cacheScope": "private"}
 
 
 def _check_modern(call: Call, tool: Tool) -> None:

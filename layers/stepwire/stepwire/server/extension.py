@@ -26,6 +26,9 @@ from stepwire.tasks.task import Task, ToolResult
 ALL_VERSIONS: Final = (*MODERN_VERSIONS, *LEGACY_VERSIONS)
 LONGEST_PAUSE: Final = timedelta(seconds=20)
 """Between two bodies of a stream; clients give up on a request that is silent for longer."""
+CACHED_FOR: Final = timedelta(minutes=5)
+"""How long clients may keep lists, and what they read (`ttlMs`). A client that reads each list again whenever that has
+passed makes at most ten requests in ten minutes; what is new, it finds at its next connection."""
 Method: TypeAlias = Callable[[Services, Call], Reply]
 
 
@@ -149,8 +152,6 @@ class Resources(Struct, frozen=True):
     """Returns those that `resources/list` shows this client."""
     read: Callable[[Services, Call, str], JsonObject | None]
     """Returns the content at a URI; None: there is none for this client."""
-    keep_for: timedelta
-    """How long a client may keep what it has read."""
     is_public: bool = False
     """Whether the content is the same for every caller."""
     children: Callable[[Services, Call, str], Iterable[JsonObject]] | None = None

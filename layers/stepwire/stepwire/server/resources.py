@@ -10,11 +10,10 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, text_in
 from stepwire.server.composition import EXTENSIONS
-from stepwire.server.extension import Method, Resources
+from stepwire.server.extension import CACHED_FOR, Method, Resources
 from stepwire.server.services import Services
 
 _SERVED: Final = tuple(one.resources for one in EXTENSIONS if one.resources)
-_KEEP_LIST_FOR: Final = min(one.keep_for for one in _SERVED)
 
 
 def list_resources(services: Services, call: Call) -> JsonObject:
@@ -68,8 +67,8 @@ def _caching(call: Call, of: Resources | None = None) -> JsonObject:
     """
     if not call.is_modern:
         return {}
-    keep_for, is_public = (of.keep_for, of.is_public) if of else (_KEEP_LIST_FOR, False)
-    return {"ttlMs": keep_for // MILLISECOND, "cacheScope": "public" if is_public else "private"}
+    is_public = of is not None and of.is_public
+    return {"ttlMs": CACHED_FOR // MILLISECOND, "cacheScope": "public" if is_public else "private"}
 
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(

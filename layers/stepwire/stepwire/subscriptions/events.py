@@ -399,6 +399,8 @@ class Position(Struct, frozen=True):
     """The number of the last change that was read or passed over."""
     at: datetime
     """When the caller had read so far."""
+    quiet_since: datetime | None = None
+    """When a caller who polls last got an event, or began to poll; None: not known."""
 
 
 class Head(Struct, frozen=True):
@@ -422,7 +424,8 @@ class Start(Struct, frozen=True):
 
 def cursor_of(owner: Principal, position: Position) -> str:
     """Return the cursor of a position."""
-    return wrap([_MARK, _digest(owner), int(position.at.timestamp() * 1000), position.number])
+    moments = [int(one.timestamp() * 1000) for one in (position.at, position.quiet_since or position.at)]
+    return wrap([_MARK, _digest(owner), *moments, position.number])
 
 
 def position_of(owner: Principal, cursor: str | None) -> Position | None:
@@ -434,9 +437,9 @@ def position_of(owner: Principal, cursor: str | None) -> Position | None:
     if cursor is None:
         return None
     match unwrap(cursor):
-        case [str(mark), str(digest), int(milliseconds), int(number)] if (mark, digest) == (_MARK, _digest(owner)):
-            if 0 <= number <= LARGEST_NUMBER and 0 <= milliseconds < _LATEST.timestamp() * 1000:
-                return Position(number, datetime.fromtimestamp(milliseconds / 1000, UTC))
+        case [str(mark), str(digest), int(at), int(quiet), int(number)] if (mark, digest) == (_MARK, _digest(owner)):
+            if 0 <= number <= LARGEST_NUMBER and all(0 <= one < _LATEST.timestamp() * 1000 for one in (at, quiet)):
+                return Position(number, *(datetime.fromtimestamp(one / 1000, UTC) for one in (at, quiet)))
         case _:
             pass
     raise InvalidCursor

@@ -21,6 +21,9 @@ MOST_READ: Final = 200  # changes in one poll
 MOST_EVENTS: Final = 100
 USUAL_EVENTS: Final = 50
 NEXT_POLL: Final = timedelta(seconds=15)
+"""The shortest pause between two polls."""
+LONGEST_PAUSE: Final = timedelta(minutes=2)
+"""The longest one. In between, a poll waits as long as there was no event: eight polls in the first ten minutes."""
 
 
 class Recording(Struct, frozen=True):
@@ -91,11 +94,12 @@ def poll(store: EventStore, asked: Poll, at: datetime) -> JsonObject:
             if one.change.matches(asked.wanted) and (floor is None or one.change.at >= floor):
                 events.append(one.change.event(asked.wanted.name))
     # At the end of the record, the cursor is as new as this poll, however long nothing happens.
-    reached = Position(number, at if is_whole else min(last_at, at))
+    quiet_since = at if events else start.position.quiet_since or at
+    reached = Position(number, at if is_whole else min(last_at, at), quiet_since)
     return {
         "events": events,
         "cursor": cursor_of(asked.owner, reached),
         "truncated": start.is_truncated,
         "hasMore": not is_whole,
-        "nextPollMs": NEXT_POLL // MILLISECOND,
+        "nextPollMs": min(max(at - quiet_since, NEXT_POLL), LONGEST_PAUSE) // MILLISECOND,
     }

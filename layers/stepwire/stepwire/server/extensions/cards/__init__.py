@@ -4,7 +4,6 @@ Most clients show none, so all but this is loaded with the first request of one 
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -57,11 +56,10 @@ def _read(services: Services, call: Call, uri: str) -> JsonObject | None:
     return read(services, call, uri)
 
 
-_KEEP_FOR: Final = timedelta(minutes=5)  # a new release may bring another page
 CARDS: Final = Extension(
     capabilities=_capabilities,
     tool_names=CARD_TOOLS,
     tools=_tools,
     intercept=_intercept,
-    resources=Resources("ui://", _listed, _read, _KEEP_FOR, is_public=True),
+    resources=Resources("ui://", _listed, _read, is_public=True),
 )

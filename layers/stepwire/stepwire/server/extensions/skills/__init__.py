@@ -9,7 +9,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import MODERN_VERSIONS, SKILLS_EXTENSION
 from stepwire.server.call import Call, Reply
@@ -50,5 +49,5 @@ _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in (
 SKILLS: Final = Extension(
     dict.fromkeys(MODERN_VERSIONS, _METHODS),
     capabilities=_capabilities,
-    resources=Resources("skill://", _listed, _read, REREAD_AFTER, children=_children),
+    resources=Resources("skill://", _listed, _read, children=_children),
 )

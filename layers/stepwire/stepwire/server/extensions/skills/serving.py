@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.catalog.skills import SCHEME, SKILL_FILE, Skill
-from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.codec import MILLISECOND
 from stepwire.errors import UnknownSkill
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, reached_tools, text_in
-from stepwire.server.extension import Method
+from stepwire.server.extension import CACHED_FOR, Method
 from stepwire.server.services import Services
 
 _OWN: Final = Path(__file__).parent / "run-a-workflow"
@@ -31,8 +30,8 @@ _TYPES: Final[Mapping[str, str]] = {
     ".yaml": "application/yaml",
     ".yml": "application/yaml",
 }
-# Owners register skills while the server runs; whose tools they are decides who is served them.
-_CACHING: Final[JsonObject] = {"ttlMs": REREAD_AFTER // MILLISECOND, "cacheScope": "private"}
+# Whose tools they are decides who is served them.
+_CACHING: Final[JsonObject] = {"ttlMs": CACHED_FOR // MILLISECOND, "cacheScope": "private"}
 
 
 @cache
