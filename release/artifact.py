@@ -5,7 +5,9 @@
     sbom.cdx.json       what is in the layers (`inventory`)
     licenses/           the licenses of ours and of what is in the layers
     release.json        the version, from which it may be reached, and what an idle stack costs
-    SHA256SUMS          the digests of all others
+    SHA256SUMS          the digests of all others, which find damage
+
+Its own digest is beside it, in `stepwire-<version>.zip.sha256`, for `stepwire deploy --sha256` and `sha256sum --check`.
 
 The rule: two builds of a commit give the same bytes, whatever the machine, its Python and its pip.
 """
@@ -82,7 +84,9 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
     target.mkdir(parents=True, exist_ok=True)
     file = target / f"stepwire-{version}.zip"
     file.write_bytes(whole)
-    return Artifact(file, has_bytecode, digest_of(whole))
+    digest = digest_of(whole)
+    file.with_name(f"{file.name}.sha256").write_text(f"{digest}  {file.name}\n", encoding="utf-8")
+    return Artifact(file, has_bytecode, digest)
 
 
 def sums_of(contents: Mapping[str, bytes]) -> bytes:

@@ -50,6 +50,7 @@ UNTESTABLE: Final = {
         "stepwire",
     ): "asks a server by its name; packages/command/tests/test_sign_in.py runs it on the loopback",
     ("docs/deploying.md", "unzip"): _RELEASE,
+    ("docs/deploying.md", "sha256sum"): _RELEASE,
     ("docs/deploying.md", "aws"): _RELEASE,
     ("docs/deploying.md", ".venv/bin/stepwire"): _RELEASE,
     **{("docs/testing.md", word): _OWN_CI for word in ("pip", "stepwire", "STEPWIRE_TEMPLATE")},

@@ -276,6 +276,9 @@ TemplateParameters = Annotated[
 ReleaseFile = Annotated[
     Path | None, typer.Option("--release", metavar="FILE", help="Another release than this command's own.")
 ]
+ReleaseDigest = Annotated[
+    str | None, typer.Option("--sha256", metavar="DIGEST", help="Take no release with another SHA-256.")
+]
 ArtifactBucket = Annotated[
     str | None, typer.Option(metavar="NAME", help="A bucket of yours for the files; else one is made.")
 ]
@@ -283,12 +286,13 @@ SaysYes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
 
 
 @app.command(epilog=_DEPLOY_EPILOG)
-def deploy(
+def deploy(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     stack: StackName = "stepwire",
     parameters: TemplateParameters = None,
     *,
     release: ReleaseFile = None,
+    sha256: ReleaseDigest = None,
     bucket: ArtifactBucket = None,
     yes: SaysYes = False,
     list_parameters: Annotated[
@@ -303,18 +307,19 @@ def deploy(
     from stepwire_cli import deploying
 
     if list_parameters:
-        _end(deploying.list_parameters(context.obj, release))
+        _end(deploying.list_parameters(context.obj, release, sha256))
     name, pairs = _name_and_pairs(stack, parameters)
-    _end(deploying.deploy(context.obj, deploying.Given(name, pairs, release, bucket, yes)))
+    _end(deploying.deploy(context.obj, deploying.Given(name, pairs, release, sha256, bucket, yes)))
 
 
 @app.command()
-def upgrade(
+def upgrade(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     stack: StackName = "stepwire",
     parameters: TemplateParameters = None,
     *,
     release: ReleaseFile = None,
+    sha256: ReleaseDigest = None,
     bucket: ArtifactBucket = None,
     back: Annotated[bool, typer.Option("--back", help="Take an older version than the stack has.")] = False,
     yes: SaysYes = False,
@@ -323,7 +328,7 @@ def upgrade(
     from stepwire_cli import deploying
 
     name, pairs = _name_and_pairs(stack, parameters)
-    given = deploying.Given(name, pairs, release, bucket, yes, is_upgrade=True, goes_back=back)
+    given = deploying.Given(name, pairs, release, sha256, bucket, yes, is_upgrade=True, goes_back=back)
     _end(deploying.deploy(context.obj, given))
 
 
@@ -415,6 +420,7 @@ def new_endpoint(
     name: Annotated[str | None, typer.Option(help="The stack's name.")] = None,
     authorizer: Annotated[str | None, typer.Option(help="Who may call: cognito, jwt, iam or none.")] = None,
     release: ReleaseFile = None,
+    sha256: ReleaseDigest = None,
     output: ProjectFolder = None,
     yes: TakesDefaults = False,
 ) -> None:
@@ -424,7 +430,7 @@ def new_endpoint(
     """
     from stepwire_cli import creating
 
-    _end(creating.endpoint(context.obj, creating.Given(name, output, yes), authorizer, release))
+    _end(creating.endpoint(context.obj, creating.Given(name, output, yes), authorizer, release, sha256))
 
 
 def _end(code: int) -> None:

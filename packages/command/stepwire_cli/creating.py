@@ -4,10 +4,9 @@ The rule: what exists is not overwritten, and nothing is written before everythi
 """
 
 import ast
-import io
+import copy
 import re
 import textwrap
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -20,6 +19,7 @@ import yaml
 from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import as_object
 from stepwire_cli.agreeing import answered
+from stepwire_cli.deployment.archives import LARGEST, RELATIVE, contents_of
 from stepwire_cli.deployment.release import Release, opened
 from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.exits import CommandError, Exit
@@ -111,14 +111,14 @@ def tool(settings: Settings, given: Given, description: str | None, endpoint: st
     return _end(screen, folder, written, "sam deploy")
 
 
-def endpoint(settings: Settings, given: Given, authorizer: str | None, release: Path | None) -> int:
+def endpoint(settings: Settings, given: Given, authorizer: str | None, release: Path | None, sha256: str | None) -> int:
     """Make a project with an endpoint, of a release.
 
     Raises:
         CommandError: an answer is wrong or missing, something is there already, or there is no release.
     """
     screen = Screen(as_json=settings.as_json)
-    found = opened(release)
+    found = opened(release, sha256)
     name = _answer(screen, given, "Name of the stack", given.name, "stepwire", _STACK)
     question = f"Who may call ({', '.join(_AUTHORIZERS)})"
     sign_in = _choice(screen, given, question, authorizer, _AUTHORIZERS[0], _SIGN_IN)
@@ -256,23 +256,39 @@ def _template_of(path: Path, text: str) -> dict[str, Any]:
 
 
 def _unpacked(release: Release) -> dict[str, bytes]:
-    """Return the template and the code of a release, so that the template names folders beside it."""
-    template: dict[str, Any] = yaml.safe_load(release.template)
-    files = dict[str, bytes]()
+    """Return the template and the code of a release, so that the template names folders beside it.
+
+    Raises:
+        CommandError: the template and the code do not fit.
+    """
+    template: dict[str, Any] = copy.deepcopy(dict(release.document))
+    try:
+        code = _with_folders(template, release.files)
+        groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+        groups[:] = [one for one in groups if not set(one["Parameters"]) & set(_OF_A_RELEASE)]
+        for name in _OF_A_RELEASE:
+            del template["Parameters"][name]
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        why = f"{type(error).__name__} {error}"[:200]
+        raise CommandError(f"The template of the release and its files do not fit ({why}): fetch it again.") from None
+    text = yaml.safe_dump(template, sort_keys=False, allow_unicode=True, width=10_000)
+    return {"template.yaml": text.encode(), **code}
+
+
+def _with_folders(template: Mapping[str, Any], packed: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Have the resources of a template name folders, and return the files in these."""
+    files, size = dict[str, bytes](), 0
     for name, body in template["Resources"].items():
         properties = body.get("Properties", {})
         for code in _CODE.keys() & properties.keys():
             folder = f"{_CODE[code]}/{name}"
             key = properties[code]["Key"]["Fn::Sub"].removeprefix("${ArtifactPrefix}")
-            with zipfile.ZipFile(io.BytesIO(release.files[key])) as packed:
-                files |= {f"{folder}/{one}": packed.read(one) for one in packed.namelist()}
+            found = contents_of(packed[key], RELATIVE)
+            if (size := size + sum(map(len, found.values()))) > LARGEST:
+                raise ValueError(f"more than {LARGEST // 1_000_000} MB")
+            files |= {f"{folder}/{one}": content for one, content in found.items()}
             properties[code] = f"{folder}/"
-    for name in _OF_A_RELEASE:
-        del template["Parameters"][name]
-    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-    groups[:] = [one for one in groups if not set(one["Parameters"]) & set(_OF_A_RELEASE)]
-    text = yaml.safe_dump(template, sort_keys=False, allow_unicode=True, width=10_000)
-    return {"template.yaml": text.encode(), **files}
+    return files
 
 
 def _end(screen: Screen, folder: Path, written: list[str], then: str) -> int:

@@ -22,6 +22,7 @@ class Given:
     name: str
     pairs: Sequence[str]
     release: Path | None
+    sha256: str | None
     bucket: str | None
     says_yes: bool
     is_upgrade: bool = False
@@ -35,7 +36,8 @@ def deploy(settings: Settings, given: Given) -> int:
         CommandError: it cannot be done.
     """
     screen = Screen(as_json=settings.as_json)
-    release, parameters = opened(given.release), _pairs(given.pairs)
+    release, parameters = opened(given.release, given.sha256), _pairs(given.pairs)
+    screen.say(f"release {release.version}, SHA-256 {release.digest}")
     options = commands.Deployment(
         given.name,
         parameters,
@@ -47,13 +49,13 @@ def deploy(settings: Settings, given: Given) -> int:
     return commands.deploy(options, release, _calls(settings), screen)
 
 
-def list_parameters(settings: Settings, release: Path | None) -> int:
+def list_parameters(settings: Settings, release: Path | None, sha256: str | None) -> int:
     """Print the parameters of a release.
 
     Raises:
         CommandError: there is no release.
     """
-    screen, rows = Screen(as_json=settings.as_json), commands.parameter_rows(opened(release))
+    screen, rows = Screen(as_json=settings.as_json), commands.parameter_rows(opened(release, sha256))
     if screen.as_json:
         screen.json([{"name": name, "default": default, "description": words} for name, default, words in rows])
     else:

@@ -3,6 +3,8 @@
 A call can be interrupted before it reaches AWS, or after AWS has done it, as by a lost connection or Ctrl-C.
 """
 
+import base64
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -47,6 +49,8 @@ class FakeAccount:
     interrupt: Callable[[int, bool], object] = lambda _number, _is_done: None
     stacks: list[FakeStack] = field(default_factory=list[FakeStack])
     buckets: dict[str, dict[str, bytes]] = field(default_factory=dict[str, dict[str, bytes]])
+    without_checksum: set[str] = field(default_factory=set[str])
+    """The keys of objects that were uploaded without a SHA-256."""
     others_buckets: frozenset[str] = frozenset()
     elsewhere: dict[str, str] = field(default_factory=dict[str, str])
     """The Regions of buckets that are in another one."""
@@ -118,14 +122,21 @@ class FakeAccount:
         self.buckets[Bucket] = {}
         return {}
 
-    def head_object(self, Bucket: str, Key: str, ExpectedBucketOwner: str) -> Any:  # noqa: N803
+    def head_object(self, Bucket: str, Key: str, ExpectedBucketOwner: str, **more: str) -> Any:  # noqa: N803
         assert ExpectedBucketOwner == ACCOUNT
         if Key not in self.buckets[Bucket]:
             raise refusal("404")
-        return {}
+        asks = more.get("ChecksumMode") == "ENABLED" and Key not in self.without_checksum
+        return {"ChecksumSHA256": _checksum_of(self.buckets[Bucket][Key])} if asks else {}
 
-    def put_object(self, Bucket: str, Key: str, Body: bytes, ExpectedBucketOwner: str) -> Any:  # noqa: N803
+    def put_object(self, Bucket: str, Key: str, Body: bytes, ExpectedBucketOwner: str, **more: str) -> Any:  # noqa: N803
         assert ExpectedBucketOwner == ACCOUNT
+        if "ChecksumSHA256" not in more:
+            self.without_checksum.add(Key)
+        elif more["ChecksumSHA256"] != _checksum_of(Body):
+            raise refusal("BadDigest")
+        else:
+            self.without_checksum.discard(Key)
         self.buckets[Bucket][Key] = Body
         return {}
 
@@ -257,6 +268,10 @@ class FakeAccount:
     def delete_bucket(self, Bucket: str) -> Any:  # noqa: N803
         self.deleted.append(Bucket)
         return {}
+
+
+def _checksum_of(content: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(content).digest()).decode()
 
 
 def _is_gone(stack: FakeStack) -> bool:

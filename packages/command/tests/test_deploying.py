@@ -24,10 +24,11 @@ Parameters:
   Alarms: {Type: String, Default: essential, Description: Which alarms there are.}
   Title:
     Type: String
+    Description: x
     Default: Stepwire
     AllowedPattern: '[^\x00-\x1f]{1,40}'
     ConstraintDescription: 1 to 40 characters, without line breaks
-  CallbackUrls: {Type: CommaDelimitedList, Default: '', AllowedPattern: '[a-z]+://\S+|'}
+  CallbackUrls: {Type: CommaDelimitedList, Description: x, Default: '', AllowedPattern: '[a-z]+://\S+|'}
   ArtifactBucket: {Type: String, Description: x}
   ArtifactPrefix: {Type: String, Default: stepwire/, Description: x}
 Resources:
@@ -393,6 +394,24 @@ def test_a_bucket_of_another_account_or_region_is_not_used(account: FakeAccount,
         deployed(account, replace(NEW, bucket="ours"))
 
     assert "put_object" not in account.calls
+
+
+@pytest.mark.parametrize("is_planted_with_checksum", [True, False])
+def test_an_object_in_the_bucket_is_believed_by_its_checksum_alone(is_planted_with_checksum: bool) -> None:
+    """Who may write to the bucket knows the names of the next release."""
+    account = FakeAccount()
+    deployed(account, replace(NEW, agree=no))
+    account.buckets[BUCKET]["stepwire/Api-1.zip"] = b"not the code"
+    if not is_planted_with_checksum:
+        account.without_checksum.add("stepwire/Api-1.zip")
+    account.calls.clear()
+
+    deployed(account)
+    uploads = account.calls.count("put_object")
+    deployed(account, upgrade())
+
+    assert account.buckets[BUCKET]["stepwire/Api-1.zip"] == b"1"
+    assert (uploads, account.calls.count("put_object")) == (1, 1)
 
 
 class TestTheStatus:

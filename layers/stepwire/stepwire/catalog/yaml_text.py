@@ -110,6 +110,7 @@ def _yaml_fault(error: yaml.YAMLError) -> str:
 
 _MOST_VALUES: Final = 1_000_000
 """In a template whose aliases are written out."""
+_DEEPEST: Final = 500
 
 # libyaml is ten times as fast. A class of its own, so that no other reader learns CloudFormation's short forms.
 _Template: Any = type("_Template", (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader,), {})
@@ -141,6 +142,7 @@ def read_template(text: str) -> Json:
         ValueError: it is no YAML; the message is one line that says where and why.
     """
     try:
+        _check_depth(text)
         return _jsonable(yaml.load(text, _Template), iter(range(_MOST_VALUES)))  # noqa: S506 - it derives from a safe one
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -149,6 +151,19 @@ def read_template(text: str) -> Json:
         raise ValueError(_NOT_AS_TAGGED) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(" ".join(str(error).split())[:200]) from None
+
+
+def _check_depth(text: str) -> None:
+    """Do nothing if a text is not too deep for libyaml, which would end the process.
+
+    Raises:
+        ValueError: it is.
+    """
+    depth = 0
+    for event in yaml.parse(text, _Template):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError(f"nested more than {_DEEPEST} levels deep")
 
 
 def _jsonable(value: Any, left: Iterator[int]) -> Json:

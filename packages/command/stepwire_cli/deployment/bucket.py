@@ -1,9 +1,10 @@
 """The bucket from which CloudFormation takes the template and the zip files.
 
 The rule: only a bucket of this account is used, whoever else has made one of that name. An object is named after its
-content, so what is there already is not uploaded again.
+content, so what is there already is not uploaded again; that it is the same, S3's own checksum says, and no name.
 """
 
+import base64
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -56,12 +57,18 @@ class Bucket:
         """Upload the files that are not there yet, and return the URL of each. The names must depend on the content."""
         for name, content in files.items():
             key = {"Bucket": self.name, "Key": PREFIX + name, "ExpectedBucketOwner": self.account}
-            try:
-                self.calls.call("s3", "HeadObject", **key)
-            except NotThere:
+            checksum = base64.b64encode(hashlib.sha256(content).digest()).decode()
+            if self._checksum_of(key) != checksum:
                 watch(name)
-                self.calls.call("s3", "PutObject", **key, Body=content)
+                self.calls.call("s3", "PutObject", **key, Body=content, ChecksumSHA256=checksum)
         return {name: f"https://s3.{self.region}.{self.suffix}/{self.name}/{PREFIX}{name}" for name in files}
+
+    def _checksum_of(self, key: Mapping[str, str]) -> str | None:
+        """Return the SHA-256 that S3 has computed of an object; None: there is none, or S3 knows no such checksum."""
+        try:
+            return self.calls.call("s3", "HeadObject", **key, ChecksumMode="ENABLED").get("ChecksumSHA256")
+        except NotThere:
+            return None
 
     def _create(self) -> None:
         place = (

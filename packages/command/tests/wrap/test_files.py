@@ -180,6 +180,7 @@ def test_the_lines_for_a_stack_give_a_state_that_asks_what_it_needs(tmp_path: Pa
         ("a.yaml", "Resources: {A: {Type: AWS::Serverless::StateMachine, Properties: {DefinitionUri: gone.json}}}",
          "a.yaml: A: its definition gone.json does not exist"),
         ("a.yaml", BOMB, "it is no YAML: its aliases (*name) stand for more than 1,000,000 values: write fewer"),
+        ("a.yaml", "a: " + "[" * 500_000 + "]" * 500_000, "it is no YAML: nested more than 500 levels deep"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_line_and_spoils_no_other(tmp_path: Path, name: str, text: str, line: str) -> None:
