@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import Time
-from stepwire.engine.follow_ups import Means
+from stepwire.tasks.task import Means
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.errors import AccountError

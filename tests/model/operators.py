@@ -1,8 +1,9 @@
 """The moves of an operator, who redrives and restarts the work of tasks that have ended."""
 
-from stepwire.engine.follow_ups import FollowUp, Means
+from stepwire.engine.follow_ups import FollowUp
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.task import Means
 from tests.model.ends import rules_of
 from tests.model.handlers import Broken, Done, Outcome
 from tests.model.moves import few, has_room, move

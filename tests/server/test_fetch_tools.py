@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
-from stepwire.engine.follow_ups import Means
 from stepwire.rendering import UNFINISHED_TASK
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.task import Means
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient

@@ -6,11 +6,10 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.engine.follow_ups import Means
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import META_RACE, Pending
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Means, Task
 from tests.kits import ALICE, ARGUMENTS, OUTPUT, TOOLS, World, catalog_of
 from tests.races import BROKEN, WON, racing
 from tests.server.clients import ModernClient

@@ -16,11 +16,10 @@ from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.webhook_function import write_delivery
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
-from stepwire.engine.follow_ups import Means
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.subscriptions.ports import Answer
 from stepwire.tasks.outcomes import ExecutionFailed
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Means, Task
 from stepwire.tracing import follow
 from tests.kits import ALICE, World
 from tests.server.answers import Json

@@ -28,7 +28,6 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Additions, Context
-from stepwire.engine.follow_ups import Means
 from stepwire.engine.ports import QuestionKey
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
@@ -46,6 +45,7 @@ from stepwire.tasks.approvals import (
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
+from stepwire.tasks.task import Means
 from stepwire_local.account.engine import shared_account
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from stepwire.engine.follow_ups import Means
+from stepwire.tasks.task import Means
 from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.engine.follow_ups import FollowUp, Means
+from stepwire.engine.follow_ups import FollowUp
 from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, WorkflowsUnavailable
 from stepwire.rendering import status_message, task_meta
 from stepwire.tasks.outcomes import (
@@ -23,7 +23,7 @@ from stepwire.tasks.outcomes import (
     result_location_of,
 )
 from stepwire.tasks.runs import Attempt, Pending, Retry
-from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
+from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Means, Task, Working
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import Redrive, Start
 from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World

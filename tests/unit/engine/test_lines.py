@@ -10,7 +10,6 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency, Tool
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.follow_ups import Means
 from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, StoreBusy
 from stepwire.json_text import write
 from stepwire.principal import Caller, Principal
@@ -19,7 +18,7 @@ from stepwire.tasks.limits import Rules, Starts
 from stepwire.tasks.lines import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
-from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
+from stepwire.tasks.task import Cancelled, Failed, Means, Origin, Task, Working
 from stepwire.tasks.usage import Limits
 from tests.fakes import LARGE
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World

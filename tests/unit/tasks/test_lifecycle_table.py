@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope, Vote, VoteWay
 from stepwire.tasks.events import (
+    AfterEnd,
     AnswersDelivered,
     ClientTaskClosed,
     ClientTaskNoted,
+    FollowedUp,
     InputAnswered,
     InputRefused,
     InputRequested,
@@ -20,6 +22,7 @@ from stepwire.tasks.events import (
     Reminded,
     RunEnded,
     RunNotRedriven,
+    RunsStopped,
     StartPostponed,
     StateEntered,
     TaskEvent,
@@ -33,6 +36,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
+from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from stepwire.tasks.inputs import (
     Action,
     Callback,
@@ -44,8 +48,8 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
 from stepwire.tasks.limits import InLine
-from stepwire.tasks.runs import ONCE, Attempt, Retry, Run, RunEnd, RunState
-from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult, Working
+from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
+from stepwire.tasks.task import InputRequired, Means, Progress, Task, TaskError, Terms, ToolResult, Working
 from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
@@ -61,6 +65,7 @@ ENDS: tuple[WorkEnded, ...] = (
     WorkFailed(TaskError(-32603, "it broke")),
     WorkStopped("stopped"),
 )
+LEADING_TO = dict(zip((State.COMPLETED, State.FAILED, State.CANCELLED), ENDS, strict=True))
 ENDED = tuple(one for one in RunState if one is not RunState.OPEN)
 EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
@@ -87,6 +92,8 @@ EVENTS: tuple[TaskEvent, ...] = (
     ClientTaskClosed(CLIENT_TASK),
     *(RunEnded(RunEnd(0, 1, 1, state, error), end) for end in ENDS for state in ENDED for error in (None, "Busy")),
     *(RunNotRedriven(RunEnd(0, 1, 1, RunState.FAILED), end) for end in ENDS),
+    RunsStopped(),
+    *(FollowedUp(means, new_task_id(LONG_AGO, bytes(RANDOM_BYTES))) for means in Means),
 )
 
 
@@ -120,11 +127,13 @@ def task_in(state: State, asking: int = 0) -> Task:
             return replace(task, status=InputRequired((first, second)))
         case State.UNCONFIRMED:
             return replace(task, status=InputRequired((confirmation,)))
-        case _:
+        case State.WORKING:
             return task
+        case ended:
+            return advance(task, LEADING_TO[ended], task.created_at).task
 
 
-@pytest.mark.parametrize("state", [State.WORKING, State.INPUT_REQUIRED, State.UNCONFIRMED])
+@pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("event", TABLE)
 def test_an_event_leads_to_the_states_of_the_table(event: type[TaskEvent], state: State) -> None:
     after = {
@@ -134,7 +143,22 @@ def test_an_event_leads_to_the_states_of_the_table(event: type[TaskEvent], state
         if type(one) is event
     }
 
-    assert after == (TABLE[event].targets[state] or {state})
+    assert after == (TABLE[event].targets.get(state) or {state})
+
+
+@pytest.mark.parametrize("event", get_args(AfterEnd))
+def test_what_comes_after_an_end_comes_only_then(event: type[AfterEnd]) -> None:
+    assert TABLE[event].targets == {state: {state} for state in LEADING_TO}
+
+
+@pytest.mark.parametrize("state", LEADING_TO)
+def test_only_what_comes_after_an_end_changes_an_ended_task(state: State) -> None:
+    task = task_in(state)
+    pending = replace(task, runs=tuple(replace(run, pending=Pending.STOP) for run in task.runs))
+
+    changing = {type(one) for one in EVENTS if advance(pending, one, pending.created_at).task is not pending}
+
+    assert changing == set(get_args(AfterEnd))
 
 
 def test_every_event_is_in_the_table() -> None:

@@ -33,12 +33,12 @@ from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.line_commands import LineCommand, LineCommands
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.follow_ups import Means
 from stepwire.engine.upkeep import Allowance
 from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, StoreBusy, WorkflowsUnavailable
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.rendering import modern_status
 from stepwire.tasks.ids import TaskKey, task_id_of
+from stepwire.tasks.task import Means
 from stepwire.tracing import follow
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class ExpirationsHandler:
 
     @cached_property
     def _expirations(self) -> Expirations:
-        return Expirations(_patient_ports(self._report))
+        return Expirations(assemble(_patient_ports(self._report)))
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an expired task could not be looked after", "check postponed", new_logger())

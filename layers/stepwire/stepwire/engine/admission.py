@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import LimitReached, NotAdmitted, StoreBusy, WorkflowNotStarted
@@ -32,30 +33,34 @@ class Admission(Struct, frozen=True):
     recorder: Recorder
     limits: Limits
 
-    def reserve(self, task: Task, at: datetime) -> int:
-        """Reserve the slots of a task and a part of the rate now, and return the slots' shard. Idempotent per task.
+    def admitted(self, new: Task, at: datetime) -> Task:
+        """Return a new task after reserving its slots, with their shard, and a part of the rate. Idempotent per task.
 
         Raises:
             LimitReached: the owner is at a limit, and too few slots could be reclaimed.
             WorkflowNotStarted: the task needs more slots than a caller has.
         """
-        if task.slots > max(1, self.limits.active):
+        if new.slots > max(1, self.limits.active):
             raise WorkflowNotStarted(
-                f"The workflow of {task.work.tool} cannot run here: it counts as {task.slots} active tasks, one for "
+                f"The workflow of {new.work.tool} cannot run here: it counts as {new.slots} active tasks, one for "
                 f"each arm of its race, of at most {self.limits.active} (MostActiveTasks). "
                 "Its operator can change either."
             )
+        return replace(new, usage_shard=self._reserved(new, at))
+
+    def _reserved(self, new: Task, at: datetime) -> int:
+        """Reserve the slots of a task, if need be after reclaiming some, and return their shard."""
         reserve = self.recorder.store.slots.reserve
         try:
-            return reserve(task.key, self.limits, at, task.slots)
+            return reserve(new.key, self.limits, at, new.slots)
         except NotAdmitted as refused:
             refusal = refused.refusal
-            if isinstance(refusal, TooFast) or not self._reclaim_slots(task.owner, refusal):
-                raise limit_reached(refusal, self.limits, task.slots) from None
+            if isinstance(refusal, TooFast) or not self._reclaim_slots(new.owner, refusal):
+                raise limit_reached(refusal, self.limits, new.slots) from None
             try:
-                return reserve(task.key, self.limits, at, task.slots)
+                return reserve(new.key, self.limits, at, new.slots)
             except NotAdmitted as again:
-                raise limit_reached(again.refusal, self.limits, task.slots) from None
+                raise limit_reached(again.refusal, self.limits, new.slots) from None
 
     def give_back(self, task: Task) -> None:
         """Give back the reservation of a task that was not created."""

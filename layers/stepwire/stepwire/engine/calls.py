@@ -144,16 +144,14 @@ class Calls(Struct, frozen=True):
         now = self.recorder.clock.now()
         task_id = task_id or self.new_task_id(now)
         terms = self._terms(call, task_id)
-        new = self._new_task(call, task_id, terms, now)
         if confirmation is not None:
             question = replace(
                 confirmation_request(confirmation, call.arguments), expires_at=now + LONGEST_CONFIRMATION
             )
-            inputs = Inputs(asked=1, used_keys=(question.key,))
-            asking = self._create(replace(new, status=InputRequired((question,)), inputs=inputs))
+            asking = self._create(self._new_task(call, task_id, terms, now, question))
             self.recorder.note(AuditAction.CREATED, asking)
             return asking
-        task = self._create(new)
+        task = self._create(self._new_task(call, task_id, terms, now))
         return task if task.has_ended else self._begun(call, task, terms.input)
 
     def _begun(self, call: ToolCall, task: Task, common_input: str) -> Task:
@@ -271,7 +269,7 @@ class Calls(Struct, frozen=True):
 
         If the client cancelled the request before it arrived, the task is cancelled here.
         """
-        task = replace(task, usage_shard=self.admission.reserve(task, task.created_at))
+        task = self.admission.admitted(task, task.created_at)
         try:
             created = self.recorder.store.create(task)
         except TaskExists:
@@ -285,7 +283,10 @@ class Calls(Struct, frozen=True):
         whole = tool.additions.workflow_input(call.arguments, caller, task_id, tool.name)
         return Terms(write(whole), tool.output_schema, tool.output_shape)
 
-    def _new_task(self, call: ToolCall, task_id: TaskId, terms: Terms, now: datetime) -> Task:
+    def _new_task(
+        self, call: ToolCall, task_id: TaskId, terms: Terms, now: datetime, question: InputRequest | None = None
+    ) -> Task:
+        """Return a task that begins now, or that waits for the confirmation of its caller."""
         tool, plan = call.tool, call.tool.plan
         return Task(
             owner=call.owner,
@@ -301,7 +302,8 @@ class Calls(Struct, frozen=True):
                 tool.approvers,
                 "" if tool.approvers is None else tool.shown_title,
             ),
-            status=Working(),
+            status=Working() if question is None else InputRequired((question,)),
+            inputs=Inputs() if question is None else Inputs(asked=1, used_keys=(question.key,)),
             created_at=now,
             last_updated_at=now,
             ttl=_granted_ttl(tool, call.ttl_ms, self.admission.limits.ttl),

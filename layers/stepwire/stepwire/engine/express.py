@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.engine.admission import limit_reached
@@ -25,9 +24,10 @@ from stepwire.errors import (
     StartUnclear,
     WorkflowNotStarted,
 )
-from stepwire.tasks.events import WorkCompleted, WorkEnded, WorkStopped
+from stepwire.tasks.events import WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.outcomes import Succeeded, result_location_of, with_presigned_links
-from stepwire.tasks.task import Completed, Failed, Task, TaskError, ToolResult, tool_error
+from stepwire.tasks.task import Task, TaskError, ToolResult, tool_error
 
 TIME_TO_END: Final = timedelta(seconds=2)
 """Time that must remain of a request when its wait ends: to release what it holds, and to answer."""
@@ -100,16 +100,16 @@ class ExpressCalls(Struct, frozen=True):
             raise WorkflowNotStarted(
                 f"The workflow of {task.work.tool} could not be started: {refusal.reason}"
             ) from None
-        status = Completed(tool_error(_STOPPED)) if isinstance(event, WorkStopped) else event.status
         recorder = self.calls.recorder
+        now = recorder.clock.now()
         recorder.note(AuditAction.CREATED, task)
-        recorder.note_end(replace(task, status=status), event, None, recorder.clock.now())
-        if isinstance(status, Failed):
-            return status.error
-        assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
-        return with_presigned_links(status.result, result_location_of(task), self.calls.operations.sign)
+        recorder.note_end(advance(task, event, now).task, event, None, now)
+        if isinstance(event, WorkFailed):
+            return event.error
+        assert isinstance(event.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
+        return with_presigned_links(event.result, result_location_of(task), self.calls.operations.sign)
 
-    def _event_of(self, task: Task) -> WorkEnded:
+    def _event_of(self, task: Task) -> WorkCompleted | WorkFailed:
         try:
             input_text = self.calls.recorder.store.parts.terms_of(task).input
             end = self.workflows.run(task.execution, input_text, task.trace_header)
@@ -125,4 +125,5 @@ class ExpressCalls(Struct, frozen=True):
             )
         if isinstance(end, Succeeded) and end.output is None:
             return WorkCompleted(tool_error(_NO_OUTPUT))
-        return self.calls.recorder.event_of_end(task, end)
+        event = self.calls.recorder.event_of_end(task, end)
+        return WorkCompleted(tool_error(_STOPPED)) if isinstance(event, WorkStopped) else event

@@ -14,7 +14,6 @@ goes on whatever the limits are, so its task takes no slot.
 
 from contextlib import suppress
 from datetime import timedelta
-from enum import Enum
 from typing import Final
 
 from msgspec import Struct
@@ -30,25 +29,16 @@ from stepwire.errors import (
     LimitReached,
     NotFollowedUp,
     PartMissing,
-    SaveConflict,
     TaskExists,
 )
+from stepwire.tasks.events import FollowedUp
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
 from stepwire.tasks.runs import Attempt, Pending, RunState
-from stepwire.tasks.task import Follows, Origin, Task, Terms, Working
+from stepwire.tasks.task import Follows, Means, Origin, Task, Terms, Working
 
 _WRITTEN_WITHIN: Final = timedelta(minutes=1)
 """How long after its id a follow-up is written, unless the function has died; longer than the function's timeout."""
-
-
-class Means(Enum):
-    """How an operator continues a task that has ended."""
-
-    REDRIVE = "redrive"
-    """Its failed execution goes on from its failed state."""
-    RESTART = "restart"
-    """A new execution begins with its input."""
 
 
 class FollowUp(Struct, frozen=True):
@@ -114,13 +104,13 @@ class FollowUps(Struct, frozen=True):
 
     def _existing(self, task: Task, means: Means) -> FollowUp | None:
         """Return the follow-up that an earlier command or event made; None if there is none, or not yet."""
-        known = follow_up_of(task, means)
+        known = task.follow_ups.by(means)
         found = None if known is None else self.recorder.load(TaskKey(task.owner, known))
         return None if found is None else FollowUp(found, is_new=False)
 
     def _check_idle(self, task: Task, means: Means) -> None:
         """Refuse a command while the follow-up by the other means goes on, or is being written."""
-        known = follow_up_of(task, Means.RESTART if means is Means.REDRIVE else Means.REDRIVE)
+        known = task.follow_ups.by(Means.RESTART if means is Means.REDRIVE else Means.REDRIVE)
         if known is None:
             return
         other = self.recorder.load(TaskKey(task.owner, known))
@@ -148,7 +138,7 @@ class FollowUps(Struct, frozen=True):
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
             try:  # the id is chosen, so a repeated command reserves the same slot
-                new = replace(new, usage_shard=self.admission.reserve(new, self.recorder.clock.now()))
+                new = self.admission.admitted(new, self.recorder.clock.now())
             except LimitReached as refused:
                 raise NotFollowedUp(f"Its caller is at a limit. {refused.message}") from None
         try:
@@ -166,18 +156,11 @@ class FollowUps(Struct, frozen=True):
         """Return the id of the follow-up, after the ended task names it; of several ids, the first one counts."""
         current = task
         for _ in range(MOST_TRIES):
-            known = follow_up_of(current, means)
+            known = current.follow_ups.by(means)
             if known is not None:
                 return known
             chosen = new_task_id(self.recorder.clock.now(), self.randomness(RANDOM_BYTES))
-            if means is Means.REDRIVE:
-                # Its execution is the follow-up's now: nobody stops it any more because of this task.
-                runs = tuple(replace(run, pending=None) for run in current.runs)
-                naming = replace(current, follow_ups=replace(current.follow_ups, redrive=chosen), runs=runs)
-            else:
-                naming = replace(current, follow_ups=replace(current.follow_ups, restart=chosen))
-            with suppress(SaveConflict):
-                self.recorder.store.save(naming)
+            if self.recorder.save_if_unchanged(current, FollowedUp(means, chosen)) is not None:
                 return chosen
             current = self._ended(task.key)
             if is_command:  # an execution that was redriven elsewhere goes on, whatever else does
@@ -237,11 +220,6 @@ def _check_has_run(task: Task, state: ExecutionState) -> None:
             raise NotFollowedUp("Its execution still runs: stop it, or wait for its end.")
         case _:
             return
-
-
-def follow_up_of(task: Task, means: Means) -> TaskId | None:
-    """Return the id of the task that follows this one; None if there is none."""
-    return task.follow_ups.redrive if means is Means.REDRIVE else task.follow_ups.restart
 
 
 def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None, *, runs_already: bool) -> Task:

@@ -1,6 +1,7 @@
 """Record events in tasks: load, advance, save, and retry after a lost race (optimistic locking).
 
-A lost race is not an error: the task is loaded again and advanced from its new state. An ended task ignores the event.
+A lost race is not an error: the task is loaded again and advanced from its new state. An ended task ignores the event
+unless it comes after the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import Approver, VoteWay
-from stepwire.tasks.events import Advanced, RunEnded, TaskEvent, WorkCompleted, WorkEnded
+from stepwire.tasks.events import Advanced, AfterEnd, RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, ReadObject, Succeeded, event_of, event_of_object
@@ -179,10 +180,10 @@ class Recorder(Struct, frozen=True):
             self.note(AuditAction.UNSHAPED, task, end.shaping_fault)
 
     def _saved(self, after: Advanced, event: TaskEvent, source: EndSource | None = None) -> Advanced:
-        """Save a task and return it with its effects; after an end, free its slots and write the audit trail."""
+        """Save a task and return it with its effects; with its end, free its slots and write the audit trail."""
         task = self.store.save(after.task)
         after = replace(after, task=task)
-        if not task.has_ended:
+        if not task.has_ended or isinstance(event, AfterEnd):
             return after
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):

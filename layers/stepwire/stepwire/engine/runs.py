@@ -22,7 +22,6 @@ from stepwire.errors import (
     InternalError,
     NoRoomInLine,
     RedriveRefused,
-    SaveConflict,
     StartRefused,
     StartRefusedForNow,
     StartUnclear,
@@ -38,6 +37,7 @@ from stepwire.tasks.events import (
     Reminded,
     RunEnded,
     RunNotRedriven,
+    RunsStopped,
     StartPostponed,
     WorkBegun,
     WorkEnded,
@@ -375,9 +375,7 @@ class Runs(Struct, frozen=True):
         self.give_back(task, [index for index in left if is_late or task.is_stopped(index, stopped)])
         if not (is_late or all(task.is_stopped(index, stopped) for index in left)):
             return task
-        with suppress(SaveConflict):
-            return self.recorder.store.save(replace(task, runs=tuple(replace(run, pending=None) for run in task.runs)))
-        return task
+        return self.recorder.save_if_unchanged(task, RunsStopped()) or task
 
     def schedule(
         self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0, reminder: datetime | None = None

@@ -2,7 +2,8 @@
 
 An event is a fact about a task that is already true; `lifecycle.advance` decides what it changes, and returns which
 runs begin, and which give their turns back, as effects: data that `engine.runs` performs, and nothing else does. Which
-runs must be stopped is in the task itself (`Pending.STOP`), because that must happen even if the process dies.
+runs must be stopped is in the task itself (`Pending.STOP`), because that must happen even if the process dies. Two
+events come after the end of a task (`AfterEnd`): they change what is noted beside its status, which is final.
 
 These events are not to be confused with those of `background.execution_events` (what Step Functions reports),
 `subscriptions.events` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
@@ -16,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.tasks.approvals import Approval, Vote
+from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import Answer, Asked, Callback, ClientTask
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import Run, RunEnd
@@ -25,6 +27,7 @@ from stepwire.tasks.task import (
     Completed,
     Failed,
     ItemCount,
+    Means,
     Progress,
     StoredResult,
     Task,
@@ -220,6 +223,20 @@ class RunNotRedriven(Struct, frozen=True):
     """The end of the task, if the attempt may not begin in a new execution, and this decides it."""
 
 
+class RunsStopped(Struct, frozen=True):
+    """No execution of the ended task may run any more."""
+
+
+class FollowedUp(Struct, frozen=True):
+    """Another task was chosen to continue the ended one; of several, the first counts."""
+
+    means: Means
+    task_id: TaskId
+
+
+AfterEnd: TypeAlias = RunsStopped | FollowedUp
+
+
 TaskEvent: TypeAlias = (
     WorkChecked
     | StateEntered
@@ -240,6 +257,7 @@ TaskEvent: TypeAlias = (
     | WorkEnded
     | RunEnded
     | RunNotRedriven
+    | AfterEnd
 )
 
 

@@ -1,9 +1,10 @@
 """The lifecycle of a task: a pure function from a task and an event to the next task, and to what follows.
 
 Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and an ended
-task ignores every event, so events may arrive late, more than once and in any order. `TABLE` has the states that each
-event leads to. An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call.
-The statuses completed, failed and cancelled are final (T10, X30). Time changes a state too (`as_of`): when its last
+task ignores every event about its work, so events may arrive late, more than once and in any order. `TABLE` has the
+states that each event leads to. An unconfirmed task is input_required on the wire: its workflow starts when its user
+confirms the call. The statuses completed, failed and cancelled are final (T10, X30): what comes after the end
+(`events.AfterEnd`) leaves them as they are. Time changes a state too (`as_of`): when its last
 question expires, an input_required task becomes working, and an unconfirmed one completed. A question to approvers
 (`approvals`) leaves the task working.
 
@@ -27,6 +28,7 @@ from stepwire.tasks.events import (
     Begin,
     ClientTaskClosed,
     ClientTaskNoted,
+    FollowedUp,
     GiveBack,
     InputAnswered,
     InputRefused,
@@ -37,6 +39,7 @@ from stepwire.tasks.events import (
     Reminded,
     RunEnded,
     RunNotRedriven,
+    RunsStopped,
     StartPostponed,
     StateEntered,
     TaskEvent,
@@ -90,6 +93,7 @@ from stepwire.tasks.task import (
     Failed,
     InputRequired,
     Inputs,
+    Means,
     Progress,
     Status,
     Task,
@@ -443,6 +447,19 @@ def _note_line(task: Task, event: LineChecked, at: datetime) -> Task:
     return checked if shown is checked else _updated(shown, at)
 
 
+def _note_stops(task: Task, _event: RunsStopped, _at: datetime) -> Task:
+    return replace(task, runs=tuple(replace(run, pending=None) for run in task.runs))
+
+
+def _follow_up(task: Task, event: FollowedUp, at: datetime) -> Task:
+    if task.follow_ups.by(event.means) is not None:
+        return task
+    if event.means is Means.RESTART:
+        return replace(task, follow_ups=replace(task.follow_ups, restart=event.task_id))
+    # Its execution is the follow-up's now: nobody stops it any more because of this task.
+    return _note_stops(replace(task, follow_ups=replace(task.follow_ups, redrive=event.task_id)), RunsStopped(), at)
+
+
 def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:
     noted = event.client_task
     if noted in task.client_tasks or not 1 <= noted.number <= task.inputs.asked:
@@ -479,7 +496,7 @@ class Row(NamedTuple):
 
     act: Callable[[Task, Any, datetime], Task | Advanced]
     targets: Mapping[State, frozenset[State]]
-    """By the state before; without one, the event is ignored in it. No row has any for a terminal state."""
+    """By the state before; without one, the event is ignored in it. A terminal state leads to none but itself."""
     is_update: bool
     """Whether it changes `last_updated_at`."""
 
@@ -494,6 +511,10 @@ def _row(
 ) -> Row:
     targets = {State.WORKING: working, State.INPUT_REQUIRED: input_required, State.UNCONFIRMED: unconfirmed}
     return Row(act, {state: frozenset(one) for state, one in targets.items()}, is_update)
+
+
+def _row_after_end(act: Callable[[Task, Any, datetime], Task | Advanced]) -> Row:
+    return Row(act, {state: frozenset({state}) for state in _ENDS}, is_update=False)
 
 
 _W, _I, _U = State.WORKING, State.INPUT_REQUIRED, State.UNCONFIRMED
@@ -520,6 +541,8 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     LineChecked: _row(_note_line,         [_W],        [_I],            [], is_update=False),
     ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U], is_update=False),
     ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U], is_update=False),
+    RunsStopped: _row_after_end(_note_stops),
+    FollowedUp: _row_after_end(_follow_up),
 }  # fmt: skip
 """Every event, with the function that says what it does and the states that it leads to."""
 

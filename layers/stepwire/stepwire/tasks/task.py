@@ -1,7 +1,8 @@
 """The task: a record of one tool call and of its state.
 
 Each status carries exactly its payload, so a completed task without a result cannot be built. All values are frozen;
-only `lifecycle.advance` derives a changed task.
+only `lifecycle` derives a changed task. Others write what is no part of its life: `engine.admission` says which shard
+counts a task that is about to be created, and `aws.storage` its version and the places of its large parts.
 """
 
 from collections.abc import Collection, Hashable, Iterable
@@ -270,6 +271,15 @@ class Follows(Struct, frozen=True, omit_defaults=True):
     """The task whose redriven execution this one continues; None: it has its own."""
 
 
+class Means(Enum):
+    """How an operator continues a task that has ended."""
+
+    REDRIVE = "redrive"
+    """Its failed execution goes on from its failed state."""
+    RESTART = "restart"
+    """A new execution begins with its input."""
+
+
 class FollowUpIds(Struct, frozen=True, omit_defaults=True):
     """The tasks that follow one which has ended."""
 
@@ -277,6 +287,10 @@ class FollowUpIds(Struct, frozen=True, omit_defaults=True):
     """The task that follows a redrive of its execution."""
     restart: TaskId | None = None
     """The task that repeats its work."""
+
+    def by(self, means: Means) -> TaskId | None:
+        """Return the id of the task that follows by this means; None if there is none."""
+        return self.redrive if means is Means.REDRIVE else self.restart
 
 
 class Task(Struct, frozen=True, omit_defaults=True):

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from stepwire.audit import AuditAction
 from stepwire.codec import decode
-from stepwire.engine.follow_ups import Means, follow_up_of
 from stepwire.subscriptions.events import Change
-from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.task import Execution, Means, Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
@@ -148,7 +147,7 @@ def _in_table(task: Task, at: datetime) -> Iterator[Moment]:
     for line in decided_by_others(task):
         yield Moment(line.at, TABLE, line.words)
     for means in Means:
-        if (follow_up := follow_up_of(task, means)) is not None:
+        if (follow_up := task.follow_ups.by(means)) is not None:
             yield Moment(task.last_updated_at, TABLE, f"followed by task {follow_up} ({means.value})")
     if at >= task.expires_at:
         yield Moment(task.expires_at, TABLE, "expired")

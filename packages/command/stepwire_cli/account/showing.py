@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from stepwire.engine.follow_ups import Means, follow_up_of
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.runs import RunState
-from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
+from stepwire.tasks.task import Completed, Failed, Means, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
 from stepwire_cli.account.operating import (
     Step,
@@ -124,7 +123,7 @@ def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
     if task.follows is not None:
         yield "follows", f"task {task.follows.task_id}"
     for means in Means:
-        if (follow_up := follow_up_of(task, means)) is not None:
+        if (follow_up := task.follow_ups.by(means)) is not None:
             yield "followed", f"by task {follow_up} ({means.value})"
     yield from (("attempt", one) for one in attempts_of(task))
     if task.needs_checks:
@@ -165,7 +164,7 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "expiresAt": task.expires_at.isoformat(),
         "follows": None if task.follows is None else task.follows.task_id,
         "attempts": list(attempts_of(task)),
-        "followUps": {means.value: one for means in Means if (one := follow_up_of(task, means)) is not None},
+        "followUps": {means.value: one for means in Means if (one := task.follow_ups.by(means)) is not None},
         "execution": None if run is None else _run_json(run),
         "waitsFor": shown.waits,
         "history": [_line_json(line, with_cause=shown.with_data) for line in shown.history()],
