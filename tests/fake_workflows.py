@@ -91,9 +91,9 @@ class FakeWorkflows:
     denied: set[str] = field(default_factory=set[str])
     """The names of the methods that are refused, because they need a key that is denied."""
     stop_fault: StopRefused | None = None
+    """Raised by every stop."""
     before_stop: Callable[[], object] = lambda: None
     """Called before an execution is stopped, to simulate what happens meanwhile."""
-    """Raised by every stop."""
 
     redrive_fault: RedriveRefused | WorkflowsUnavailable | None = None
     """Raised by every redrive; nothing is redriven then."""

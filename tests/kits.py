@@ -237,7 +237,7 @@ class World:
         )
         self.events = ExecutionEvents(self.engine)
         self.requests = InputRequests(self.engine, self.workflows)
-        self.expirations = Expirations(self.ports)
+        self.expirations = Expirations(self.engine)
         self.subscribing = Subscribing(
             self.event_store,
             self.subscriptions,

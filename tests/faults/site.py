@@ -180,7 +180,7 @@ class Process:
         )
         self.events = ExecutionEvents(assemble(patient_ports))
         self.requests = InputRequests(self.events.engine, NestedExecutions(lambda: boundary.patient_step_functions))
-        self.expirations = Expirations(patient_ports)
+        self.expirations = Expirations(self.events.engine)
         self.sweep = Sweep(assemble(ports, Settings.of_sweep(SWEEP)))
         self.outbox = StatusChangesHandler(lambda: boundary.events, lambda: boundary.patient_dynamodb)
 

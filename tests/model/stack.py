@@ -155,7 +155,7 @@ class Stack:
         self.server = McpServer(services, frozenset(), report)
         self.events = ExecutionEvents(assemble(ports))
         self.requests = InputRequests(engine, NestedExecutions(lambda: boundary.step_functions))
-        self.expirations = Expirations(ports)
+        self.expirations = Expirations(self.events.engine)
         self.sweep = Sweep(assemble(ports, Settings.of_sweep(SWEEP)))
 
     def close(self) -> None:

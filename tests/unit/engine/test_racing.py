@@ -508,6 +508,22 @@ class TestCancelling:
 
         assert isinstance(world.stored(task).status, Working)
 
+    @pytest.mark.parametrize("stop", [cancel, expire])
+    def test_an_arm_that_cannot_be_stopped_keeps_no_other_one_running(
+        self, stop: Callable[[World, Task], object]
+    ) -> None:
+        world, task = begun()
+
+        def refuse_the_first() -> None:
+            world.workflows.stop_fault = StopRefused("not allowed") if len(world.workflows.stops) == 1 else None
+
+        world.workflows.before_stop = refuse_the_first
+
+        with pytest.raises((WorkflowNotStopped, StopRefused)):
+            stop(world, task)
+
+        assert running(world) == "a"
+
 
 class TestRetriesOfArms:
     def test_each_arm_has_its_attempts(self) -> None:

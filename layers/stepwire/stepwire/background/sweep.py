@@ -168,7 +168,7 @@ class _Run(Struct, dict=True):
             self.engine.runs.stop_pending(task, is_late=True)  # whoever may have started a run is done by now
         elif task.expires_at <= now:
             self._await_check()
-            Expirations(self.engine.ports).record(task)
+            Expirations(self.engine).record(task)
             store.delete(task)  # otherwise it would be first on every list until DynamoDB deletes it
         elif now - task.checked_at < self.sweep.interval:
             return  # the index knows the time of the last check in steps

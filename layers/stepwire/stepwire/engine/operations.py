@@ -181,9 +181,9 @@ class Operations(Struct, frozen=True):
                 return self.cancel(owner, task_id, operator)
             self._note_cancel(cancelled_first, operator)
             return cancelled_first
-        running = [task.execution_of(run) for run in task.due_runs(self.recorder.clock.now())]
+        running = task.due_runs(self.recorder.clock.now())
         try:
-            there = frozenset(one.name for one in running if self.workflows.stop(one, cause))
+            there = self.upkeep.runs.stop(task, running, cause)
         except StopRefused as refusal:
             self.report(refusal)
             raise WorkflowNotStopped(f"The task goes on: {refusal.reason}.") from None
@@ -194,7 +194,9 @@ class Operations(Struct, frozen=True):
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
         self.upkeep.runs.give_back(cancelled, after.given_back)
-        cancelled = self._stop_what_began_meanwhile(cancelled, frozenset(one.name for one in running))
+        cancelled = self._stop_what_began_meanwhile(
+            cancelled, frozenset(task.execution_of(run).name for run in running)
+        )
         self._note_cancel(cancelled, operator)
         return cancelled
 

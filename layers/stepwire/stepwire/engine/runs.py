@@ -1,13 +1,14 @@
-"""The runs of tasks: begin them, record their ends, and do what follows. All effects are performed here.
+"""The runs of tasks: begin them, stop them, record their ends, and do what follows. All effects are performed here.
 
 What follows an event is decided by `lifecycle.advance` and saved; only then is it done. So whoever finds that it was
 not done may do it: a wake-up, a reader or the sweep. Starting is idempotent by the execution's name and redriving by a
 token, so an attempt begins once. The end of a task is saved before its other runs are stopped, and says which of them
-may run on (`Pending.STOP`) until they are known to be stopped.
+may run on (`Pending.STOP`) until they are known to be stopped. No other module starts, redrives or stops an execution;
+only calls that are no tasks (`express`) start theirs themselves.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -57,6 +58,7 @@ _SECOND_TRY: Final = timedelta(seconds=10)
 _PAUSES: Final = (0.2, 0.5, 0.0)  # seconds, after a mark that could not be written
 _TIME_TO_NOTE: Final = timedelta(seconds=2)
 _GONE: Final = "The workflow failed, and its execution is no longer there to be redriven."
+BEGUN_TOO_LATE: Final = "The task had ended before its execution began."
 _LOST: Final = "The task had ended before its execution did."
 
 
@@ -141,8 +143,7 @@ class Runs(Struct, frozen=True):
             return current
         if current is not None and current.runs_pending(Pending.STOP):
             return self.stop_pending(current)
-        for index in begun:
-            self.workflows.stop(task.execution_of(index), "The task had ended before its execution began.")
+        self.stop(task, begun, BEGUN_TOO_LATE)
         self.give_back(task, begun)
         return current or task
 
@@ -347,6 +348,23 @@ class Runs(Struct, frozen=True):
         """Tell whether an execution that has ended did so in the run's attempt, and not before it was redriven."""
         return redrives_of(end) >= task.runs[run].attempt.redrives
 
+    def stop(self, task: Task, runs: Iterable[int], cause: str) -> frozenset[str]:
+        """Stop the executions of runs, and return the names of those that exist. Idempotent.
+
+        Raises:
+            StopRefused, Exception: a run could not be stopped; the others are.
+        """
+        faults, stopped = list[Exception](), set[str]()
+        for execution in map(task.execution_of, runs):
+            try:
+                if self.workflows.stop(execution, cause):
+                    stopped.add(execution.name)
+            except Exception as fault:  # noqa: BLE001 - the other runs must be stopped too
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+        return frozenset(stopped)
+
     def stop_pending(self, task: Task, *, is_late: bool = False, but: frozenset[str] = frozenset()) -> Task:
         """Stop the runs that may run although their task has ended, and return the task.
 
@@ -363,15 +381,7 @@ class Runs(Struct, frozen=True):
             return task
         now = self.recorder.clock.now()
         left = [index for index in pending if may_have_started(task.runs[index], task.last_updated_at, now)]
-        faults, stopped = list[Exception](), set(but)
-        for execution in map(task.execution_of, left):
-            try:
-                if execution.name not in but and self.workflows.stop(execution, _LOST):
-                    stopped.add(execution.name)
-            except Exception as fault:  # noqa: BLE001 - the other runs must be stopped too
-                faults.append(fault)
-        if faults:
-            raise faults[0]
+        stopped = but | self.stop(task, (index for index in left if task.execution_of(index).name not in but), _LOST)
         self.give_back(task, [index for index in left if is_late or task.is_stopped(index, stopped)])
         if not (is_late or all(task.is_stopped(index, stopped) for index in left)):
             return task

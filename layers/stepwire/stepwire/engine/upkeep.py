@@ -305,12 +305,9 @@ class Upkeep(Struct, frozen=True):
         return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
     def _cancel_unstarted(self, task: Task, unstarted: Sequence[int]) -> Task:
-        stopped = set[str]()
-        for run in task.due_runs(self.recorder.clock.now()):
-            execution = task.execution_of(run)
-            if run not in unstarted and self.workflows.stop(execution, "The request was cancelled."):
-                stopped.add(execution.name)
-        event = WorkStopped("The request was cancelled before its work began.", frozenset(stopped))
+        begun = (run for run in task.due_runs(self.recorder.clock.now()) if run not in unstarted)
+        stopped = self.runs.stop(task, begun, "The request was cancelled.")
+        event = WorkStopped("The request was cancelled before its work began.", stopped)
         after = self.recorder.advanced(task, event)
         if after is None:
             return task
