@@ -159,19 +159,18 @@ class Runs(Struct, frozen=True):
             StopRefused, Exception: a run could not be stopped; the others are.
         """
         task, starts = after.task, list[int]()
-        self.give_back(task, after.given_back, is_retried=not task.has_ended)
-        if task.has_ended:
-            return self.stop_pending(task)
         for effect in after.effects:
             match effect:
+                case GiveBack(run):
+                    self.give_back(task, [run], is_retried=not task.has_ended)
                 case Remind(at):
                     self.schedule(task, at - self.recorder.clock.now(), reminder=at)
                 case Begin(run, at) if at is not None:
                     self.schedule(task, at - self.recorder.clock.now(), run)
                 case Begin(run):
                     starts.append(run)
-                case GiveBack():
-                    pass  # done above, all together
+        if task.has_ended:
+            return self.stop_pending(task)
         return self.start(task, starts) if starts else task
 
     def finish(self, task: Task, run: int) -> None:
