@@ -86,6 +86,13 @@ def _names_of_tools(context: typer.Context, incomplete: str) -> list[str]:
     return [name for name in running.names_of_tools(settings) if name.startswith(incomplete)]
 
 
+class Decides(StrEnum):
+    """Who decides where a state waits for a person, other than approvers."""
+
+    AS_NOW = "as-now"
+    CALLER = "caller"
+
+
 class StackTool(StrEnum):
     """What makes the stack of a state machine."""
 
@@ -226,6 +233,16 @@ def wrap(  # noqa: PLR0913 - one for each option
     role: Annotated[
         str, typer.Option(metavar="ARN", help="The role that reaches state machines of another account or Region.")
     ] = "",
+    approvers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="claim=NAME:VALUE",
+            help="People with this sign-in decide where a state waits for a person; also scope=SCOPE, role=ARN.",
+        ),
+    ] = None,
+    decides: Annotated[
+        Decides | None, typer.Option(help="Who else decides there: whoever does now, or the caller.")
+    ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Tag the state machines and register the tools.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
@@ -237,7 +254,10 @@ def wrap(  # noqa: PLR0913 - one for each option
     from stepwire_cli import wrapping
 
     chosen = None if snippet is None else snippet.value
-    given = wrapping.Given(names or (), tag, stack, endpoint, output, chosen, samples, role, apply, dry_run, yes)
+    given = wrapping.Given(
+        names or (), tag, stack, endpoint, output, chosen, samples, role, apply, dry_run, yes,
+        None if decides is None else decides.value, approvers or (),
+    )  # fmt: skip
     _end(wrapping.wrap(context.obj, given))
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from stepwire.json_text import as_object
+from stepwire.json_text import Json, as_object, write
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.files.texts import Unreadable, value_of
 from stepwire_cli.findings import Finding, Severity
 from stepwire_cli.settings import reason
 from stepwire_cli.wrap.drafts import Draft
+from stepwire_cli.wrap.hints import Hint
 from stepwire_cli.wrap.snippets import Tool, snippet
 from stepwire_cli.writing import write_new
 
@@ -85,7 +87,7 @@ def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
         screen.say(problem, "warning")
-    for line in _hints(made, place.folder):
+    for line in (*_hints(made, place.folder), *_ways(made), *_without_approvers(made, place.folder)):
         screen.say(line)
     for note in notes:
         screen.say(note)
@@ -101,15 +103,43 @@ def _hints(made: Sequence[Draft], folder: Path) -> Iterator[str]:
             yield f"{one.machine.name}: {hint}{where}"
 
 
-def _written(drafts: Sequence[Draft], folder: Path) -> int:
-    """Write the manifests that are not there, of two with one name the first, and return how many."""
-    paths = {folder / f"{one.name}.yaml": one.text.encode() for one in reversed(drafts)}
+def _ways(made: Sequence[Draft]) -> Iterator[str]:
+    """Yield what can be chosen for the states that wait for a person; once, however many there are."""
+    first = next((hint for one in made for hint in one.undecided), None)
+    if first is not None:
+        yield "Who decides where a state waits for a person? Choose one, and run this again:"
+        yield from (f"  {one}." for one in first.ways)
+
+
+def _without_approvers(made: Sequence[Draft], folder: Path) -> Iterator[str]:
+    """Yield what is missing in the manifests that were there before approvers were chosen."""
+    for one in made:
+        approvers, path = one.manifest.get("approvers"), folder / f"{one.name}.yaml"
+        if approvers is not None and "approvers" not in as_object(_value_of(path)):
+            yield f"{path} is there already: add approvers: {write(approvers)}"
+
+
+def _value_of(path: Path) -> Json:
     try:
-        missing = {path: text for path, text in paths.items() if not path.exists()}
-        write_new(missing)
+        return value_of(path)
+    except Unreadable:
+        return None
+
+
+def _written(drafts: Sequence[Draft], folder: Path) -> int:
+    """Write the manifests that are not there, of two with one name the first, and return how many.
+
+    One that nobody has touched since gets what its owner has said of who decides.
+    """
+    paths = {folder / f"{one.name}.yaml": one for one in reversed(drafts)}
+    try:
+        missing = {path: one.text.encode() for path, one in paths.items() if not path.exists()}
+        old = {path: one for path, one in paths.items() if one.earlier and path not in missing}
+        decided = {path: one.text.encode() for path, one in old.items() if path.read_bytes() == one.earlier.encode()}
+        write_new(missing, decided)
     except OSError as error:
         raise CommandError(f"{folder} cannot be written: {reason(error)}: name another folder with --output.") from None
-    return len(missing)
+    return len(missing) + len(decided)
 
 
 def _row(draft: Draft) -> tuple[str, ...]:
@@ -129,8 +159,13 @@ def _as_json(one: Wrapped, folder: Path) -> dict[str, Any]:
         "file": str(folder / f"{made.name}.yaml"),
         "runs": made.runs,
         "problems": list(one.problems),
-        "hints": [{"what": hint.what, "fix": hint.fix, "lines": list(hint.lines)} for hint in made.hints],
+        "hints": [_hint_as_json(one) for one in made.hints],
     }
+
+
+def _hint_as_json(hint: Hint) -> dict[str, Any]:
+    ways = [{"who": one.decider.value, "means": one.meaning, "option": one.option} for one in hint.ways]
+    return {"what": hint.what, "fix": hint.fix, "lines": list(hint.lines), "ways": ways}
 
 
 def show_findings(found: Sequence[Finding], looked_at: str, screen: Screen) -> int:

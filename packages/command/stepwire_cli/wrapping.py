@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -12,7 +13,8 @@ from stepwire.catalog.manifest_fields import ROLE_PATTERN
 from stepwire_cli.account import commands
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.machines import Chosen
-from stepwire_cli.agreeing import agrees
+from stepwire_cli.agreeing import agrees, answered
+from stepwire_cli.deciding import Deciding
 from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError
@@ -38,6 +40,8 @@ class Given:
     applies: bool
     is_dry: bool
     says_yes: bool
+    decides: str | None = None
+    approvers: Sequence[str] = ()
 
 
 def wrap(settings: Settings, given: Given) -> int:
@@ -51,8 +55,10 @@ def wrap(settings: Settings, given: Given) -> int:
         raise CommandError(f"{given.role[:100]!r} is no ARN of a role: write --role arn:aws:iam::ACCOUNT:role/NAME.")
     if not NAME.fullmatch(given.endpoint):
         raise CommandError(f"{given.endpoint[:100]!r} is no name of a stack: write --endpoint with {NAMES}.")
+    is_asked = screen.is_interactive and not (screen.as_json or given.says_yes)
+    deciding = Deciding.of(given.decides, given.approvers, partial(answered, screen) if is_asked else None)
     if paths := _paths(given):
-        return files.wrap(paths, Place(given.folder, given.endpoint, _tool(given)), screen)
+        return files.wrap(paths, Place(given.folder, given.endpoint, _tool(given)), screen, deciding)
     chosen = Chosen(given.names, _tag(given.tag), given.stack)
     calls = endpoint_of(settings, given.endpoint).calls
     with _progress(screen) as watch:
@@ -65,6 +71,7 @@ def wrap(settings: Settings, given: Given) -> int:
             given.role,
             given.applies,
             given.is_dry,
+            deciding,
             lambda question: given.says_yes or agrees(screen, question),
             watch,
         )

@@ -83,6 +83,14 @@ def form_of(schema: JsonObject) -> ButtonForm:
     return ButtonForm({**schema, "properties": left, **(required if "required" in schema else {})}, fields)
 
 
+def is_a_decision(name: str, field: JsonObject) -> bool:
+    """Tell whether a field asks for the decision, whether or not a button can answer it."""
+    try:
+        return _decision(name, field) is not None
+    except AmbiguousDecision:
+        return True
+
+
 def doubtful_in(schema: JsonObject) -> Iterator[str]:
     """Yield the required fields that approvers fill in, and that may mean their decision.
 

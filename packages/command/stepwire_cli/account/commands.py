@@ -21,6 +21,7 @@ from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
 from stepwire_cli.account.registering import Other, Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import notes_on, wrapped
+from stepwire_cli.deciding import NOBODY_SAYS, Deciding, decided
 from stepwire_cli.drafting import Place, Screen, counted, show_findings, write_and_show
 from stepwire_cli.exits import Exit
 from stepwire_cli.files.texts import Unreadable, text_of
@@ -47,6 +48,8 @@ class Wrap:
     applies: bool = False
     is_dry: bool = False
     """Whether to show only what --apply would do."""
+    deciding: Deciding = NOBODY_SAYS
+    """Who decides at the states that wait for a person."""
     agree: Callable[[str], bool] = field(default=lambda _question: False)
     """Asks whether something may be replaced."""
     watch: Callable[[int, str], None] = field(default=lambda _number, _name: None)
@@ -70,7 +73,7 @@ def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
         options.watch(len(arns), name)
 
     watched = replace(machines, watch=watch)
-    found = wrapped(watched, arns, registered, threads=THREADS)
+    found = decided(wrapped(watched, arns, registered, threads=THREADS), options.deciding, screen)
     made = [one.draft for one in found if one.draft is not None]
     write_and_show(found, Place(options.folder, options.endpoint, options.snippet), screen, notes_on(found))
     failed = len(made) < len(found)

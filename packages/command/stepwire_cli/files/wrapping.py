@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from stepwire.json_text import JsonObject, as_object
+from stepwire_cli.deciding import NOBODY_SAYS, Deciding, decided
 from stepwire_cli.drafting import Place, Screen, Wrapped, write_and_show
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.finding import contents_of
@@ -29,7 +30,7 @@ def is_path(text: str) -> bool:
     return "/" in text or "\\" in text or text in (".", "..") or text.endswith(_PATH) or Path(text).exists()
 
 
-def wrap(paths: Sequence[Path], place: Place, screen: Screen) -> int:
+def wrap(paths: Sequence[Path], place: Place, screen: Screen, deciding: Deciding = NOBODY_SAYS) -> int:
     """Write the manifests of the state machines in files and folders.
 
     Raises:
@@ -45,7 +46,7 @@ def wrap(paths: Sequence[Path], place: Place, screen: Screen) -> int:
             f"{named} has no state machine: neither a definition (StartAt, States) nor a template with one.",
             Exit.UNKNOWN,
         )
-    wrapped = [*_wrapped(found.machines), *map(_not_wrapped, found.faults)]
+    wrapped = [*decided(_wrapped(found.machines), deciding, screen), *map(_not_wrapped, found.faults)]
     express = [one.draft.machine.name for one in wrapped if one.draft is not None and one.draft.machine.is_express]
     notes = [f"Of type EXPRESS, so plain tools without tasks: {', '.join(express)}."] if express else []
     write_and_show(wrapped, place, screen, notes)

@@ -12,12 +12,14 @@ from typing import Final
 from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.json_text import JsonObject, as_object, write
 from stepwire_cli.findings import FREE_PARAMETER, LARGEST_PARAMETER
+from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, approvers_of
 from stepwire_cli.wrap.descriptions import COMMENT, Described, Words, described, with_described_members
 from stepwire_cli.wrap.failures import Failure, show_errors_of
 from stepwire_cli.wrap.handlers import Handler, Handlers
 from stepwire_cli.wrap.hints import Hint, hints_of
 from stepwire_cli.wrap.machines import Analysis, analysed
 from stepwire_cli.wrap.outputs import output_schema
+from stepwire_cli.wrap.questions import asking_states
 from stepwire_cli.wrap.reads import LIST, Read
 from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.schemas import Inferred, input_schema
@@ -32,7 +34,7 @@ _MOST_FAULTS: Final = 3
 _CUT: Final = f"the input: its schema would have more than {LARGEST_SCHEMA} bytes, so properties are left out"
 _ASK: Final = (
     "",
-    "Lines for the definition: ask the caller, and not a person elsewhere. Review the message and the form.",
+    "Lines for the definition, of states that ask through the endpoint. Review the message and the form.",
     "Its DefinitionSubstitutions need InputRequestsFunctionArn, which is /stepwire/ENDPOINT/input_requests in",
     "Parameter Store, and Partition, which is AWS::Partition; its role needs lambda:InvokeFunction on the function.",
     "stepwire wrap --snippet sam prints these (docs/talking_workflows.md).",
@@ -64,6 +66,8 @@ class Machine:
     """In its template; empty: nothing is known of that."""
     parameters: frozenset[str] = frozenset()
     """What its template is given by a deployment."""
+    choices: Choices = NOT_CHOSEN
+    """Who decides at the states that wait for a person, as its owner says."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,24 @@ class Draft:
     """What the owner may make better."""
     proposals: str = ""
     """The end of `text`: lines for the definition, as comments."""
-    runs: int = 0
-    """How many runs were looked at."""
+    history: History = field(default_factory=History)
+    earlier: str = ""
+    """`text` as it was before its owner said who decides."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs were looked at."""
+        return self.history.inputs.count
+
+    @property
+    def undecided(self) -> tuple[Hint, ...]:
+        """The hints to states for which somebody must say who decides."""
+        return tuple(one for one in self.hints if one.ways)
+
+    def decided(self, choices: Choices) -> "Draft":
+        """Return the draft once its owner has said who decides."""
+        made = draft(self.name, replace(self.machine, choices=choices), self.history)
+        return replace(made, earlier=self.text)
 
     def parameter(self) -> str:
         """Return the manifest as it is registered: with its comments where that is free of charge."""
@@ -141,13 +161,15 @@ def _drafted(name: str, machine: Machine, history: History) -> Draft:
         **({"role": machine.role} if machine.role else {}),
         "input_schema": inferred.schema,
     }
+    if (approvers := approvers_of(machine.choices, asking_states(machine.definition))) is not None:
+        manifest["approvers"] = approvers
     if (output := output_schema(analysis.output, history.outputs)) is not None:
         manifest["output_schema"] = fitted(output, LARGEST_OUTPUT_SCHEMA)
     manifest |= {"task_support": "forbidden"} if machine.is_express else _times(timings)
     if errors.value is not None:
         manifest["show_errors"] = errors.value
     notes = _notes(machine, history, timings, inferred, about) | ({("show_errors",): errors.why} if errors.why else {})
-    hints = hints_of(machine.definition, analysis.reads, as_json=machine.is_json)
+    hints = hints_of(machine.definition, analysis.reads, machine.choices, as_json=machine.is_json)
     lines = [
         *_head(machine, history, analysis, inferred),
         *(f"# {one}." for one in hints),
@@ -156,12 +178,12 @@ def _drafted(name: str, machine: Machine, history: History) -> Draft:
     proposals = _proposals(hints)
     told = (*inferred.conflicts, *_problems(machine, analysis))
     text = without_references("\n".join(lines) + "\n")
-    return Draft(name, machine, manifest, text + proposals, told, tuple(hints), proposals, history.inputs.count)
+    return Draft(name, machine, manifest, text + proposals, told, tuple(hints), proposals, history)
 
 
 def _proposals(hints: Sequence[Hint]) -> str:
     """Return lines for the definition, as comments."""
-    lines = [line for one in hints for line in ("", *one.lines) if one.lines]
+    lines = [line for one in hints for line in ("", *one.ways_in_words(), *one.lines) if one.lines]
     if not lines:
         return ""
     told = [*_ASK, *lines]

@@ -8,18 +8,20 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, cast
 
-from stepwire.catalog.asked_keys import doubts
+from stepwire.catalog.asked_keys import doubts, payload_of
 from stepwire.catalog.manifest import Manifest
 from stepwire.catalog.registration import Examined, Kind, fitted
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
+from stepwire.tasks.inputs import KEY_PATTERN
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire_cli.findings import Finding, Severity, findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
 from stepwire_cli.wrap.hints import Hint, questions_of
 from stepwire_cli.wrap.machines import analysed
-from stepwire_cli.wrap.questions import bad_questions, computed_audiences
+from stepwire_cli.wrap.people import said_in, somebody_else, words_of
+from stepwire_cli.wrap.questions import bad_questions, computed_audiences, places_of_questions
 from stepwire_cli.wrap.retrying import unretried
 from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.timings import spoken, timeout_of
@@ -47,14 +49,34 @@ def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, his
 
 
 def findings_of_questions(where: str, manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
-    """Yield what is doubtful about the questions for approvers."""
+    """Yield what is doubtful about who decides questions."""
+    whole = list(definitions)
+    yield from (replace(one, where=where) for one in _of_whom_the_caller_decides_for(manifest, whole))
     if manifest.approvers is None:
         return
-    found = doubts(manifest.approvers.questions, definitions)
+    found = doubts(manifest.approvers.questions, whole)
     yield from (Finding(where, one.words, one.fix) for one in found.found)
     if found.left_to_caller and not found.found:
         what = f"approvers.questions leaves {found.callers} to the caller"
         yield Finding(where, what, "name it there too, unless the caller may decide it", Severity.ADVICE)
+
+
+def _of_whom_the_caller_decides_for(manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
+    """Yield the questions that the caller answers, although their words name somebody else."""
+    for place in (place for one in definitions for place in places_of_questions(one)):
+        payload = as_object(payload_of(place.state))
+        key, message = str(payload.get("key")), as_object(payload.get("elicitation")).get("message")
+        is_known = KEY_PATTERN.fullmatch(key) is not None
+        if manifest.approvers is not None and (not is_known or manifest.approvers.policy().is_for(key)):
+            continue
+        texts = (place.name, str(place.state.get("Comment", "")), key if is_known else "", *said_in(message))
+        if other := somebody_else(words_of(*texts)):
+            yield _warning(
+                f"state {place.name} asks the caller, and its words name somebody else ({other}): whoever calls the "
+                "tool decides, on their own request too",
+                "add approvers to the manifest, who decide it instead (docs/approvals.md); if the caller is meant, "
+                "name nobody else in the state",
+            )
 
 
 def _error(what: str, fix: str) -> Finding:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepwire.json_text import JsonObject
-from stepwire_cli.wrap.asking import lines_for
+from stepwire_cli.wrap.asking import asking_instead
+from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, Decider, Way, proposed_for, ways_of
 from stepwire_cli.wrap.people import WaitingState, waiting_for_people
 from stepwire_cli.wrap.reads import Read
 from stepwire_cli.wrap.retrying import unretried
@@ -30,29 +31,56 @@ class Hint:
     fix: str
     lines: tuple[str, ...] = ()
     """ASL that does it, in YAML or JSON as the definition is."""
+    state: str = ""
+    """The name of a state that waits for a person."""
+    ways: tuple[Way, ...] = ()
+    """What its owner may choose from, the proposed one first; empty: there is nothing to choose, or it is chosen."""
+
+    def ways_in_words(self) -> list[str]:
+        """Return what its owner may choose from, a line each."""
+        if not self.ways:
+            return []
+        refused = (
+            "The state below is for approvers: without `approvers` in the manifest it is refused, and asks nobody."
+        )
+        first = [f"{self.state}: who decides?", *(f"  {one}." for one in self.ways)]
+        return first if self.ways[0].decider is Decider.CALLER else [*first, refused]
 
     def __str__(self) -> str:
         """Return it as a line."""
         return f"{self.what}: {self.fix}"
 
 
-def hints_of(definition: JsonObject, reads: Iterable[Read], *, as_json: bool = False) -> list[Hint]:
+def hints_of(
+    definition: JsonObject, reads: Iterable[Read], choices: Choices = NOT_CHOSEN, *, as_json: bool = False
+) -> list[Hint]:
     """Return the hints to a state machine, whose lines are for a definition in YAML or in JSON."""
     lost = [Hint(f"state {place.name} {what}", fix) for place, what, fix in unretried(definition)]
-    return [*_of_its_start(reads), *questions_of(definition, as_json=as_json), *lost]
+    return [*_of_its_start(reads), *questions_of(definition, choices, as_json=as_json), *lost]
 
 
-def questions_of(definition: JsonObject, *, as_json: bool = False) -> list[Hint]:
+def questions_of(definition: JsonObject, choices: Choices = NOT_CHOSEN, *, as_json: bool = False) -> list[Hint]:
     """Return a hint to each state that waits for a person, and to those that may."""
-    return [_question(one, as_json=as_json) for one in waiting_for_people(definition)]
+    return [_question(one, choices, as_json=as_json) for one in waiting_for_people(definition)]
 
 
-def _question(waiting: WaitingState, *, as_json: bool) -> Hint:
+def _question(waiting: WaitingState, choices: Choices, *, as_json: bool) -> Hint:
     name = waiting.place.name
     if not waiting.is_sure:
-        return Hint(f"state {name} may wait for a person ({waiting.why})", "if so, ask the caller instead")
-    lines = tuple(lines_for(waiting, as_json=as_json))
-    return Hint(f"state {name} waits for a person ({waiting.why})", "ask the caller instead", lines)
+        fix = "if so, say whether it stays as it is, approvers decide, or the caller does (docs/wrapping.md)"
+        return Hint(f"state {name} may wait for a person ({waiting.why})", fix)
+    what, chosen = f"state {name} waits for a person ({waiting.why})", choices.deciders.get(name)
+    if chosen is Decider.AS_NOW:
+        return Hint(what, "it stays as it is, and whoever gets its message decides there")
+    decider = chosen or proposed_for(waiting)
+    lines = tuple(asking_instead(waiting, decider).lines(as_json=as_json))
+    ways = () if chosen else ways_of(waiting)
+    if decider is Decider.CALLER:
+        return Hint(what, "ask the caller instead, who then decides", lines, name, ways)
+    if chosen:
+        return Hint(what, "ask approvers instead", lines, name)
+    fix = f"leave it as it is, or ask approvers instead; not the caller, for it names somebody else ({waiting.other})"
+    return Hint(what, fix, lines, name, ways)
 
 
 def _of_its_start(reads: Iterable[Read]) -> Iterator[Hint]:

@@ -36,6 +36,16 @@ _OF_SERVICES: Final = {"ses": 3, "sesv2": 3, "pinpoint": 3, "pinpointsmsvoicev2"
 _NEVER: Final = frozenset(
     {"states", "sfn", "ecs", "eks", "batch", "glue", "sagemaker", "elasticmapreduce", "codebuild"}
 )
+# The words for people who are not the caller.
+_OTHERS: Final = frozenset(
+    [
+        *("manager", "approver", "reviewer", "supervisor", "officer", "underwriter", "analyst", "moderator", "auditor"),
+        *("director", "administrator", "admin", "controller", "colleague", "teammate", "staff", "expert", "boss"),
+    ]
+)
+_APPROVAL: Final = "approv"
+"""Whoever approves is rarely the one who asks, though it may be."""
+_APPROVED: Final = re.compile("approved?|reject(ed)?|den(y|ied)", re.IGNORECASE)
 _VERDICTS: Final = re.compile(
     r"approved?|reject(ed)?|den(y|ied)|declined?|accept(ed)?|confirm(ed)?|allow(ed)?|yes|no|cancel(l?ed)?",
     re.IGNORECASE,
@@ -54,6 +64,8 @@ class WaitingState:
     is_sure: bool
     why: str
     """What speaks for it, such as `its name says approve`."""
+    other: str = ""
+    """Who answers it, if its words, its recipient or its function name somebody other than the caller: `manager`."""
 
 
 def waiting_for_people(definition: JsonObject) -> list[WaitingState]:
@@ -97,7 +109,25 @@ def _judged(place: PlacedState) -> WaitingState | None:
         points, why = points + 2, [*why, "its message has a link with the token"]
     if verdicts := _verdicts(place):
         points, why = points + 3, [*why, f"a choice on {' or '.join(verdicts[:2])} follows"]
-    return WaitingState(place, points >= _SURE, ", ".join(why)) if points > 0 and why else None
+    if points <= 0 or not why:
+        return None
+    said = [*words, *words_of(str(place.among.get("Comment", "")))]
+    return WaitingState(place, points >= _SURE, ", ".join(why), _other(said, verdicts))
+
+
+def somebody_else(words: Iterable[str]) -> str:
+    """Return the first word for a person who is not the caller, such as `manager`; empty if there is none."""
+    return next((one for word in words for one in (word.lower(), word.lower().removesuffix("s")) if one in _OTHERS), "")
+
+
+def words_of(*texts: str) -> list[str]:
+    """Return the words of texts and names."""
+    return [word.lower() for text in texts for word in _WORD.findall(_TOKEN.sub("", text))]
+
+
+def _other(words: list[str], verdicts: Iterable[str]) -> str:
+    is_approval = any(map(_APPROVED.fullmatch, verdicts)) or any(one.startswith(_APPROVAL) for one in words)
+    return somebody_else(words) or ("approver" if is_approval else "")
 
 
 def _service(state: JsonObject) -> str:
@@ -111,7 +141,7 @@ def _words(place: PlacedState) -> list[str]:
         texts.append(resource.rpartition(":")[2])
     if _choice_after(place) is not None:
         texts.append(str(place.state.get("Next")))
-    return [word.lower() for text in texts for word in _WORD.findall(_TOKEN.sub("", text))]
+    return words_of(*texts)
 
 
 def _weights(words: list[str], known: Mapping[str, int]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from stepwire_cli.wrap.drafts import Draft
 
 _INDENT: Final = "        "
 _RIGHT_TO_ASK: Final = f"""\
-    DefinitionSubstitutions:  # add these two with the lines by which a state asks its caller
+    DefinitionSubstitutions:  # add these two with the lines of a state that asks
       Partition: {SUBSTITUTIONS["Partition"]}
       InputRequestsFunctionArn: {INPUT_REQUESTS}
     Policies:  # add this statement; to those of its Role, if it has one

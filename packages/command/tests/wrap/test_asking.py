@@ -11,7 +11,8 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from packages.command.tests.wrap.samples import in_jsonata, machine, passed, task
 from stepwire.json_text import JsonObject, as_object
-from stepwire_cli.wrap.asking import lines_for
+from stepwire_cli.wrap.asking import asking_instead
+from stepwire_cli.wrap.deciders import Decider
 from stepwire_cli.wrap.people import waiting_for_people
 from stepwire_client import Callbacks, Pace, connect
 from stepwire_local import LocalStack
@@ -50,7 +51,7 @@ ANSWER: Final[dict[str, Any]] = {"approved": True, "decision": "approved", "mana
 def asking(definition: JsonObject) -> JsonObject:
     """Return a definition with the lines in the place of the state that waits for a person."""
     (found,) = waiting_for_people(definition)
-    lines = as_object(yaml.safe_load("\n".join(lines_for(found))))
+    lines = as_object(yaml.safe_load("\n".join(asking_instead(found, Decider.CALLER).lines())))
     return {**definition, "States": {**definition["States"], **lines}}
 
 

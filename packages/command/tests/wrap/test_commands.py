@@ -203,9 +203,12 @@ def test_a_machine_that_waits_for_a_person_is_told_with_the_place_of_the_lines(
 
     wrap(options(tmp_path, "Approvals", applies=True), account.calls, screen)
 
-    (line,) = [one for one in screen.said if "waits for a person" in one]
+    (line,) = [one for one in screen.said if "state Ask waits for a person" in one]
     assert line.startswith("Approvals: state Ask waits for a person (")
-    assert line.endswith(f"ask the caller instead, with the lines at the end of {tmp_path}/tools/approvals.yaml")
+    assert line.endswith(
+        "leave it as it is, or ask approvers instead; not the caller, for it names somebody else (approver), with the "
+        f"lines at the end of {tmp_path}/tools/approvals.yaml"
+    )
     assert "# Ask:\n" in (tmp_path / "tools" / "approvals.yaml").read_text()
     assert "# Ask:\n" not in account.parameters["/stepwire/live/tools/approvals"]
 

@@ -364,6 +364,39 @@ def test_a_form_for_approvers_that_may_ask_for_the_decision_again_is_one_line(
     )
 
 
+@pytest.mark.parametrize(
+    ("message", "key", "approvers", "other"),
+    [
+        ("The manager must approve it.", "it", None, "manager"),
+        ("{% 'Reviewers decide on ' & $states.input.id %}", "it", None, "reviewer"),
+        ("Go on?", "ask_manager", None, "manager"),
+        ("The manager must approve it.", "it", {"scope": "x", "questions": ["another", "it"]}, ""),
+        ("The manager must approve it.", "it", {"scope": "x", "questions": ["another"]}, "manager"),
+        ("The manager must approve it.", "it", {"scope": "x"}, ""),
+        ("Shall it be refunded?", "it", None, ""),
+        ("Who is in the directory?", "it", None, ""),
+    ],
+)
+def test_a_question_to_the_caller_that_names_somebody_else_is_one_line(
+    message: str, key: str, approvers: JsonObject | None, other: str
+) -> None:
+    form = {"type": "object", "properties": {"note": {"type": "string"}}}
+    definition = asking({"message": message, "requestedSchema": form}, key=key)
+
+    more: dict[str, Any] = {"approvers": approvers} if approvers else {}
+    found = found_in(account_of(definition, **more))
+
+    assert [one for one in found if "asks the caller" in one] == (
+        [
+            f"{WHERE}: state Ask asks the caller, and its words name somebody else ({other}): whoever calls the tool "
+            "decides, on their own request too; add approvers to the manifest, who decide it instead "
+            "(docs/approvals.md); if the caller is meant, name nobody else in the state"
+        ]
+        if other
+        else []
+    )
+
+
 def test_a_form_for_approvers_that_no_button_can_answer_is_one_line() -> None:
     fields = {"decision": {"type": "string", "enum": ["approve", "reject", "send back"]}}
     definition = asking({"message": "May I?", "requestedSchema": {"type": "object", "properties": fields}}, key="it")

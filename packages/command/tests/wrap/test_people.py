@@ -11,7 +11,8 @@ from jsonata.jsonata import Jsonata  # pyright: ignore[reportMissingTypeStubs]
 
 from packages.command.tests.wrap.samples import in_jsonata, machine, passed, task
 from stepwire.json_text import JsonObject, as_object
-from stepwire_cli.wrap.asking import RETRY, lines_for
+from stepwire_cli.wrap.asking import RETRY, asking_instead
+from stepwire_cli.wrap.deciders import Decider
 from stepwire_cli.wrap.hints import hints_of
 from stepwire_cli.wrap.machines import analysed
 from stepwire_cli.wrap.people import waiting_for_people
@@ -77,7 +78,7 @@ def test_a_person_may_be_waited_for_inside_a_map() -> None:
 def proposed(definition: JsonObject) -> JsonObject:
     """Return the state that is proposed in the place of the only one that waits, which clients can show."""
     (found,) = waiting_for_people(definition)
-    (state,) = as_object(yaml.safe_load("\n".join(lines_for(found)))).values()
+    (state,) = as_object(yaml.safe_load("\n".join(asking_instead(found, Decider.CALLER).lines()))).values()
     assert bad_questions(machine(Ask=state)) == []
     return as_object(state)
 
@@ -249,7 +250,10 @@ def test_the_question_has_the_values_that_a_text_in_jsonata_had(expression: str,
 def test_the_lines_for_a_definition_in_json_are_json() -> None:
     (found,) = waiting_for_people(sent("sns:publish", "Notify approver", verdict("approved"), TopicArn="t\u202e"))
 
-    in_yaml, in_json = "\n".join(lines_for(found)), "\n".join(lines_for(found, as_json=True))
+    in_yaml, in_json = (
+        "\n".join(asking_instead(found, Decider.CALLER).lines()),
+        "\n".join(asking_instead(found, Decider.CALLER).lines(as_json=True)),
+    )
 
     assert json.loads(f"{{{in_json}}}") == yaml.safe_load(in_yaml)
     assert in_json.isascii()
@@ -260,7 +264,7 @@ def test_what_cannot_be_carried_over_is_named() -> None:
 
     (found,) = waiting_for_people(machine(Wait=old, Go=passed()))
 
-    assert lines_for(found)[-1] == "# Assign: carry it over by hand"
+    assert asking_instead(found, Decider.CALLER).lines()[-1] == "# Assign: carry it over by hand"
 
 
 def test_what_later_states_read_beyond_the_form_is_named() -> None:
@@ -269,7 +273,7 @@ def test_what_later_states_read_beyond_the_form_is_named() -> None:
     (found,) = waiting_for_people(sent("sns:publish", "Notify approver", after, TopicArn="t"))
 
     last = '# "i", "j", which later states read and the form does not have: carry it over by hand'
-    assert lines_for(found)[-1] == last
+    assert asking_instead(found, Decider.CALLER).lines()[-1] == last
 
 
 def test_the_proposed_retry_is_that_of_the_documents() -> None:
