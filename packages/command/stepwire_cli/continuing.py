@@ -55,7 +55,7 @@ def _said(made: dict[str, Any], means: Means, old: str) -> str:
     if made["is_new"] and status in _OPEN:
         return f"{words} Its caller finds it in the list of tasks."
     if _is_refused(made):
-        outcome = "completed, with an error of the tool" if status == "completed" else status
+        outcome = "completed, with an error" if status == "completed" else status
         what = _REFUSED[means].format(old=old)
         return f"{what}: task {new}, made for it, has ended at once, as {outcome}. `stepwire task {new}` says why."
     again = "" if status in _OPEN else f"; to continue that one: stepwire {means.value} {new}"

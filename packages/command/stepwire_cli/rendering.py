@@ -1,7 +1,7 @@
 """Tasks, tools and results as text and as JSON."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from mcp_types import (
     CallToolResult,
@@ -19,6 +19,8 @@ from stepwire_cli.visible_text import indented, json_text, plain
 from stepwire_client import Completed, Failed, InputRequired, ListedTask, Task
 
 Json = dict[str, Any]
+WITH_ERROR: Final = "completed, with an error"
+_LONGEST_ERROR: Final = 400  # characters of a line about a task
 
 
 def result_json(result: CallToolResult) -> Json:
@@ -33,6 +35,24 @@ def result_text(result: CallToolResult) -> str:
     if data is None or (text and not _says(text, data)):
         return text
     return json_text(data, indent=2)
+
+
+def status_text(task: Task | ListedTask) -> str:
+    """Return a task's status for people, in a line; with the error of a call that ended with one."""
+    match task:
+        case Completed(result=result) if result.is_error:
+            return f"{WITH_ERROR}: {_in_a_line(result_text(result))}"
+        case Failed(error=error):
+            return f"failed: {_in_a_line(error.message)} ({error.code})"
+        case ListedTask(status="failed"):  # so 2025-11-25 calls both; the message has the error
+            return WITH_ERROR
+        case _:
+            return task.status
+
+
+def _in_a_line(text: str) -> str:
+    words = " ".join(plain(text).split())
+    return words if len(words) <= _LONGEST_ERROR else f"{words[:_LONGEST_ERROR]} ..."
 
 
 def task_json(task: Task | ListedTask) -> Json:
@@ -60,12 +80,10 @@ def task_json(task: Task | ListedTask) -> Json:
 def show_task(screen: Screen, task: Task) -> None:
     """Print what is known of a task, without its result."""
     kept = "for ever" if task.ttl is None else f"for {spoken(task.ttl)} from its creation"
-    rows = [("task", task.task_id), ("status", task.status), ("created", moment(task.created_at))]
+    rows = [("task", task.task_id), ("status", status_text(task)), ("created", moment(task.created_at))]
     rows += [("changed", moment(task.last_updated_at)), ("kept", kept)]
-    if task.status_message:
+    if task.status_message and not status_text(task).endswith(task.status_message):
         rows.append(("says", task.status_message))
-    if isinstance(task, Failed):
-        rows.append(("error", f"{task.error.message} ({task.error.code})"))
     if isinstance(task, InputRequired):
         for question in task.questions.values():
             rows.append(("asks", _asked(question)))

@@ -140,7 +140,10 @@ def list_tasks(settings: Settings) -> int:
         if settings.as_json:
             watched.screen.json([rendering.task_json(task) for task in found])
             return Exit.DONE
-        rows = [(task.task_id, task.status, moment(task.created_at), task.status_message or "") for task in found]
+        rows = [
+            (task.task_id, rendering.status_text(task), moment(task.created_at), task.status_message or "")
+            for task in found
+        ]
         watched.screen.table(("task", "status", "created", "says"), [tuple(map(_cell, row)) for row in rows])
         return Exit.DONE
 
@@ -156,8 +159,10 @@ def show(settings: Settings, task_id: str) -> int:
             watched.screen.json(rendering.task_json(task))
             return Exit.DONE
         rendering.show_task(watched.screen, task)
-        if task.status == "completed":
-            watched.screen.result(rendering.result_text(task.result))
+        if isinstance(task, Completed):
+            text = rendering.result_text(task.result)
+            if not rendering.status_text(task).endswith(text):  # else it was said
+                watched.screen.result(text)
         return Exit.DONE
 
     return drive(settings, work)
@@ -183,8 +188,7 @@ def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline:
             if given or not isinstance(task, InputRequired):
                 said = "The answer was taken" if given else "The task asks nothing"
                 has_failed = isinstance(task, Failed) or (isinstance(task, Completed) and task.result.is_error)
-                error = ", with an error: stepwire tasks show has it" if has_failed else ""
-                watched.screen.say(f"{said}; it is {task.status}{error}.")
+                watched.screen.say(f"{said}; it is {rendering.status_text(task)}{'' if has_failed else '.'}")
                 return Exit.DONE if given and not has_failed else Exit.FAILED
         return Exit.DONE
 
@@ -316,7 +320,8 @@ def _show_result(settings: Settings, watched: Watched, result: CallToolResult) -
     if settings.as_json:
         watched.screen.json({"taskId": watched.task_id, "result": rendering.result_json(result)})
     elif result.is_error:
-        watched.screen.error(rendering.result_text(result))
+        said = rendering.result_text(result)
+        watched.screen.error(said if watched.task_id is None else f"The task is {rendering.WITH_ERROR}: {said}")
     else:
         watched.screen.result(rendering.result_text(result))
     return Exit.FAILED if result.is_error else Exit.DONE
@@ -420,4 +425,4 @@ def _is_to_end(watched: Watched) -> bool:
 def _cell(text: str) -> Any:
     from rich.text import Text
 
-    return Text(plain(text), style=STYLES.get(text, ""))
+    return Text(plain(text), style=STYLES.get("failed" if text == rendering.WITH_ERROR else text, ""))

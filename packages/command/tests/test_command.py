@@ -232,8 +232,14 @@ def test_an_answer_after_which_the_workflow_fails_is_no_success(stepwire: Stepwi
     ran = stepwire("tasks", "answer", task_id, f"amount={FATAL_AMOUNT}")
 
     assert ran.code == Exit.FAILED
-    assert ran.err == "The answer was taken; it is completed, with an error: stepwire tasks show has it.\n"
-    assert "the amount is refused" in stepwire("tasks", "show", task_id).out
+    said = "completed, with an error: The workflow failed with Refund.Refused: the amount is refused"
+    assert ran.err == f"The answer was taken; it is {said}\n"
+    shown, listed = stepwire("tasks", "show", task_id).out, stepwire("tasks", "list").out
+    assert f"status   {said}\n" in shown
+    assert shown.count("the amount is refused") == 1
+    (line,) = [one for one in listed.splitlines() if one.startswith(f"{task_id}\tcompleted, with an error\t")]
+    assert line.endswith("the amount is refused")
+    assert stepwire("tasks", "watch", task_id).err == f"error: The task is {said}\n"
 
 
 def test_a_question_is_declined(stepwire: Stepwire) -> None:

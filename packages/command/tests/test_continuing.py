@@ -63,7 +63,7 @@ def test_it_says_how_the_new_task_stands(in_account: Stepwire, answer: Any, word
     ("means", "status", "words"),
     [
         ("redrive", "completed", "The workflow of task {old} was not redriven: task {new}, made for it, "
-         "has ended at once, as completed, with an error of the tool. `stepwire task {new}` says why.\n"),
+         "has ended at once, as completed, with an error. `stepwire task {new}` says why.\n"),
         ("restart", "failed", "The work of task {old} did not begin again: task {new}, made for it, "
          "has ended at once, as failed. `stepwire task {new}` says why.\n"),
     ],

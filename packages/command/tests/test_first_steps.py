@@ -123,7 +123,7 @@ def test_a_failed_tool_says_its_sentence_once(capsys: pytest.CaptureFixture[str]
         code = run(["--url", url, "tasks", "watch", task_id])
 
     assert (begun, code) == (Exit.DONE, Exit.FAILED)
-    assert capsys.readouterr().err == f"error: {words}\n"
+    assert capsys.readouterr().err == f"error: The task is completed, with an error: {words}\n"
 
 
 def test_a_refused_answer_says_how_to_answer_again(capsys: pytest.CaptureFixture[str]) -> None:

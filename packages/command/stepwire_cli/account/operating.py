@@ -83,7 +83,7 @@ def status_of(task: Task, at: datetime) -> str:
         case InputRequired():
             return "input_required"
         case Completed(result):
-            return "completed, with an error of the tool" if result.is_error else "completed"
+            return "completed, with an error" if result.is_error else "completed"
         case Failed(error):
             return f"failed ({error.code})"
         case Cancelled():
