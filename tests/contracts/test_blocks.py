@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stepwire.aws.blocks_function import BlocksHandler
-from stepwire.aws.storage.blocks import LIST, DynamoDbBlocks, block_in, record_key
+from stepwire.aws.storage.blocks import LIST, Block, DynamoDbBlocks, block_in, record_key
 from stepwire.aws.storage.table import Table
 from stepwire.engine.blocks import MOST_BLOCKED, Blocks, without_task
 from stepwire.principal import Caller, Principal
@@ -49,16 +49,17 @@ def test_nobody_is_blocked_before_the_first(blocks: DynamoDbBlocks) -> None:
 
 
 def test_a_block_is_listed_and_noted_until_it_is_undone(blocks: DynamoDbBlocks) -> None:
-    assert blocks.block(ALICE, ADMIN, AT)
-    assert blocks.block(BOB, None, AT)
-    assert blocks.block(ALICE, "somebody else", datetime.max.replace(tzinfo=UTC))
+    first = Block(AT, ADMIN, "Floods us.")
+    assert blocks.block(ALICE, first)
+    assert blocks.block(BOB, Block(AT))
+    assert blocks.block(ALICE, Block(datetime.max.replace(tzinfo=UTC), "somebody else"))
 
     both, noted = blocks.read(), block_in(blocks.table.get(record_key(ALICE)))
     were_blocked = [blocks.unblock(ALICE) for _ in range(2)]
 
     assert were_blocked == [True, False]
     assert both == {ALICE, BOB}
-    assert (noted.since, noted.operator) == (AT, ADMIN)
+    assert noted == first
     assert blocks.read() == {BOB}
     assert blocks.table.get(record_key(ALICE)) is None
 
@@ -67,8 +68,8 @@ def test_a_full_list_takes_nobody_but_those_who_are_on_it(blocks: DynamoDbBlocks
     filled(blocks, MOST_BLOCKED)
     known = Principal((1).to_bytes(16, "big").hex())
 
-    assert not blocks.block(ALICE, ADMIN, AT)
-    assert blocks.block(known, ADMIN, AT)
+    assert not blocks.block(ALICE, Block(AT, ADMIN))
+    assert blocks.block(known, Block(AT, ADMIN))
     assert len(blocks.read()) == MOST_BLOCKED
     assert blocks.table.get(record_key(ALICE)) is None
 
@@ -98,16 +99,16 @@ def test_thousands_fit_into_one_item_and_cost_a_request_nothing(blocks: DynamoDb
 def test_a_command_is_obeyed_and_audited(
     handler: BlocksHandler, blocks: DynamoDbBlocks, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = {"block": [ALICE, BOB], "operator": ADMIN}
+    command = {"block": [ALICE, BOB], "reason": "Floods us.", "operator": ADMIN}
 
     answers = [handler({"stepwire_command": one}, None) for one in (command, command, {"unblock": [BOB]})]
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["blocked"] for one in answers] == [True, True, False]
     assert blocks.read() == {ALICE}
-    assert [(one["audit"], one["principal"], one.get("operator")) for one in lines] == [
-        *[("blocked", ALICE, ADMIN), ("blocked", BOB, ADMIN)] * 2,
-        ("unblocked", BOB, None),
+    assert [(one["audit"], one["principal"], one.get("operator"), one.get("outcome")) for one in lines] == [
+        *[("blocked", ALICE, ADMIN, "Floods us."), ("blocked", BOB, ADMIN, "Floods us.")] * 2,
+        ("unblocked", BOB, None, None),
     ]
     assert lines[0]["CallersBlocked"] == [1.0]
 
@@ -115,7 +116,8 @@ def test_a_command_is_obeyed_and_audited(
 @pytest.mark.parametrize(
     "command",
     [None, {}, {"block": []}, {"block": ALICE}, {"block": ["list"]}, {"block": [ALICE.upper()]}, {"block": [1]},
-     {"block": [ALICE] * 11}, {"erase": [ALICE]}],
+     {"block": [ALICE] * 11}, {"erase": [ALICE]}, {"block": [ALICE], "reason": "two\nlines"},
+     {"block": [ALICE], "reason": ""}, {"block": [ALICE], "reason": 1}, {"block": [ALICE], "reason": "x" * 201}],
 )  # fmt: skip
 def test_what_is_no_command_changes_nothing(handler: BlocksHandler, blocks: DynamoDbBlocks, command: Any) -> None:
     assert "refused" in handler({"stepwire_command": command}, None)

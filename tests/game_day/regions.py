@@ -117,7 +117,7 @@ def lost(owners: Path) -> Left:
 def blocked_and_erased(operator: Operator) -> tuple[str, ...]:
     """Block Mallory and erase Erin; return the commands, which know both by their hashes."""
     mallory, erin = (operator.types(f"stepwire caller whois --sub {sub}").split()[0] for sub in ("mallory", "erin"))
-    typed = (f"stepwire caller block {mallory}", f"stepwire caller erase {erin} --cancel --yes")
+    typed = (f"stepwire caller block {mallory} --yes", f"stepwire caller erase {erin} --cancel --yes")
     for line in typed:
         operator.types(line)
     return typed

@@ -100,7 +100,7 @@ def stolen_token(at: Night) -> str:
     task_id = alice.call("wait_and_echo", {"message": "hers", "seconds": HOUR}).id_in()
     assert thief.task("get", task_id).result["status"] == "working"
 
-    at.operator.types(f"stepwire caller block --jwt {at.folder / 'stolen.txt'}")
+    at.operator.types(f"stepwire caller block --jwt {at.folder / 'stolen.txt'} --yes")
     held = at.until(lambda: thief.task("get", task_id).status == 403)
     at.operator.types(f"stepwire caller cancel-all --jwt {at.folder / 'stolen.txt'} --yes")
     bob = at.client("bob").call("wait_and_echo", {"message": "his", "seconds": HOUR}).id_in()
@@ -122,7 +122,7 @@ def flood(at: Night) -> str:
 
     shown = at.operator.types(f"stepwire caller show {taken[0]}")
     assert str(len(taken)) in shown
-    at.operator.types(f"stepwire caller block {taken[0]}")
+    at.operator.types(f"stepwire caller block {taken[0]} --yes")
     held = at.until(lambda: carol.ask("tools/list").status == 403)
     at.operator.types(f"stepwire caller cancel-all {taken[0]} --yes")
     assert dave.task("get", others).result["status"] == "working"

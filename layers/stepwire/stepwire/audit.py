@@ -44,7 +44,7 @@ class AuditAction(Enum):
     """A question to others was closed without a decision: `outcome` is `expired`, or `withdrawn` by the workflow."""
     REFUSED = "refused"
     BLOCKED = "blocked"
-    """An operator has blocked the caller; `operator` says who."""
+    """An operator has blocked the caller; `operator` says who, `outcome` why, if they gave a reason."""
     UNBLOCKED = "unblocked"
     ERASED = "erased"
     """An operator has erased a part of what was held of the caller; `outcome` says how much, `operator` who."""
@@ -73,7 +73,7 @@ class AuditEntry(Struct, frozen=True):
     tool: str | None = None
     task_id: str | None = None
     outcome: str | None = None
-    """How a task ended, or why a request was refused: a status, or the name of an error."""
+    """How a task ended, or why a request was refused: a status, or the name of an error; of a block, its reason."""
     duration: timedelta | None = None
     """From the creation of the task to its end."""
     source: EndSource | None = None

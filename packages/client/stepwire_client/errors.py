@@ -44,10 +44,14 @@ class Busy(TaskClientError):
 class SignInNeeded(TaskClientError):
     """The server accepts only callers who sign in, or not these credentials."""
 
-    def __init__(self, message: str, status: int | None = None, *, needs_client_id: bool = False) -> None:
+    def __init__(
+        self, message: str, status: int | None = None, *, needs_client_id: bool = False, is_explained: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
-        """The HTTP status, if there was one: 401, or 403 where the credentials lack a right."""
+        """The HTTP status, if there was one: 401, or 403 where the caller or the credentials may not."""
+        self.is_explained = is_explained
+        """Whether the message is the server's own, which says why."""
         self.needs_client_id = needs_client_id
         """Whether the issuer registers no clients, so that one with an id is needed."""
 

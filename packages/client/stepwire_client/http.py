@@ -27,6 +27,7 @@ KIND: Final = "stepwire_client/kind"
 """In the `data` of an error: what sort of failure it stands for."""
 RETRY_AFTER: Final = "stepwire_client/retryAfter"
 STATUS: Final = "stepwire_client/status"
+EXPLAINED: Final = "stepwire_client/explained"
 NOT_CONNECTED: Final = "not_connected"
 BUSY: Final = "busy"
 SIGN_IN: Final = "sign_in"
@@ -182,7 +183,12 @@ def _answer(
     """Make the response that the transport hands on as the answer to its request."""
     code = said.error.code if said else (CONNECTION_CLOSED if kind == NOT_CONNECTED else INVALID_REQUEST)
     more: object = said.error.data if said else None
-    data = {**(cast("dict[str, Any]", more) if isinstance(more, dict) else {}), KIND: kind, STATUS: status}
+    data = {
+        **(cast("dict[str, Any]", more) if isinstance(more, dict) else {}),
+        KIND: kind,
+        STATUS: status,
+        EXPLAINED: said is not None,
+    }
     error = {"code": code, "message": words, "data": {**data, RETRY_AFTER: retry_after}}
     body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error})
     return httpx2.Response(status, request=request, headers={"content-type": "application/json"}, content=body)

@@ -19,7 +19,7 @@ from stepwire_client.errors import (
     TaskClientError,
     UnknownTask,
 )
-from stepwire_client.http import BUSY, KIND, NO_CLIENT, NOT_CONNECTED, NOT_MCP, RETRY_AFTER, SIGN_IN, STATUS
+from stepwire_client.http import BUSY, EXPLAINED, KIND, NO_CLIENT, NOT_CONNECTED, NOT_MCP, RETRY_AFTER, SIGN_IN, STATUS
 
 _LOST: Final = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 
@@ -75,7 +75,8 @@ def refusal(error: ErrorData, task_id: str | None = None) -> TaskClientError:
     data = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
     match data.get(KIND):
         case kind if kind in (SIGN_IN, NO_CLIENT):
-            return SignInNeeded(error.message, data.get(STATUS), needs_client_id=kind == NO_CLIENT)
+            status, is_explained = data.get(STATUS), bool(data.get(EXPLAINED))
+            return SignInNeeded(error.message, status, needs_client_id=kind == NO_CLIENT, is_explained=is_explained)
         case kind if kind == BUSY:
             return Busy(error.message, data.get(RETRY_AFTER))
         case kind if kind == NOT_CONNECTED:

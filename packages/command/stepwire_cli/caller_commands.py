@@ -5,9 +5,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from stepwire_cli.operator_commands import OfStack
 from stepwire_cli.settings import Settings
@@ -15,8 +16,25 @@ from stepwire_cli.settings import Settings
 if TYPE_CHECKING:
     from stepwire_cli.account.callers import Who
 
+_OTHER_WORDS: Final = {"find": "whois", "who": "whois", "list": "blocked", "blocks": "blocked", "cancel": "cancel-all"}
+"""What people type, and the command that does it."""
+
+
+class Commands(TyperGroup):
+    """The commands, also where somebody has another word for one."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command by its name; say which one another word means."""
+        if args and (meant := _OTHER_WORDS.get(args[0])) is not None:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean '{meant}'?")
+        return super().resolve_command(ctx, args)
+
+
 caller = typer.Typer(
-    help="Find, stop, export and erase one caller. For an operator.", no_args_is_help=True, rich_markup_mode=None
+    cls=Commands,
+    help="Find, stop, export and erase one caller. For an operator.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 Name = Annotated[
     str | None,
@@ -34,6 +52,7 @@ Claim = Annotated[
 
 
 Agreed = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
+Reason = Annotated[str | None, typer.Option(metavar="TEXT", help="Why, for the audit trail and for `caller blocked`.")]
 CancelsFirst = Annotated[bool, typer.Option("--cancel", help="Cancel what runs first.")]
 
 
@@ -82,11 +101,11 @@ def show(settings: Settings, stack: str, who: "Who") -> int:
 
 @caller.command()
 @about_a_caller
-def block(settings: Settings, stack: str, who: "Who") -> int:
+def block(settings: Settings, stack: str, who: "Who", *, reason: Reason = None, yes: Agreed = False) -> int:
     """Refuse everything that a caller asks, within a minute. What runs for them goes on: see cancel-all."""
     from stepwire_cli import callers
 
-    return callers.block(settings, stack, who, "block")
+    return callers.block(settings, stack, who, reason, is_agreed=yes)
 
 
 @caller.command()
@@ -95,7 +114,15 @@ def unblock(settings: Settings, stack: str, who: "Who") -> int:
     """Let a blocked caller in again, within a minute."""
     from stepwire_cli import callers
 
-    return callers.block(settings, stack, who, "unblock")
+    return callers.unblock(settings, stack, who)
+
+
+@caller.command()
+def blocked(context: typer.Context, *, stack: OfStack = "stepwire") -> None:
+    """List the callers that are blocked: since when, by whom and why."""
+    from stepwire_cli import callers
+
+    raise typer.Exit(callers.blocked(context.obj, stack))
 
 
 @caller.command("cancel-all")

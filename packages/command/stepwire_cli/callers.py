@@ -3,15 +3,16 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import to_builtins
 
+from stepwire.aws.blocks_function import LONGEST_REASON, is_reason
 from stepwire_cli.account.callers import Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
@@ -19,11 +20,11 @@ from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.erasing import ERASURES, Erasure, Remains
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.holding import Held, view_of, view_rows
+from stepwire_cli.account.holding import Held, blocks_in, view_of, view_rows
 from stepwire_cli.account.policies import FUNCTIONS, Names, Work, policy_of
 from stepwire_cli.agreeing import agrees, answered
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.screen import Screen
+from stepwire_cli.screen import Screen, moment
 from stepwire_cli.settings import Settings
 from stepwire_cli.token_files import LARGEST_TOKEN, refuse_tokens, sized, token_in
 
@@ -107,23 +108,70 @@ def whois(settings: Settings, stack: str, who: Who) -> int:
     return Exit.DONE
 
 
-def block(settings: Settings, stack: str, who: Who, action: str) -> int:
-    """Block or unblock a caller."""
+def block(settings: Settings, stack: str, who: Who, reason: str | None, *, is_agreed: bool) -> int:
+    """Block a caller.
+
+    Raises:
+        CommandError: nobody is named, AWS cannot be asked, the reason is none, or nobody agrees.
+    """
+    if reason is not None and not is_reason(reason := reason.strip()):
+        raise CommandError(f"--reason is a line of 1 to {LONGEST_REASON} visible characters.")
     case = _begun(settings, stack, who)
-    screen, endpoint, named = case.screen, case.endpoint, case.named
-    answer = obeyed(endpoint.calls, endpoint.physical_id(BLOCKS), {action: list(named.hashes)}, "holds_within_seconds")
-    if screen.as_json:
-        screen.json(answer)
-        return Exit.DONE
-    whom, seconds = " and ".join(named.hashes), answer["holds_within_seconds"]
-    if not answer["blocked"] and answer.get("were_blocked") == []:
-        screen.result(f"{whom}: was not blocked.")
-        return Exit.DONE
-    done = "blocked" if answer["blocked"] else "not blocked any more"
-    screen.result(f"{whom}: {done}. Every function knows it within {seconds} seconds.")
-    if answer["blocked"]:
-        _check_held(case)
+    screen, named = case.screen, case.named
+    _check_held(case)
+    question = f"Block {named.principal}, by {named.by}? Everything that they ask is refused."
+    if not is_agreed and not agrees(screen, question):
+        raise CommandError(f"Nobody agreed, so {named.principal} was not blocked: block them with --yes.")
+    because = {} if reason is None else {"reason": reason}
+    _ordered(case, {"block": list(named.hashes), **because}, "blocked")
+    if not screen.as_json:
         screen.say(f"What runs for them goes on: stepwire caller cancel-all {named.principal} --stack {stack}")
+    return Exit.DONE
+
+
+def unblock(settings: Settings, stack: str, who: Who) -> int:
+    """Let a blocked caller in again.
+
+    Raises:
+        CommandError: nobody is named, or AWS cannot be asked.
+    """
+    case = _begun(settings, stack, who)
+    _ordered(case, {"unblock": list(case.named.hashes)}, "not blocked any more")
+    return Exit.DONE
+
+
+def _ordered(case: _Case, command: Mapping[str, Any], done: str) -> None:
+    """Give a command to function blocks, and say what came of it."""
+    answer = obeyed(case.endpoint.calls, case.endpoint.physical_id(BLOCKS), command, "holds_within_seconds")
+    if case.screen.as_json:
+        case.screen.json(answer)
+        return
+    whom, seconds = " and ".join(case.named.hashes), answer["holds_within_seconds"]
+    if answer.get("were_blocked") == []:
+        case.screen.result(f"{whom}: was not blocked.")
+    else:
+        case.screen.result(f"{whom}: {done}. Every function knows it within {seconds} seconds.")
+
+
+def blocked(settings: Settings, stack: str) -> int:
+    """Print which callers are blocked.
+
+    Raises:
+        CommandError: AWS cannot be asked.
+    """
+    screen, endpoint = Screen(as_json=settings.as_json), endpoint_of(settings, stack)
+    found = blocks_in(endpoint.calls, endpoint.table())
+    if screen.as_json:
+        screen.json([{"principal": one, **to_builtins(how)} for one, how in found.items()])
+        return Exit.DONE
+    if not found:
+        screen.say("Nobody is blocked.")
+        return Exit.DONE
+    rows = [
+        (one, moment(how.since) if how.since else "", how.reason or "", how.operator or "")
+        for one, how in found.items()
+    ]
+    screen.table(("caller", "since", "why", "by"), rows)
     return Exit.DONE
 
 

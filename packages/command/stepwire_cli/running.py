@@ -373,7 +373,7 @@ def _told(error: CommandError | TaskClientError, watched: Watched) -> Exit:
 def _advice(error: Exception, settings: Settings) -> str:
     match error:
         case SignInNeeded(status=403):
-            return " These credentials lack a right."
+            return "" if error.is_explained else " These credentials lack a right."
         case SignInNeeded(needs_client_id=True):
             return " Give --client-id ID, and --callback-port PORT if the issuer compares callbacks whole."
         case SignInNeeded() if settings.auth is Auth.OAUTH:

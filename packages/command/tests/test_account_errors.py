@@ -1,11 +1,13 @@
 """Every command that reads an AWS account: what is wrong there is one line that says what to do, and an exit code."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from packages.command.tests.aws import CREDENTIALS, Aws, Refusal, aws_at
+from stepwire.errors import CallerBlocked
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
@@ -196,3 +198,16 @@ def test_a_signature_that_the_endpoint_refuses(stepwire: Stepwire) -> None:
 
     assert code == Exit.SIGN_IN
     assert "These credentials lack a right" in said
+
+
+def test_a_server_that_says_itself_why_it_refuses_is_not_explained(stepwire: Stepwire) -> None:
+    blocked = CallerBlocked()
+    body = {"jsonrpc": "2.0", "id": 1, "error": {"code": blocked.code, "message": str(blocked)}}
+
+    def handle(_request: HttpRequest) -> HttpResponse:
+        return HttpResponse(blocked.status, json.dumps(body), {"content-type": "application/json"})
+
+    with serving(handle) as there:
+        code, said = stepwire(["tools", "--url", there, "--token", "theirs"], {})
+
+    assert (code, said) == (Exit.SIGN_IN, f"error: {blocked}\n")

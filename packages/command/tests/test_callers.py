@@ -265,13 +265,15 @@ def test_a_caller_is_blocked_and_unblocked_by_a_function_of_its_own(
     in_account: Stepwire, action: str, words: str
 ) -> None:
     aws = blocks()
+    own = {"block": ("--reason", " Floods us. ", "--yes")}
 
-    code, out, said = in_account(aws, "caller", action, OWNER)
+    code, out, said = in_account(aws, "caller", action, OWNER, *own.get(action, ()))
 
     (sent,) = [given for name, given in aws.calls if name == "Invoke"]
     operator = "arn:aws:sts::123456789012:assumed-role/operators/olga"
     assert code == Exit.DONE
-    assert sent == {"stepwire_command": {action: [OWNER], "operator": operator}}
+    reason = {"reason": "Floods us."} if action == "block" else {}
+    assert sent == {"stepwire_command": {action: [OWNER], **reason, "operator": operator}}
     assert out == f"{OWNER}: {words} function knows it within 30 seconds.\n"
     assert (f"stepwire caller cancel-all {OWNER} --stack live" in said) == (action == "block")
 
@@ -290,7 +292,7 @@ def test_whoever_blocks_a_caller_of_whom_nothing_is_held_is_warned(
     aws = blocks()
     aws.answers["Query"] = found
 
-    code, out, said = in_account(aws, "caller", "block", "--sub", "alcie")
+    code, out, said = in_account(aws, "caller", "block", "--sub", "alcie", "--yes")
 
     assert code == Exit.DONE
     assert ": blocked." in out
@@ -309,7 +311,7 @@ def test_whoever_was_not_blocked_is_said_so(in_account: Stepwire) -> None:
 def test_a_person_is_blocked_by_both_hashes(in_account: Stepwire) -> None:
     aws = blocks(claims="iss,sub,org_id")
 
-    in_account(aws, "caller", "block", "--sub", "alice", "--claim", "org_id=acme")
+    in_account(aws, "caller", "block", "--sub", "alice", "--claim", "org_id=acme", "--yes")
 
     (sent,) = [given for name, given in aws.calls if name == "Invoke"]
     assert len(set(sent["stepwire_command"]["block"])) == 2
@@ -324,11 +326,55 @@ def test_a_person_is_blocked_by_both_hashes(in_account: Stepwire) -> None:
     ],
 )
 def test_a_block_that_does_not_hold_is_one_line(in_account: Stepwire, answer: Any, code: Exit, words: str) -> None:
-    ended, out, said = in_account(blocks(answer), "caller", "block", OWNER)
+    ended, out, said = in_account(blocks(answer), "caller", "block", OWNER, "--yes")
 
     assert (ended, out) == (code, "")
     assert words in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        ((), Exit.USAGE, f"error: Nobody agreed, so {OWNER} was not blocked: block them with --yes."),
+        (("--yes", "--reason", " "), Exit.USAGE, "error: --reason is a line of 1 to 200 visible characters."),
+        (("--yes", "--reason", "x" * 201), Exit.USAGE, "error: --reason is a line of 1 to 200 visible characters."),
+    ],
+)
+def test_nobody_is_blocked_unasked_or_for_a_reason_that_nobody_can_read(
+    in_account: Stepwire, given: tuple[str, ...], code: Exit, words: str
+) -> None:
+    aws = blocks()
+
+    ended, out, said = in_account(aws, "caller", "block", OWNER, *given)
+
+    assert (ended, out, said.splitlines()) == (code, "", [words])
+    assert not [name for name, _ in aws.calls if name == "Invoke"]
+
+
+def test_the_list_of_blocks_says_since_when_by_whom_and_why(in_account: Stepwire) -> None:
+    since = {"N": "1795680000000"}
+    noted = {"pk": {"S": "blocks"}, "sk": {"S": OWNER}, "since": since, "reason": {"S": "Floods us."},
+             "operator": {"S": "olga"}}  # fmt: skip
+    other = "0" * 32
+    listed = {"pk": {"S": "blocks"}, "sk": {"S": "list"}, "callers": {"SS": [other, OWNER]}}
+    aws = endpoint(Query={"Items": [noted, listed]})
+
+    code, out, _ = in_account(aws, "caller", "blocked")
+
+    assert code == Exit.DONE
+    assert out == f"{OWNER}\t2026-11-26 08:00:00Z\tFloods us.\tolga\n{other}\t\t\t\n"
+
+
+def test_nobody_is_blocked(in_account: Stepwire) -> None:
+    assert in_account(endpoint(Query={"Items": []}), "caller", "blocked") == (Exit.DONE, "", "Nobody is blocked.\n")
+
+
+def test_another_word_for_a_command_leads_to_it(in_account: Stepwire) -> None:
+    code, _, said = in_account(endpoint(), "caller", "find", OWNER)
+
+    assert code == Exit.USAGE
+    assert "No such command 'find'. Did you mean 'whois'?" in said
 
 
 # --------------------------------------------------------------------------------------------------------- cancel-all

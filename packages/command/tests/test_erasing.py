@@ -302,7 +302,7 @@ def test_a_policy_permits_what_its_commands_call_and_nothing_else(in_account: St
         aws.answers |= {"Invoke": answering, "ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": "{}"}
         if words[0] == "whois":
             aws.answers |= {name: endpoint().answers[name] for name in ("Query", "GetItem")}
-        yes = ("--yes",) if words[0] in ("cancel-all", "erase") else ()
+        yes = ("--yes",) if words[0] in ("block", "cancel-all", "erase") else ()
         assert in_account(aws, "caller", *words, *yes)[0] == Exit.DONE
         called |= {name for name, _ in aws.calls}
         functions |= {given["LogicalResourceId"] for name, given in aws.calls if name == "DescribeStackResource"}

@@ -7,7 +7,7 @@ page of the table, and one large result, are in memory at a time.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from stepwire.aws.s3 import prefix_of
@@ -94,6 +94,22 @@ class Held:
         )  # fmt: skip
         for page in pages:
             yield from page["Items"]
+
+
+def blocks_in(calls: Calls, table: str) -> dict[str, Block]:
+    """Return how each blocked caller is blocked, the latest first."""
+    pages = calls.table_pages(
+        "Query",
+        TableName=table,
+        ConsistentRead=True,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": LIST["pk"]},
+    )
+    items = {item["sk"]["S"]: item for page in pages for item in page["Items"]}
+    blocked = hashes_in(items.pop(LIST["sk"]["S"], None))
+    found = {one: block_in(items.get(one)) for one in blocked}
+    never = datetime.min.replace(tzinfo=UTC)
+    return dict(sorted(found.items(), key=lambda one: (one[1].since or never, one[0]), reverse=True))
 
 
 @dataclass(frozen=True)
@@ -191,7 +207,8 @@ def view_rows(view: View) -> Iterator[str]:
     else:
         since = "" if view.block.since is None else f" since {view.block.since:%Y-%m-%d %H:%M:%S}Z"
         by = "" if view.block.operator is None else f" by {view.block.operator}"
-        yield f"caller     {view.owner}, blocked{since}{by}"
+        why = "" if view.block.reason is None else f": {view.block.reason}"
+        yield f"caller     {view.owner}, blocked{since}{by}{why}"
     yield f"tasks      {', '.join(f'{count:,} {status}' for status, count in view.counts.items()) or 'none'}"
     for one in view.open:
         asks = ", ".join(f"question {question['number']}: {question['kind']}" for question in one["questions"])

@@ -14,10 +14,13 @@ from stepwire_local.stack import LocalStack
 
 
 def blocked_among(stack: LocalStack, callers: Iterable[Principal]) -> Mapping[Principal, Mapping[str, Any]]:
-    """Return since when and by whom each of some callers is blocked; of those who are not, nothing."""
+    """Return since when, by whom and why each of some callers is blocked; of those who are not, nothing."""
     table = table_of(stack)
     if table is None:
         return {}
     found = frozenset(callers) & DynamoDbBlocks(table).read()
     noted = {one: block_in(table.get(record_key(one))) for one in found}
-    return {one: {"since": by.since and timestamp(by.since), "operator": by.operator} for one, by in noted.items()}
+    return {
+        one: {"since": by.since and timestamp(by.since), "operator": by.operator, "reason": by.reason}
+        for one, by in noted.items()
+    }

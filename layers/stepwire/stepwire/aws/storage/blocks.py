@@ -1,7 +1,7 @@
 """The list of blocked callers in the table: one item, which the functions that serve callers read.
 
     pk  "blocks"  sk  "list"      callers: the hashes, at most 5,000 (160 kB)
-    pk  "blocks"  sk  a hash      since, operator: when it was blocked, and by whom
+    pk  "blocks"  sk  a hash      since, operator, reason: when it was blocked, by whom and why
 
 No principal is called "blocks", and no other kind of item is in that partition, so IAM can permit it alone. The list
 decides; it is written first, and the item beside it only tells an operator more. Each write is idempotent.
@@ -21,6 +21,7 @@ PARTITION: Final = "blocks"
 LIST: Final[Item] = {"pk": {"S": PARTITION}, "sk": {"S": "list"}}
 _HAS_ROOM: Final = "attribute_not_exists(callers) OR size(callers) < :most OR contains(callers, :one)"
 _IS_LISTED: Final = "contains(callers, :one)"
+_WORDS: Final = ("operator", "reason")
 _IS_NEW: Final = "attribute_not_exists(pk)"
 
 
@@ -30,6 +31,8 @@ class Block(Struct, frozen=True):
     since: datetime | None = None
     """None: it was not noted, because the command was interrupted."""
     operator: str | None = None
+    reason: str | None = None
+    """In the operator's words."""
 
 
 class DynamoDbBlocks(Struct, frozen=True):
@@ -41,14 +44,15 @@ class DynamoDbBlocks(Struct, frozen=True):
         """Return the hashes of all blocked callers."""
         return hashes_in(self.table.get(LIST))
 
-    def block(self, one: Principal, operator: str | None, at: datetime) -> bool:
+    def block(self, one: Principal, how: Block) -> bool:
         """Add a caller to the list; return False if it is full. Idempotent: the first who blocked stays noted."""
         values = {":these": {"SS": [one]}, ":one": {"S": one},
                   ":most": {"N": str(MOST_BLOCKED)}}  # fmt: skip
         if self.table.update(LIST, "ADD callers :these", _HAS_ROOM, values) is not None:
             return False
-        by = {} if operator is None else {"operator": {"S": operator}}
-        self.table.put({**record_key(one), "since": in_milliseconds(at), **by}, _IS_NEW)
+        since = {} if how.since is None else {"since": in_milliseconds(how.since)}
+        words = {name: {"S": text} for name in _WORDS if (text := getattr(how, name)) is not None}
+        self.table.put({**record_key(one), **since, **words}, _IS_NEW)
         return True
 
     def unblock(self, one: Principal) -> bool:
@@ -73,4 +77,5 @@ def block_in(item: Item | None) -> Block:
     """Return what is noted of a block."""
     if item is None:
         return Block()
-    return Block(moment_of(int(item["since"]["N"])), item.get("operator", {}).get("S"))
+    since = item.get("since", {}).get("N")
+    return Block(since and moment_of(int(since)), *(item.get(name, {}).get("S") for name in _WORDS))

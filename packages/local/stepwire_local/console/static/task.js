@@ -231,7 +231,7 @@ export class TaskView {
 
 const region = (name, text) => h("pre", { tabindex: "0", role: "region", "aria-label": name }, text);
 
-const block = ({ since, operator }) => h("span", { class: "fault" }, `Its caller is blocked${since ? ` since ${clock(since)}` : ""}${operator ? ` by ${operator}` : ""}.`);
+const block = ({ since, operator, reason }) => h("span", { class: "fault" }, `Its caller is blocked${since ? ` since ${clock(since)}` : ""}${operator ? ` by ${operator}` : ""}${reason ? `: ${reason}` : "."}`);
 
 function legend() {
   const parts = [["running", "running"], ["waiting", "waiting"], ["succeeded", "passed"], ["failed", "failed"], ["caught", "failed, caught"]];
