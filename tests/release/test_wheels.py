@@ -36,9 +36,9 @@ def test_the_wheels_in_an_empty_environment_do_what_the_page_says(tmp_path: Path
     installed("stepwire")
     version, helped, deploy = ran("stepwire", "--version"), ran("stepwire", "--help"), ran("stepwire", "deploy")
     unreached = ran("stepwire", "tools", "http://127.0.0.1:9/mcp")
-    lacking = ran("stepwire", "wrap", str(ROOT / "examples"))
+    lacking = ran("stepwire", "wrap", str(ROOT / "tests" / "adopter"))
     installed("stepwire[wrap]")
-    wrapped = ran("stepwire", "wrap", str(ROOT / "examples"))
+    wrapped = ran("stepwire", "wrap", str(ROOT / "tests" / "adopter"))
     installed("stepwire-local")
     local = ran("stepwire-local", "--help")
 

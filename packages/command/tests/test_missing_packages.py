@@ -11,7 +11,7 @@ NEEDS = {
     "typer": "tools",
     "rich": "tools",
     "jsonschema": "tools",
-    "jsonata": f"wrap {ROOT}/examples",
+    "jsonata": f"wrap {ROOT}/tests/adopter",
     "stepwire": "doctor .",
 }
 """A command line that needs each package."""
