@@ -1,4 +1,7 @@
-"""The extensions of this server, and what they add to it together. To add one: its folder, and its line in the list."""
+"""The extensions of this server, and what they add to it together.
+
+To add one: its folder or file, its line in the list and, if it has them, what `extension` says that is elsewhere.
+"""
 
 from types import MappingProxyType
 from typing import Final

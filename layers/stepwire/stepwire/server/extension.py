@@ -1,8 +1,11 @@
 """An extension's contributions to the server: a closed set, all of them data.
 
-An extension is a folder or file of `extensions`, and a line of `composition.EXTENSIONS`. The server knows no extension
-by name: it merges their methods, tools, capabilities and additions to streams, and asks each in turn whether it
-intercepts a tool call.
+An extension is a folder or file of `extensions`, and a line of `composition.EXTENSIONS`. No other module of the server
+imports one: it merges their methods, tools, capabilities and additions to streams, and asks each in turn whether it
+intercepts a tool call. Two things of an extension are elsewhere: the names of its tools (`catalog.tools.OWN_TOOLS`),
+because manifests are compiled without the server, and what it needs of the endpoint, which is a field of `Services`
+that `aws.mcp_function` fills (`events`, `approvals`, `askings`, `skills`, `discovery`). Of two extensions the core has
+parts: who may approve and who searches (`call`), and the streams of `approval_answer` (`asking`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
