@@ -15,7 +15,7 @@ _STATUS: Final = re.compile(r"accepted|(?:changed|superseded) by \[(\d+)\]\((\d{
 
 
 def test_the_readme_is_short() -> None:
-    assert len(page(ROOT / "README.md").text.splitlines()) < 120
+    assert len(page(ROOT / "README.md").text.split()) < 1_300  # words: a sentence has a line of its own
 
 
 def test_the_index_names_every_page() -> None:

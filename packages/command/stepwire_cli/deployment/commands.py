@@ -238,7 +238,7 @@ def _show_plan(
         who = chosen.get(AUTHORIZER, "")
         whoever = "everybody who learns its URL may call it" if who == "none" else f"callers sign in with {who}"
         screen.result(f"The internet reaches {' and '.join(one.name for one in opened)}: {whoever}.")
-    screen.result(f"While nobody calls, it costs about ${release.cost.with_(chosen):.2f} a month.")
+    screen.result(f"While nobody calls, it costs about ${release.cost.with_(chosen):.2f} a month, by list prices.")
 
 
 def _question(stack: Stack, planned: ChangeSet) -> str:
