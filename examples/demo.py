@@ -157,15 +157,18 @@ class Demo:
         """Request a refund, let the user approve an amount, and show the result.
 
         Raises:
-            WrongResult: the refund disagrees with the user's answer.
+            WrongResult: the refund disagrees with the user's answer, or nobody was asked.
         """
         asked = f"{REFUND['amount']} {REFUND['currency']} of order {REFUND['order_id']}"
         result = await self._called("approve_refund", REFUND, asked)
-        if not self.user.answers:
+        if not self.user.asked:
             raise WrongResult("Nobody was asked for the refund.")
+        print_refund(self.console, result)
+        if not self.user.answers:
+            self.console.print("\nSomebody has answered it elsewhere.", style="green")
+            return
         if found := list(disagreements(result, self.user.answers[-1])):
             raise WrongResult("\n".join(found))
-        print_refund(self.console, result)
         self.console.print("\nThe refund is what was answered.", style="green")
 
     async def large_refund(self, approvals: OpenApprovals) -> None:
@@ -176,12 +179,12 @@ class Demo:
             NotAsked: the second person was not asked.
         """
         asked = f"{LARGE_REFUND['amount']} {LARGE_REFUND['currency']}, which needs a second pair of eyes"
-        of_caller = len(self.user.answers)
+        of_caller = self.user.asked
         approver = self.user.somebody_else(f"{NAME} of finance is asked, in place of the caller:")
-        ann = SecondPerson(approvals, approver, lambda: self.progress.polls > 0)
+        ann = SecondPerson(approvals, approver, lambda: self.progress.task_id if self.progress.polls else None)
         call = self._called("approve_refund", LARGE_REFUND, asked)
         result, (answer, decision) = await asyncio.gather(call, ann.decide())
-        if len(self.user.answers) > of_caller:
+        if self.user.asked > of_caller:
             raise WrongResult("The caller was asked what only finance may decide.")
         if found := list(disagreements(result, answer)):
             raise WrongResult("\n".join(found))

@@ -1,18 +1,22 @@
 """The user of the demo: a person at the terminal, or an automatic stand-in that accepts the suggested values.
 
 The rule: answers conform to the form. A person is asked again until the answer does; the stand-in prints its answers,
-so that nobody mistakes them for a person's.
+so that nobody mistakes them for a person's. Whoever cancels a question ends its prompt: somebody else has answered it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, TextIO, cast
 
+import anyio
+import anyio.to_thread
 import jsonschema
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 from rich.console import Console
 from rich.markup import escape
 from rich.prompt import Prompt
 
+from examples.typed_lines import Prompts, TypedLines
 from examples.waiting import Waiting
 
 Json = Mapping[str, Any]
@@ -25,40 +29,63 @@ _WORDS: Final = {"yes": True, "y": True, "true": True, "no": False, "n": False, 
 class User:
     """Answers elicitations, and remembers each answer."""
 
-    def __init__(self, console: Console, status: Waiting, *, by_itself: bool, introduction: str = "") -> None:
+    def __init__(
+        self,
+        console: Console,
+        status: Waiting,
+        *,
+        by_itself: bool,
+        introduction: str = "",
+        lines: TypedLines | None = None,
+    ) -> None:
         self._introduction = introduction
+        self._lines = lines or TypedLines()
         self._console = console
         self._status = status
         self._by_itself = by_itself
+        self.asked = 0
+        """How many questions were asked; an answer that somebody else gave is none of `answers`."""
         self.answers: list[ElicitResult] = []
 
     def somebody_else(self, introduction: str) -> "User":
         """Return another person at the same terminal, introduced before each question."""
-        return User(self._console, self._status, by_itself=self._by_itself, introduction=introduction)
+        return User(
+            self._console, self._status, by_itself=self._by_itself, introduction=introduction, lines=self._lines
+        )
 
-    def note(self, words: str) -> None:
-        """Show a line that needs no answer."""
+    def note(self, *lines: str) -> None:
+        """Show lines that need no answer, unbroken, so that a link can be copied."""
         self._status.stop()
-        self._console.print(words, markup=False, soft_wrap=True)
+        for one in lines:
+            self._console.print(one, markup=False, soft_wrap=True)
         self._status.start()
 
     async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
         """Answer an elicitation."""
-        return self._answered(params)
-
-    def _answered(self, params: ElicitRequestParams) -> ElicitResult:
+        self.asked += 1
         self._status.stop()
         if self._introduction:
             self._console.print(f"\n{escape(self._introduction)}", end="")
         self._console.print(f"\n[bold yellow]?[/] [bold]{escape(params.message)}[/]")
         if isinstance(params, ElicitRequestURLParams):
             self._console.print(f"  {params.url}", markup=False)
-        answer = self._stand_in(params) if self._by_itself else self._person(_fields_of(params))
-        self._console.print()
-        self._status.update("waiting for the next poll")
-        self._status.start()
+        try:
+            answer = self._stand_in(params) if self._by_itself else await self._typed(params)
+        finally:
+            self._console.print()
+            self._status.update("waiting for the next poll")
+            self._status.start()
         self.answers.append(answer)
         return answer
+
+    async def _typed(self, params: ElicitRequestParams) -> ElicitResult:
+        prompts = Prompts(self._lines)
+        answering = partial(self._person, _fields_of(params), prompts)
+        try:
+            return await anyio.to_thread.run_sync(answering, abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
+            prompts.end()
+            raise
 
     def _stand_in(self, params: ElicitRequestParams) -> ElicitResult:
         if isinstance(params, ElicitRequestURLParams):
@@ -71,22 +98,25 @@ class User:
         )
         return ElicitResult(action="accept", content=content)
 
-    def _person(self, fields: Mapping[str, Json]) -> ElicitResult:
+    def _person(self, fields: Mapping[str, Json], prompts: Prompts) -> ElicitResult:
+        stream = cast("TextIO", prompts)
         try:
-            action = Prompt.ask("  Your answer", console=self._console, choices=list(_ACTIONS), default="accept")
+            action = Prompt.ask(
+                "  Your answer", console=self._console, choices=list(_ACTIONS), default="accept", stream=stream
+            )
             if action != "accept":
                 return ElicitResult(action="decline" if action == "decline" else "cancel")
-            entered = {name: self._entry(name, field) for name, field in fields.items()}
+            entered = {name: self._entry(name, field, stream) for name, field in fields.items()}
         except EOFError:  # Ctrl-D
             return ElicitResult(action="cancel")
         return ElicitResult(action="accept", content={name: one for name, one in entered.items() if one is not None})
 
-    def _entry(self, name: str, field: Json) -> Any:
+    def _entry(self, name: str, field: Json, stream: TextIO) -> Any:
         """Ask for one field until the value is valid; None for an optional field left empty."""
         title = f"  {escape(field.get('title', name))}"
         hint = f" [dim]- {escape(field['description'])}[/]" if "description" in field else ""
         while True:
-            text = Prompt.ask(title + hint, console=self._console, default=_suggested(field)).strip()
+            text = Prompt.ask(title + hint, console=self._console, default=_suggested(field), stream=stream).strip()
             if not text and not field["required"]:
                 return None
             try:

@@ -1,18 +1,28 @@
 """The console answers questions that are not the caller's, as a second person, the way that every answer goes."""
 
 import hashlib
+import io
 import json
+import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import anyio
 import httpx
 import pytest
+from mcp_types import ElicitRequestParams, ElicitResult
+from rich.console import Console as Screen
 
+from examples.demo import Demo, Progress
+from examples.second_person import SecondPerson
+from examples.terminal_user import User
+from examples.waiting import Waiting
 from stepwire_client import Callbacks, Completed, TaskClient, Working, connect
 from stepwire_local import LocalStack, NotDecided
 from stepwire_local.console import Console, Watchers
 from stepwire_local.console.guard import HEADER
+from tests.approval_page.desk import Browser
 from tests.examples.stacks import BRISK, EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD, until
 
@@ -22,14 +32,21 @@ REFUND: Final[Json] = {"order_id": "A-1003", "amount": "890.00", "currency": "EU
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[LocalStack]:
+def console() -> Iterator[Console]:
+    """The console of a stack that runs."""
     stack = LocalStack(
         ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link", "PollsPerSecond": "0"}
     )
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:
-        yield stack
+        yield console
+
+
+@pytest.fixture(scope="module")
+def stack(console: Console) -> LocalStack:
+    """The stack."""
+    return console.stack
 
 
 @pytest.fixture
@@ -179,7 +196,78 @@ async def test_of_two_people_the_first_decides(stack: LocalStack, page: Page) ->
         ]
 
     assert (first.status_code, second.status_code) == (200, 400)
-    assert "it was decided" in second.json()["message"]
+    assert second.json()["message"] == "It was decided in the console: refused. Your answer does not count."
+
+
+async def test_what_is_decided_on_the_page_is_said_in_the_console(stack: LocalStack, page: Page) -> None:
+    async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
+        question = await asked(client, page)
+        before = page.read(f"outcomes/{question['name']}")
+        browser = Browser()
+        form = await in_thread(lambda: browser.get(question["links"][0]))
+        await in_thread(lambda: browser.submit(form, "approve", **{"field-0": "500"}))
+
+    assert before == {"message": None}
+    assert page.read(f"outcomes/{question['name']}") == {
+        "message": "It was decided on the page: approved, amount = 500."
+    }
+
+
+class Keyboard(io.StringIO):
+    """Standard input at which nobody types."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = threading.Event()
+
+    def readline(self, _size: int | None = -1, /) -> str:
+        """Wait until it is left."""
+        self.left.wait(HANG_GUARD)
+        return ""
+
+
+class TestOfTheDemo:
+    """What `make demo` shows while its second person is asked at the terminal, and somebody uses the link."""
+
+    @pytest.mark.parametrize(("decision", "answered"), [("approve", "approved, amount = 500"), ("refuse", "refused")])
+    async def test_what_is_decided_on_the_page_ends_the_prompt(
+        self, console: Console, stack: LocalStack, monkeypatch: pytest.MonkeyPatch, decision: str, answered: str
+    ) -> None:
+        screen, keyboard = io.StringIO(), Keyboard()
+        monkeypatch.setattr("sys.stdin", keyboard)
+        with Waiting(Screen(file=screen, width=200)) as status:
+            progress, user = Progress(Screen(file=screen), status), User(Screen(file=screen), status, by_itself=False)
+            async with connect(stack.url, pace=BRISK) as client, anyio.create_task_group() as group:
+                demo = Demo(Screen(file=screen, width=200), client, progress, user)
+                group.start_soon(demo.large_refund, console.approvals)
+                await in_thread(lambda: until(lambda: "Your answer" in screen.getvalue()))
+                (link,) = re.findall(r"^http://\S+/approvals/\S+$", screen.getvalue(), re.MULTILINE)
+                browser = Browser()
+                form = await in_thread(lambda: browser.get(link))
+                await in_thread(lambda: browser.submit(form, decision, **{"field-0": "500"}))
+
+        keyboard.left.set()
+        assert f"It was decided on the page: {answered}. The caller was not asked." in screen.getvalue()
+
+    async def test_an_answer_that_comes_too_late_is_not_the_one_that_counts(
+        self, console: Console, stack: LocalStack, page: Page
+    ) -> None:
+        async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
+            question = await asked(client, page)
+
+            class Late(User):
+                """Decides as somebody else, before the own answer."""
+
+                async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
+                    await in_thread(lambda: page.answer(question["name"], "Bob", {"action": "decline"}))
+                    return await super().elicit(params)
+
+            screen = Screen(file=io.StringIO())
+            user = Late(screen, Waiting(screen), by_itself=True)
+            answer, words = await SecondPerson(console.approvals, user, lambda: question["taskId"]).decide()
+            await client.task_result(question["taskId"])
+
+        assert (answer.action, words) == ("decline", "It was decided in the console: refused.")
 
 
 class TestOfATest:

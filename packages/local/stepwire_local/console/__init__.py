@@ -5,7 +5,7 @@ any client does, and by the answers of people other than the callers; what it re
 belongs to the local stack.
 """
 
-from stepwire_local.console.approvals import OpenApprovals
+from stepwire_local.console.approvals import OpenApprovals, Refused
 from stepwire_local.console.site import Console, Watchers
 
-__all__ = ["Console", "OpenApprovals", "Watchers"]
+__all__ = ["Console", "OpenApprovals", "Refused", "Watchers"]

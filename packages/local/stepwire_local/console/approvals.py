@@ -19,11 +19,11 @@ from stepwire.engine.approvals import Approvals
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
-from stepwire.json_text import JsonTextError, parse
+from stepwire.json_text import Json, JsonObject, JsonTextError, load_json, parse, write
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.tasks.approvals import Decision, VoteWay, waiting_text
-from stepwire.tasks.inputs import params_of
+from stepwire.tasks.approvals import Approver, Decision, VoteWay, waiting_text
+from stepwire.tasks.inputs import Action, params_of
 from stepwire_local.deciding import at_work, somebody
 from stepwire_local.lambdas.functions import Function
 from stepwire_local.stack import LocalStack
@@ -34,6 +34,13 @@ MOST: Final = 1_000
 _FUNCTION: Final = "McpFunction"
 _TELLING: Final = "StatusChangesFunction"
 """What tells of questions, with their links."""
+_WAYS: Final = {
+    VoteWay.TOOL: "by a client",
+    VoteWay.CARD: "on a card",
+    VoteWay.LINK: "on the page",
+    VoteWay.SIGN_IN: "on the page",
+    VoteWay.CONSOLE: "in the console",
+}
 
 
 class Refused(Exception):
@@ -55,12 +62,22 @@ class _Known:
     """Who has seen it."""
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a question that is not open any more."""
+
+    words: str
+    answer: Mapping[str, Json] | None = None
+    """As an elicitation is answered; None: nobody has decided it."""
+
+
 class OpenApprovals:
     """The open questions to others than the callers. Thread-safe."""
 
     def __init__(self, stack: LocalStack) -> None:
         self._stack = stack
         self._open: OrderedDict[str, _Known] = OrderedDict()
+        self._closed: OrderedDict[str, QuestionKey] = OrderedDict()
         self._turn = threading.Lock()
 
     def changed(self, change: ApprovalChange) -> None:
@@ -74,8 +91,10 @@ class OpenApprovals:
                 known.words = f"waits for {' or '.join(one.shown for one in audiences)}"
             else:
                 self._open.pop(name, None)
-            while len(self._open) > MOST:
-                self._open.popitem(last=False)
+                self._closed[name] = change.key
+            for kept in (self._open, self._closed):
+                while len(kept) > MOST:
+                    kept.popitem(last=False)
 
     def waiting(self) -> Mapping[str, str]:
         """Return what the tasks wait for, by their ids."""
@@ -122,6 +141,24 @@ class OpenApprovals:
             made = Links(mode, origin_of(required(os.environ, "RESOURCE")), secret).of(change)
         return [one["url"] for one in made]
 
+    def outcome(self, name: str) -> Outcome | None:
+        """Return what came of a question; None: it is open, or unknown."""
+        with self._turn:
+            known = self._open.get(name)
+            key = known.key if known else self._closed.get(name)
+        if key is None:
+            return None
+        with at_work(self._function()) as deciders:
+            # As whoever has a link of the question sees it.
+            standing = deciders.approvals.standing(key, Approver(name, "", has_link=True))
+        match standing:
+            case Decision():
+                return _outcome_of(standing)
+            case None:
+                return Outcome("The question is closed: it has expired, or its workflow does not wait for it any more.")
+            case _:
+                return None
+
     def vote(self, name: str, person: str, body: bytes) -> Mapping[str, Any]:
         """Record the answer of a person to a question, and return what came of it.
 
@@ -141,7 +178,8 @@ class OpenApprovals:
             except UnknownApproval:
                 voted = None
         if voted is None:
-            raise Refused(str(UnknownApproval()))
+            outcome = self.outcome(name)
+            raise Refused(f"{outcome.words} Your answer does not count." if outcome else str(UnknownApproval()))
         if isinstance(voted, WrongAnswer):
             raise Refused(f"This cannot be the answer: {voted.reason}")
         if isinstance(voted, Decision):
@@ -157,6 +195,15 @@ class OpenApprovals:
 def _check(person: str) -> None:
     if person not in PEOPLE:
         raise Refused(f"Nobody here is called {person!r}: choose one of {', '.join(PEOPLE)}.")
+
+
+def _outcome_of(decision: Decision) -> Outcome:
+    content = decision.matter.content if decision.matter else None
+    given: JsonObject = {} if content is None else load_json(content)
+    verb, action = ("approved", Action.ACCEPT) if decision.is_approval else ("refused", Action.DECLINE)
+    shown = [verb, *(f"{name} = {value if isinstance(value, str) else write(value)}" for name, value in given.items())]
+    answer: dict[str, Json] = {"action": action.value, **({} if content is None else {"content": given})}
+    return Outcome(f"It was decided {_WAYS[decision.votes[-1].way]}: {', '.join(shown)}.", answer)
 
 
 def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:

@@ -110,6 +110,11 @@ class Console:
         self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
 
     @property
+    def stack(self) -> LocalStack:
+        """The stack that it shows."""
+        return self._stack
+
+    @property
     def url(self) -> str:
         """Return the page's URL."""
         return f"{self._stack.base_url}{_PREFIX if self._stack.api().match('GET', '/') else '/'}"
@@ -171,6 +176,7 @@ class Console:
             ("GET", "lines"): lambda _, _asked: self._lines.listed(),
             ("GET", "messages"): lambda _, asked: self._wire(asked),
             ("GET", "approvals"): lambda _, asked: self.approvals.listed(asked.get("as", "")),
+            ("GET", "outcomes"): lambda name, _: self._outcome(name),
             ("POST", "approvals"): lambda name, asked: self.approvals.vote(name, asked.get("as", ""), body),
             ("POST", "token"): lambda _, _asked: {"token": self._sign_in() if self._sign_in else None},
         }
@@ -182,6 +188,11 @@ class Console:
     def _about(self) -> Any:
         known = {"url": self._stack.url, "name": self._stack.name, "signsIn": self._sign_in is not None}
         return {**known, "people": list(PEOPLE)}
+
+    def _outcome(self, name: str) -> Any:
+        """Return in words what came of a question to others; null while it is open."""
+        outcome = self.approvals.outcome(name)
+        return {"message": outcome and outcome.words}
 
     def _newest_first(self) -> Any:
         approvals, places = self.approvals.waiting(), self._lines.waiting()

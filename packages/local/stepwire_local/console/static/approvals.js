@@ -9,7 +9,7 @@ const WORDS = { accept: "Approve", decline: "Refuse", cancel: null };
 
 export class ApprovalsView {
   constructor(context) {
-    this.context = context;
+    Object.assign(this, { context, shown: [] });
     this.person = h("select", { id: "person", onchange: () => this.chosen() }, context.people.map((one) => h("option", {}, one)));
     this.person.value = sessionStorage.getItem(KEPT) ?? context.people[0];
     this.list = h("div", { class: "approvals" });
@@ -20,10 +20,19 @@ export class ApprovalsView {
       h("p", { class: "quiet" }, "Workflows ask these of people other than the caller. Here you are such a person, of whichever audience a question has. Nobody answers twice: where two must approve, choose another name for the second."),
       h("div", { class: "row" }, h("label", { for: "person" }, "You are"), this.person), this.out, this.list, this.none);
     const list = listing(this.list, (one) => one.name, (one) => this.card(one), (card, one) => renew(card.firstChild, ...this.facts(one)));
-    this.look = latest(() => context.api(`approvals?${this.path}`), (found) => {
+    this.look = latest(() => context.api(`approvals?${this.path}`), async (found) => {
+      const gone = this.shown.filter((one) => !found.some(({ name }) => name === one.name));
+      this.shown = found;
       list(found);
       this.none.hidden = found.length > 0;
+      for (const one of gone) await this.closed(one);
     });
+  }
+
+  // Says what came of a question that somebody else has decided, or that is not open any more: its form has gone.
+  async closed(one) {
+    const { message } = await this.context.api(`outcomes/${one.name}`);
+    if (message && one.name !== this.voted) this.out.textContent = `${this.titleOf(one)}: ${message}`;
   }
 
   chosen() {
@@ -58,6 +67,7 @@ export class ApprovalsView {
   async vote(one, answer) {
     try {
       const { message } = await this.context.api(`approvals/${one.name}?${this.path}`, { method: "POST", headers: HEADERS, body: JSON.stringify(answer) });
+      this.voted = one.name;
       this.out.textContent = message;
       this.out.focus(); // the form is about to go
     } catch (error) {
