@@ -12,7 +12,7 @@ from benchmarks.cost.simulation import Assumptions, Step, Usage
 
 QUESTIONS: Final = 1_000
 _ASKED: Final = ("GetItem", "PutItem", "SendMessage")
-_LISTED: Final = ("GetItem", "PutItem", "UpdateItem", "UpdateItem", "PutEvents")
+_LISTED: Final = ("GetItem", "TransactWriteItems", "PutEvents")
 _VOTE: Final = ("GetItem", "PutItem", "SendTaskSuccess", "PutItem")
 REQUESTS_OF_A_MESSAGE: Final = 3
 """It is sent, received and deleted."""
@@ -37,7 +37,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "listed by `approvals_list`": Part((("BatchGetItem", "Query", "BatchGetItem"),), over_http=True),
     "decided by `approval_answer`, in two rounds": Part((("GetItem",), ("GetItem", *_VOTE)), over_http=True),
     "decided on the page, opened once": Part((("GetItem",), ("GetItem", *_VOTE)), over_http=True),
-    "taken off the list once it is closed": Part((("DeleteItem", "UpdateItem", "DeleteItem", "PutEvents"),)),
+    "taken off the list once it is closed": Part((("TransactWriteItems", "PutEvents"),)),
 }
 """In the order in which they happen."""
 

@@ -30,6 +30,8 @@ _MOST_POLLS: Final = (
 _INDEX_STEP: Final = CHECKED_AT_STEP.total_seconds()
 _READ: Final = frozenset({"GetItem", "BatchGetItem", "Query"})
 _WRITE: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
+_PAIR: Final = "TransactWriteItems"
+"""Of an item and a small one; DynamoDB counts each write of a transaction twice."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class Usage:
         return self.assumed.memory if step.over_http else self.assumed.background_memory
 
     def _duration(self, step: Step) -> float:
-        assumed, stored = self.assumed, sum(name in _READ | _WRITE for name in step.calls)
+        assumed, stored = self.assumed, sum(name in _READ | _WRITE | {_PAIR} for name in step.calls)
         own = (assumed.own + assumed.cold * assumed.cold_start) / (self._memory(step) / WHOLE_PROCESSOR)
         others = (len(step.calls) - stored) * assumed.step_functions
         return own + stored * assumed.dynamodb + others + step.waits
@@ -162,6 +164,7 @@ class Usage:
         sizes = [
             self.assumed.usage_item if name == "UpdateItem" else step.item for name in step.calls if name in _WRITE
         ]
+        sizes += [one for name in step.calls if name == _PAIR for one in (step.item, self.assumed.usage_item) * 2]
         return step.index_writes + sum(math.ceil(size / 1024) for size in sizes)
 
 

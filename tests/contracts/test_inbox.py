@@ -1,15 +1,19 @@
 """The inbox of approvers: the same in memory and in DynamoDB; and what only the table has, shards and a marker."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from functools import partial
+from typing import Any, Final, cast
 
 import pytest
+from botocore.exceptions import ClientError
 
-from stepwire.aws.storage.approvals import MOST_PARTITIONS, SHARDS, DynamoDbInbox
+from stepwire.aws.storage.approvals import MOST_PARTITIONS, SHARDS, DynamoDbInbox, open_key
 from stepwire.aws.storage.table import Item, Table
 from stepwire.engine.approvals import MOST_FOUND
 from stepwire.engine.ports import Inbox, InboxEntry, QuestionKey
+from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import HasClaim, digest_of
 from stepwire.tasks.ids import TaskKey, new_task_id
@@ -113,15 +117,16 @@ def marker_of(table: Table) -> Item:
     return marker
 
 
-def test_every_item_expires_with_the_last_task_whose_question_it_may_lead_to(table: Table) -> None:
-    inbox, late, early = DynamoDbInbox(table), entry(1, days=9), entry(2, days=3)
+def test_every_item_expires_a_week_after_the_last_task_whose_question_it_may_lead_to(table: Table) -> None:
+    """DynamoDB removes expired items in any order, and an entry that it removes first would stay counted."""
+    inbox, late, early, week = DynamoDbInbox(table), entry(1, days=9), entry(2, days=3), timedelta(days=7)
 
     inbox.add(late)
     inbox.add(early)
 
     until = {one["sk"]["S"]: int(one["expires_at"]["N"]) for one in items_of(table)}
-    assert until.pop("open") == late.expires_at.timestamp()
-    assert sorted(until.values()) == [early.expires_at.timestamp(), late.expires_at.timestamp()]
+    assert until.pop("open") == (late.expires_at + week).timestamp()
+    assert sorted(until.values()) == [(one.expires_at + week).timestamp() for one in (early, late)]
 
 
 def test_the_marker_counts_what_is_there_and_nothing_twice(table: Table) -> None:
@@ -134,6 +139,108 @@ def test_the_marker_counts_what_is_there_and_nothing_twice(table: Table) -> None
         inbox.remove(asked)
 
     assert marker_of(table)["questions"] == {"N": "1"}
+
+
+class Faulty:
+    """DynamoDB of which one call fails: before it has an effect, after it, or with an effect that botocore repeats."""
+
+    def __init__(self, at: int, kind: str) -> None:
+        self._client, self._left, self._kind = quick_dynamodb_client(), at, kind
+
+    def __getattr__(self, name: str) -> Any:
+        made = getattr(self._client, name)
+
+        def call(**given: Any) -> Any:
+            self._left -= 1
+            if self._left or name in ("query", "batch_get_item"):
+                return made(**given)
+            if self._kind == "before":
+                raise ConnectionError
+            made(**given)
+            if self._kind == "after":
+                raise ConnectionError
+            return made(**given)
+
+        return call
+
+    @property
+    def has_failed(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize("most_in_one", [1, 1_000], ids=["in shards", "in one"])
+@pytest.mark.parametrize("kind", ["before", "after", "repeated"])
+def test_the_count_is_that_of_the_entries_whichever_call_fails_before_it_is_done_again(
+    table: Table, kind: str, most_in_one: int
+) -> None:
+    """The stream delivers again what ended in an error."""
+    entries, at, fails = [entry(1), entry(2, owner=BOB)], 0, True
+    while fails:
+        at += 1
+        client = Faulty(at, kind)
+        inbox = DynamoDbInbox(Table(new_table(), lambda client=client: cast(Any, client)), most_in_one)
+        steps = [partial(write, one) for write in (inbox.add, inbox.remove) for one in entries]
+        for number, step in enumerate(steps):
+            for _ in range(2):
+                with suppress(ConnectionError):
+                    step()
+            items = items_of(inbox.table)
+            (count,) = [int(one["questions"]["N"]) for one in items if one["sk"]["S"] == "open"]
+            assert count == len(items) - 1 == (1, 2, 1, 0)[number], (at, kind)
+        fails = client.has_failed
+
+    assert at > 8, "calls of four steps, each made twice"
+
+
+def test_a_marker_that_counts_too_few_is_not_counted_below_nothing(table: Table) -> None:
+    inbox, asked = DynamoDbInbox(table), entry(1)
+    inbox.add(asked)
+    table.update(open_key(FINANCE), "SET questions = :none", "", {":none": {"N": "0"}})
+
+    inbox.remove(asked)
+
+    assert marker_of(table)["questions"] == {"N": "0"}
+    assert len(items_of(table)) == 1
+
+
+def test_two_who_add_and_remove_at_the_same_time_are_both_counted(table: Table) -> None:
+    """Each transaction of the first is refused as often as the second is faster."""
+    first, second = entry(1, days=3), entry(2, owner=BOB, days=9)
+    faster = DynamoDbInbox(table)
+
+    class Slow(Faulty):
+        def transact_write_items(self, **given: Any) -> Any:
+            faster.add(second)  # its marker lasts longer
+            return self._client.transact_write_items(**given)
+
+    DynamoDbInbox(Table(table.name, lambda: cast(Any, Slow(0, "")))).add(first)
+    until = int(marker_of(table)["expires_at"]["N"])
+
+    assert marker_of(table)["questions"] == {"N": "2"}
+    assert until == (second.expires_at + timedelta(days=7)).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "error"),
+    [(("None", "TransactionConflict"), StoreBusy), (("None", "ThrottlingError"), StoreBusy), (("x",), ClientError)],
+)
+def test_who_is_refused_again_and_again_tells_the_stream_to_deliver_it_later(
+    table: Table, reasons: tuple[str, ...], error: type[Exception]
+) -> None:
+    class Busy(Faulty):
+        def transact_write_items(self, **_: Any) -> None:
+            response: Any = {
+                "Error": {"Code": "TransactionCanceledException"},
+                "CancellationReasons": [{"Code": one} for one in reasons],
+            }
+            raise ClientError(response, "TransactWriteItems")
+
+    inbox = DynamoDbInbox(Table(table.name, lambda: cast(Any, Busy(0, ""))))
+
+    with pytest.raises(error):
+        inbox.add(entry(1))
+    with pytest.raises(error):
+        inbox.remove(entry(1))
 
 
 def test_a_removal_after_the_marker_has_expired_leaves_nothing_for_ever(table: Table) -> None:

@@ -9,7 +9,7 @@ from stepwire.tasks.usage import Limits
 from tests.faults.seen import Act
 from tests.faults.site import Site
 
-LISTED: Final = ("GetItem inbox", "PutItem inbox", "UpdateItem inbox", "UpdateItem inbox")
+LISTED: Final = ("GetItem inbox", "TransactWriteItems inbox")
 ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 OPENED: Final = ("GetItem events", "UpdateItem events")
 RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")

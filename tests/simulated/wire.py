@@ -40,7 +40,7 @@ def subject_of(request: AWSPreparedRequest) -> str:
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
     is_query = "KeyConditionExpression" in body
     keys = body["ExpressionAttributeValues"] if is_query else {**body.get("Item", {}), **body.get("Key", {})}
-    text = str(body.get("RequestItems", keys))
+    text = str(body.get("RequestItems") or body.get("TransactItems") or keys)
     of_approvers = next((subject for begin, subject in _OF_APPROVERS.items() if begin in text), None)
     if of_approvers is not None:
         return of_approvers

@@ -3,7 +3,7 @@
     pk  "approvals#" + the quality's digest [+ "#" + a shard]   sk  the time + "#" + a digest of the question's key
         owner, task_id, number   the question's key     expires_at  the TTL attribute
     pk  "approvals#" + the quality's digest                     sk  "open"
-        questions                about how many are open, in all shards    expires_at  the TTL attribute
+        questions                how many are open, in all shards    expires_at  the TTL attribute
         shards                   how many partitions beside the first one have some
     pk  an approver's principal  sk  "asking#" + the digest of a call
         attempt, reason          `Asking`; without a reason where the user has closed the form
@@ -12,25 +12,29 @@
     pk  "subscribers#" + the quality's digest           sk  a subscriber's principal
         person, digests, until   `Subscriber`           expires_at  the TTL attribute
 
+The rule: an entry and its count change in one transaction, so whatever fails and is done again, the count is never
+below what is there. It may be above: nobody counts what DynamoDB removes by itself, so an entry outlives its task.
+
 The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
 by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
 asks much hides those of few others. The item `open` also tells whether there is anything to look for under a quality.
 Of an approver's partitions a bounded number is read, those with open questions first, so that each decision makes room
-for the next. Entries are hints, so they are not counted exactly.
+for the next.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
 from typing import Final, cast
 
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds
+from stepwire.aws.storage.table import UNMET, Item, Table, all_of, in_milliseconds, in_seconds
 from stepwire.codec import milliseconds_of, moment_of
 from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
+from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 from stepwire.tasks.ids import TaskId, TaskKey
@@ -48,7 +52,11 @@ _ASKING: Final = "asking#"
 _IS_LATER_ATTEMPT: Final = "attribute_not_exists(pk) OR attempt < :attempt"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_THERE: Final = "attribute_exists(pk)"
-_IS_LATER: Final = "attribute_not_exists(expires_at) OR expires_at < :expires_at"
+_COUNTS_SOME: Final = "questions > :none"
+_IS_NOT_LATER: Final = "attribute_not_exists(expires_at) OR expires_at <= :last"
+_MOST_TRIES: Final = 5
+_LINGERS: Final = timedelta(days=7)
+"""By which an entry outlives its task, for DynamoDB removes expired items in any order, mostly within two days."""
 
 
 class DynamoDbInbox(Struct, frozen=True):
@@ -59,27 +67,15 @@ class DynamoDbInbox(Struct, frozen=True):
 
     def add(self, entry: InboxEntry) -> None:
         for digest in entry.digests:
-            shard = self._shard_for(digest, entry)
-            item = {
-                **_entry_key(digest, shard, entry),
-                "owner": {"S": entry.key.task.owner},
-                "task_id": {"S": entry.key.task.task_id},
-                "number": {"N": str(entry.key.number)},
-                "expires_at": in_seconds(entry.expires_at),
-            }
-            if self.table.put(item, _IS_NEW) is None:
-                self._count(digest, 1, shard=shard)
-            self._keep_until(digest, entry)
+            if not any(self._added(digest, entry) for _ in range(_MOST_TRIES)):
+                raise StoreBusy
 
     def remove(self, entry: InboxEntry) -> None:
         for digest in entry.digests:
-            # An entry that was added twice, before and after the shards came, may be in both places.
-            for shard in (0, _shard_of(entry)):
-                if self.table.delete(_entry_key(digest, shard, entry), _IS_THERE, {}) is None:
-                    self._count(digest, -1, _IS_THERE)
+            any(self._removed(digest, _entry_key(digest, shard, entry)) for shard in (0, _shard_of(entry)))
 
     def find(self, digests: Sequence[str], most: int) -> Found:
-        markers = self.table.get_all([_open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
+        markers = self.table.get_all([open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
         # Those in which nothing is open come last, as far as is counted: a process may have died before it counted.
         markers = sorted(markers, key=lambda one: (_count_in(one, uncounted=1) <= 0, one["pk"]["S"]))
         there = [partition for marker in markers for partition in _partitions_of(marker)]
@@ -99,19 +95,56 @@ class DynamoDbInbox(Struct, frozen=True):
             Limit=most,
         )["Items"]
 
-    def _shard_for(self, digest: str, entry: InboxEntry) -> int:
-        marker = self.table.get(_open_key(digest)) or {}
+    def _added(self, digest: str, entry: InboxEntry) -> bool:
+        """Add and count an entry unless it is there, and return whether nobody else wrote at the same time."""
+        marker = self.table.get(open_key(digest)) or {}
         is_full = "shards" in marker or _count_in(marker, uncounted=0) >= self.most_in_one
-        return _shard_of(entry) if is_full else 0
+        shard = _shard_of(entry) if is_full else 0
+        if shard and self.table.get(_entry_key(digest, 0, entry)) is not None:
+            return True  # it was added before the shards came
+        item = _item_of(digest, shard, entry)
+        last = max(item["expires_at"], marker.get("expires_at", item["expires_at"]), key=lambda one: int(one["N"]))
+        sharded = ", shards = :shards" if shard else ""
+        values: Item = {":by": {"N": "1"}, ":last": last, **({":shards": {"N": str(SHARDS)}} if shard else {})}
+        refused = self._counted(
+            {"Put": {"TableName": self.table.name, "Item": item, "ConditionExpression": _IS_NEW}},
+            digest,
+            f"ADD questions :by SET expires_at = :last{sharded}",
+            _IS_NOT_LATER,
+            values,
+        )
+        return not refused or refused[0] == UNMET
 
-    def _count(self, digest: str, by: int, condition: str = "", shard: int = 0) -> None:
-        sharded = " SET shards = :shards" if shard else ""
-        values: Item = {":by": {"N": str(by)}, **({":shards": {"N": str(SHARDS)}} if shard else {})}
-        self.table.update(_open_key(digest), f"ADD questions :by{sharded}", condition, values)
+    def _removed(self, digest: str, key: Item) -> bool:
+        """Remove and count an entry, and return whether it was there.
 
-    def _keep_until(self, digest: str, entry: InboxEntry) -> None:
-        values = {":expires_at": in_seconds(entry.expires_at)}
-        self.table.update(_open_key(digest), "SET expires_at = :expires_at", _IS_LATER, values)
+        Raises:
+            StoreBusy: others wrote at the same time, several times.
+        """
+        delete = {"Delete": {"TableName": self.table.name, "Key": key, "ConditionExpression": _IS_THERE}}
+        for _ in range(_MOST_TRIES):
+            values = {":by": {"N": "-1"}, ":none": {"N": "0"}}
+            match self._counted(delete, digest, "ADD questions :by", _COUNTS_SOME, values):
+                case ():
+                    return True
+                case (reason, _) if reason == UNMET:
+                    return False
+                case (_, reason) if reason == UNMET:  # the marker has expired
+                    return self.table.delete(key, _IS_THERE, {}) is None
+                case _:
+                    pass  # another writer was faster
+        raise StoreBusy
+
+    def _counted(self, write: Item, digest: str, count: str, condition: str, values: Item) -> tuple[str, ...]:
+        """Make a write together with a change of the marker; return why they were refused, as `Table.transact` does."""
+        marker = {
+            "TableName": self.table.name,
+            "Key": open_key(digest),
+            "UpdateExpression": count,
+            "ConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+        }
+        return self.table.transact([write, {"Update": marker}])
 
 
 class DynamoDbAskings(Struct, frozen=True):
@@ -194,12 +227,23 @@ def _entry_key(digest: str, shard: int, entry: InboxEntry) -> Item:
     return {"pk": {"S": _partition(digest, shard)}, "sk": {"S": sort_key}}
 
 
+def _item_of(digest: str, shard: int, entry: InboxEntry) -> Item:
+    return {
+        **_entry_key(digest, shard, entry),
+        "owner": {"S": entry.key.task.owner},
+        "task_id": {"S": entry.key.task.task_id},
+        "number": {"N": str(entry.key.number)},
+        "expires_at": in_seconds(entry.expires_at + _LINGERS),
+    }
+
+
 def _count_in(marker: Item, *, uncounted: int) -> int:
     """Return about how many questions are open behind a marker, or a number for one that has no count yet."""
     return int(marker["questions"]["N"]) if "questions" in marker else uncounted
 
 
-def _open_key(digest: str) -> Item:
+def open_key(digest: str) -> Item:
+    """Return the primary key of the item that counts the open questions under a quality."""
     return {"pk": {"S": _partition(digest, 0)}, "sk": {"S": _OPEN}}
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_seconds
+from stepwire.aws.storage.table import Item, Table, in_seconds, refusals_in
 from stepwire.codec import decode, encode_without
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
@@ -40,8 +40,6 @@ _FEWER: Final = (
     "expires_at = :expires"
 )
 _PAGE: Final = 1_000  # lines, of which the sweep looks after the first
-_OVERLOADED: Final = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
-_CONFLICTS: Final = frozenset({"TransactionConflict", "ConditionalCheckFailed"})
 
 
 class DynamoDbLines(Struct, frozen=True):
@@ -56,9 +54,8 @@ class DynamoDbLines(Struct, frozen=True):
         try:
             answer = self.table.client.transact_get_items(TransactItems=gets)
         except ClientError as error:
-            if _is_conflict(error):
-                raise StoreBusy from error
-            raise
+            refusals_in(error)
+            raise StoreBusy from error  # another writer was faster
         line, turn, place, share = (cast(Item | None, one.get("Item")) for one in answer["Responses"])
         return Seen(
             None if line is None else _line_of(line),
@@ -105,13 +102,7 @@ class DynamoDbLines(Struct, frozen=True):
             *self._moves(key, change, lasts),
             *self._listing(key, before, change.line, lasts),
         ]
-        try:
-            self.table.client.transact_write_items(TransactItems=parts)
-        except ClientError as error:
-            if _is_conflict(error):
-                return False
-            raise
-        return True
+        return not self.table.transact(parts)
 
     def _state(self, key: str, before: Line | None, line: Line, lasts: datetime) -> Any:
         """Return the write of the state, under the condition that makes all writes one after another."""
@@ -210,18 +201,3 @@ def _rank_of(place: Place) -> str:
 
 def _line_of(item: Item) -> Line:
     return decode(item["line"]["S"], Line, version=int(item["version"]["N"]))
-
-
-def _is_conflict(error: ClientError) -> bool:
-    """Tell whether a transaction was refused because another writer was faster.
-
-    Raises:
-        StoreBusy: it was refused because the table is overloaded.
-    """
-    response: Any = error.response
-    if response.get("Error", {}).get("Code") != "TransactionCanceledException":
-        return False
-    reasons = {one.get("Code") for one in response.get("CancellationReasons", ())}
-    if not reasons.isdisjoint(_OVERLOADED):
-        raise StoreBusy from error
-    return not reasons.isdisjoint(_CONFLICTS)

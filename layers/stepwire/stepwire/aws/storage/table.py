@@ -22,6 +22,10 @@ Item: TypeAlias = dict[str, Any]
 """An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
 
 _Answer = TypeVar("_Answer")
+UNMET: Final = "ConditionalCheckFailed"
+NOT_REFUSED: Final = "None"
+_FASTER: Final = frozenset({UNMET, "TransactionConflict"})
+_OVERLOADED: Final = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 _MOST_KEYS: Final = 100  # of one BatchGetItem
 _AT_ONCE: Final = 8  # calls; the client has ten connections
 _MOST_TRIES: Final = 5  # a response that holds no more of 100 items than a fifth is a fault
@@ -114,6 +118,18 @@ class Table(Struct, frozen=True, dict=True):
         """Delete an item; return None, or the item that does not meet the condition, which may be empty."""
         return _write(self.client.delete_item, condition, values, TableName=self.name, Key=key)
 
+    def transact(self, parts: Sequence[Any]) -> tuple[str, ...]:
+        """Make several writes or none; return none, or for each part why it was refused, `NOT_REFUSED` if it was not.
+
+        Raises:
+            StoreBusy: the table is overloaded.
+        """
+        try:
+            self.client.transact_write_items(TransactItems=parts)
+        except ClientError as error:
+            return refusals_in(error)
+        return ()
+
 
 def _write(write: Callable[..., Any], condition: str, values: Item | None, **more: Any) -> Item | None:
     """Make a write; return None, or the item that does not meet the condition."""
@@ -136,6 +152,22 @@ def refused_item(error: ClientError) -> Item:
     if error.response.get("Error", {}).get("Code") != "ConditionalCheckFailedException":
         raise error
     return cast(Item, error.response.get("Item") or {})
+
+
+def refusals_in(error: ClientError) -> tuple[str, ...]:
+    """Return why the parts of a transaction were refused, in their order, by a condition or a faster writer.
+
+    Raises:
+        StoreBusy: the table is overloaded.
+        ClientError: it was refused for another reason, or is another error.
+    """
+    response: Any = error.response
+    reasons = tuple(one.get("Code", NOT_REFUSED) for one in response.get("CancellationReasons", ()))
+    if not _OVERLOADED.isdisjoint(reasons):
+        raise StoreBusy from error
+    if _FASTER.isdisjoint(reasons):
+        raise error
+    return reasons
 
 
 def all_of(calls: Iterable[Callable[[], _Answer]]) -> list[_Answer]:
