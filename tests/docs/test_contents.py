@@ -18,6 +18,15 @@ def test_the_readme_is_short() -> None:
     assert len(page(ROOT / "README.md").text.split()) < 1_300  # words: a sentence has a line of its own
 
 
+@pytest.mark.parametrize(
+    "changelog", [ROOT / "CHANGELOG.md", *sorted(ROOT.glob("packages/*/CHANGELOG.md"))], ids=lambda one: one.parent.name
+)
+def test_a_changelog_says_each_thing_once(changelog: Path) -> None:
+    entries = re.findall(r"^- .{0,50}", changelog.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert [one for one in sorted(set(entries)) if entries.count(one) > 1] == []
+
+
 def test_the_index_names_every_page() -> None:
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
 

@@ -51,7 +51,7 @@ Examples:
 
 app = typer.Typer(
     name="stepwire",
-    help="Deploy an endpoint, make tools of state machines, and run tools of any MCP server as tasks.",
+    help="Deploy an endpoint, make tools of state machines, and run tools of any MCP server over HTTP as tasks.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -1,8 +1,8 @@
 """The two queues of SQS: wake-ups of tasks, and doorbells, which ask function webhooks for deliveries.
 
-A message names a task or a subscription, and nothing of its data. SQS delivers it after its delay, to the second, so
-nothing runs and nothing is billed meanwhile. A delay is at most 15 minutes: whoever gets a message too early sends the
-next one.
+A message names a task or a subscription, and nothing of its data. SQS delivers it after its delay, to the second. No
+function runs meanwhile; Lambda polls the queues, empty or not. A delay is at most 15 minutes: whoever gets a message
+too early sends the next one.
 """
 
 import json
