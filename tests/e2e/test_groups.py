@@ -33,6 +33,11 @@ async def test_a_client_sees_and_calls_what_its_url_selects(url: str, suffix: st
     assert result.structured_content == ECHO
 
 
+async def test_a_slash_at_the_end_of_the_url_says_nothing(url: str) -> None:
+    async with Client(url) as client, Client(f"{url}/") as other:
+        assert await names(client) == await names(other) != set()
+
+
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize("suffix", ["?discover=1", "/discover/1"])
 async def test_a_client_finds_a_tool_calls_it_and_is_asked_its_question(url: str, suffix: str, mode: Any) -> None:

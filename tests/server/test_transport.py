@@ -1,6 +1,8 @@
 """HTTP, headers and the JSON-RPC envelope: the checks before any method runs."""
 
 import base64
+import hashlib
+import re
 
 import pytest
 
@@ -302,7 +304,14 @@ def test_a_browser_at_the_url_gets_a_page_that_says_how_to_connect(
     assert (response.status, response.headers["allow"]) == (405, "POST")
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     assert f"claude mcp add --transport http stepwire {url}\n" in response.body
-    assert "<script" not in response.body
+    assert ("/console/" in response.body) is (host == "127.0.0.1:3000"), "the local stack alone has a console"
+    policy = response.headers["content-security-policy"]
+    for tag in ("style", "script"):
+        (inside,) = re.findall(rf"<{tag}[^>]*>(.*?)</{tag}>", response.body, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
 
 
 # L9

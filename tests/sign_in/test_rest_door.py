@@ -50,7 +50,8 @@ def test_what_a_token_lacks_is_said_by_the_gateway_or_the_function(
 def test_a_path_means_what_it_means_behind_an_http_api(site: Site) -> None:
     headers = {"authorization": f"Bearer {site.token()}"}
 
-    assert httpx.get(f"{site.url}/tools/ping", headers=headers, timeout=HANG_GUARD).status_code == 405
+    for path in ("/tools/ping", "/"):
+        assert httpx.get(f"{site.url}{path}", headers=headers, timeout=HANG_GUARD).status_code == 405
     assert httpx.get(f"{site.url}/elsewhere", headers=headers, timeout=HANG_GUARD).status_code == 404
 
 

@@ -1,4 +1,4 @@
-// What a person sees and does on the page for approvers, in a browser without JavaScript.
+// What a person sees and does on a page of the endpoint, in a browser without JavaScript or with it.
 //
 //     node approvals.mjs < plan.json
 //
@@ -40,6 +40,21 @@ const STEPS = {
     const { top, bottom } = one.getBoundingClientRect();
     return top < 0 || bottom > innerHeight;
   }).map((one) => one.textContent)),
+  // The texts of which a part is cut off.
+  cut: (page) => page.evaluate(() => [...document.querySelectorAll("pre, code, p")].filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth)
+    .map((one) => one.textContent)),
+  // Presses each button, and says what it is called, what it says then, and what the clipboard has.
+  copies: async (page) => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const seen = [];
+    for (const button of await page.getByRole("button").all()) {
+      const name = await button.getAttribute("aria-label");
+      await button.click();
+      await button.filter({ hasText: /Copied|Selected/ }).waitFor();
+      seen.push({ name, said: await button.textContent(), text: await page.evaluate(() => navigator.clipboard.readText()) });
+    }
+    return seen;
+  },
   axe: async (page) => {
     await page.evaluate(axe.source);
     return page.evaluate(async (tags) => {

@@ -31,6 +31,7 @@ def test_a_request_has_the_query_of_its_url_unchanged(raw: str | None, query: st
         ("group/a&tools=b", "", "group=a%26tools%3Db"),
         ("group//tools/a", "", "group=&tools=a"),
         ("/", "key=1", "key=1"),
+        ("", "key=1", "key=1"),
     ],
 )
 def test_names_and_values_of_a_path_mean_the_same_as_in_the_query(path: str, raw: str, query: str) -> None:

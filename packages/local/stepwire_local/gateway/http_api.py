@@ -233,7 +233,9 @@ def _match(route: Route, method: str, path: str) -> Match | None:
 
 def _expression(pattern: str) -> str:
     parts = re.split(r"\{(\w+\+?)\}", pattern)
-    variables = (f"(?P<{name.rstrip('+')}>{'.+' if name.endswith('+') else '[^/]+'})" for name in parts[1::2])
+    # Behind a path of its own, a greedy variable may be empty: /mcp/ is of /mcp/{proxy+}.
+    greedy = ".+" if parts[0] == "/" else ".*"
+    variables = (f"(?P<{name.rstrip('+')}>{greedy if name.endswith('+') else '[^/]+'})" for name in parts[1::2])
     texts = [re.escape(text) for text in parts[::2]]
     return texts[0] + "".join(variable + text for variable, text in zip(variables, texts[1:], strict=True))
 

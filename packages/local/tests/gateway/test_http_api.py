@@ -160,6 +160,14 @@ def test_path_parameters_are_decoded() -> None:
 def test_a_request_that_matches_no_route_is_not_served() -> None:
     assert find_route(routes("POST /mcp"), "GET", "/mcp") is None
     assert find_route(routes("POST /mcp"), "POST", "/mcp/") is None
+    assert find_route(routes("POST /{proxy+}"), "POST", "/") is None
+
+
+def test_a_greedy_variable_behind_a_path_may_be_empty() -> None:
+    found = find_route(routes("POST /mcp", "POST /mcp/{proxy+}"), "POST", "/mcp/")
+
+    assert found is not None
+    assert (found.route.key, found.parameters) == ("POST /mcp/{proxy+}", {"proxy": ""})
 
 
 @pytest.mark.parametrize(("authorization", "status"), [("JWT", 401), ("CUSTOM", 401), ("AWS_IAM", 403), ("NEW", 403)])
