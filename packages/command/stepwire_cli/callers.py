@@ -319,8 +319,10 @@ def _confirm(screen: Screen, principal: str) -> None:
     start = principal[:_TYPED]
     if not screen.is_interactive:
         raise CommandError(f"Nobody can be asked here: add --yes to erase what is held of {principal}.")
-    if answered(screen, f"This cannot be undone. Type {start} to erase: ") != start:
-        raise CommandError("That is not how the hash begins: nothing was erased.")
+    while (typed := answered(screen, f"This cannot be undone. Type {start} to erase: ")) != start:
+        if not typed:
+            raise CommandError("Nothing was erased.")
+        screen.say("That is not how the hash begins. Enter alone ends without erasing anything.", "bad")
 
 
 def _erased(screen: Screen, erasure: Erasure) -> dict[str, int]:

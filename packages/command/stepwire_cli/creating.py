@@ -7,8 +7,8 @@ import ast
 import copy
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -37,6 +37,12 @@ class _Shape:
     pattern: re.Pattern[str]
     right: str
     """What to write instead."""
+    fault: Callable[[str], str | None] = lambda _text: None
+    """Says what is wrong with an answer of that form."""
+
+    def unless(self, fault: Callable[[str], str | None]) -> "_Shape":
+        """Return a shape of which an answer may have another fault, too."""
+        return replace(self, fault=lambda text: self.fault(text) or fault(text))
 
     def check(self, text: str) -> str:
         """Return an answer.
@@ -46,17 +52,37 @@ class _Shape:
         """
         if not self.pattern.fullmatch(text):
             raise CommandError(f"{text[:100]!r} is no {self.kind}: {self.right}.")
+        if (wrong := self.fault(text)) is not None:
+            raise CommandError(wrong)
         return text
 
 
+def _tool_name(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _own_name(name: str) -> str | None:
+    tool_name = _tool_name(name)
+    return f"{tool_name} is a tool of Stepwire's own: choose another name." if tool_name in OWN_TOOLS else None
+
+
+def _length(words: str) -> str | None:
+    size = len(words.encode())
+    too_long = f"The description has {size:,} bytes, and a template takes {_LONGEST_DESCRIPTION:,}."
+    return too_long if size > _LONGEST_DESCRIPTION else None
+
+
+_LONGEST_DESCRIPTION: Final = 1_024  # bytes of the Description of a template
 _PROJECT: Final = _Shape(
-    "name", re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"), "use up to 64 letters, digits, - and _, with a letter first"
+    "name",
+    re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"),
+    "use up to 64 letters, digits, - and _, with a letter first",
+    _own_name,
 )
 _STACK: Final = _Shape("name", NAME, f"use {NAMES}")
 _DESCRIPTION: Final = _Shape(
-    "description", re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+"), "write one line of text"
+    "description", re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+"), "write one line of text", _length
 )
-_LONGEST_DESCRIPTION: Final = 1_024  # bytes of the Description of a template
 _AUTHORIZERS: Final = ("cognito", "jwt", "iam", "none")
 _SIGN_IN: Final = _Shape(
     "way to sign in", re.compile("|".join(_AUTHORIZERS)), f"write one of {', '.join(_AUTHORIZERS)}"
@@ -92,22 +118,17 @@ def tool(settings: Settings, given: Given, description: str | None, endpoint: st
         CommandError: an answer is wrong or missing, or something is there already.
     """
     screen = Screen(as_json=settings.as_json)
-    name = _answer(screen, given, "Name", given.name, "settle-invoices", _PROJECT)
-    tool_name = name.lower().replace("-", "_")
-    if tool_name in OWN_TOOLS:
-        raise CommandError(f"{tool_name} is a tool of Stepwire's own: choose another --name.")
+    project = _PROJECT.unless(lambda name: _taken(_folder(given, name), takes_tools=True))
+    name = _answer(screen, given, "Name", given.name, "settle-invoices", project)
+    tool_name = _tool_name(name)
     says = "Settles all open invoices of a customer."
     words = _choice(screen, given, "What the tool does", description, says, _DESCRIPTION)
-    if (size := len(words.encode())) > _LONGEST_DESCRIPTION:
-        raise CommandError(f"The description has {size:,} bytes, and a template takes {_LONGEST_DESCRIPTION:,}.")
     stack = _choice(screen, given, "Stack of the endpoint", endpoint, "stepwire", _STACK)
     values = {"project_name": name, "tool_name": tool_name, "description": words, "endpoint_stack": stack}
     files = _filled("workflow-tool", values)
-    folder = given.output or Path(name)
-    if (folder / "template.yaml").is_file():
-        written = _add(folder, files, tool_name, stack)
-    else:
-        written = _write_new(folder, files)
+    folder = _folder(given, name)
+    is_there = (folder / "template.yaml").is_file()
+    written = _add(folder, files, tool_name, stack) if is_there else _write(folder, files)
     return _end(screen, folder, written, "sam deploy")
 
 
@@ -119,12 +140,13 @@ def endpoint(settings: Settings, given: Given, authorizer: str | None, release: 
     """
     screen = Screen(as_json=settings.as_json)
     found = opened(release, sha256)
-    name = _answer(screen, given, "Name of the stack", given.name, "stepwire", _STACK)
+    project = _STACK.unless(lambda name: _taken(_folder(given, name)))
+    name = _answer(screen, given, "Name of the stack", given.name, "stepwire", project)
     question = f"Who may call ({', '.join(_AUTHORIZERS)})"
     sign_in = _choice(screen, given, question, authorizer, _AUTHORIZERS[0], _SIGN_IN)
     values = {"project_name": name, "stack_name": name, "authorizer": sign_in, "version": found.version}
-    folder = given.output or Path(name)
-    written = _write_new(folder, {**_filled("released-endpoint", values), **_unpacked(found)})
+    folder = _folder(given, name)
+    written = _write(folder, {**_filled("released-endpoint", values), **_unpacked(found)})
     top = [one for one in written if "/" not in one]
     return _end(screen, folder, [*top, *(f"{one}/" for one in _CODE.values())], "sam deploy")
 
@@ -137,10 +159,14 @@ def _answer(screen: Screen, given: Given, question: str, said: str | None, defau
 
 
 def _choice(screen: Screen, given: Given, question: str, said: str | None, default: str, shape: _Shape) -> str:
-    if said is None:
-        asks = screen.is_interactive and not given.says_yes
-        said = (answered(screen, f"{question} ({default}): ") if asks else "") or default
-    return shape.check(said)
+    """Return an option that was written, or the default; a person is asked until the answer is one."""
+    if said is not None or given.says_yes or not screen.is_interactive:
+        return shape.check(default if said is None else said)
+    while True:
+        try:
+            return shape.check(answered(screen, f"{question} ({default}): ") or default)
+        except CommandError as error:
+            screen.say(str(error), "bad")
 
 
 def _filled(template: str, values: Mapping[str, str]) -> dict[str, bytes]:
@@ -168,10 +194,17 @@ def _files(folder: Traversable, before: str = "") -> Iterator[tuple[str, Travers
             yield before + one.name, one
 
 
-def _write_new(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+def _folder(given: Given, name: str) -> Path:
+    return given.output or Path(name)
+
+
+def _taken(folder: Path, *, takes_tools: bool = False) -> str | None:
+    """Say that a folder is no place for a new project; a tool may be added to one that is there."""
+    if takes_tools and (folder / "template.yaml").is_file():
+        return None
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CommandError(f"{folder} is there already, and is not overwritten: name another folder with --output.")
-    return _write(folder, files)
+        return f"{folder} is there already, and is not overwritten: choose another name, or a folder with --output."
+    return None
 
 
 def _add(folder: Path, files: Mapping[str, bytes], tool_name: str, stack: str) -> list[str]:

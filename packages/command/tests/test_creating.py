@@ -45,6 +45,27 @@ def test_a_person_is_asked_and_may_take_each_default(tmp_path: Path) -> None:
     assert 'description: "Settles all open invoices of a customer."' in made
 
 
+def test_a_person_is_asked_again_until_the_answer_is_one(tmp_path: Path) -> None:
+    (tmp_path / "sales").mkdir()
+    (tmp_path / "sales" / "notes.txt").write_text("taken")
+    name = "Name (settle-invoices): "
+    typed = [
+        (name, "order saga\n"),
+        ("'order saga' is no name: use up to 64 letters", "task-list\n"),
+        ("task_list is a tool of Stepwire's own: choose another name.", "sales\n"),
+        ("sales is there already", "orders\n"),
+        ("What the tool does", "ü" * 513 + "\n"),
+        ("The description has 1,026 bytes, and a template takes 1,024.", "Orders.\n"),
+        ("(stepwire): ", "my stack\n"),
+        ("'my stack' is no name", "ours\n"),
+    ]
+
+    shown = at_a_terminal(["new", "tool"], typed, folder=tmp_path)
+
+    assert shown.code == Exit.DONE
+    assert "name: orders\n" in (tmp_path / "orders" / "template.yaml").read_text()
+
+
 @pytest.mark.parametrize("words", ['Costs ${amount}: "all" of {{it}}', r"A \ and {{{three}}} größer 🚀", "#{'no'}: *x"])
 def test_a_description_is_read_as_it_was_written_whatever_cloudformation_would_take_it_for(
     tmp_path: Path, words: str
@@ -84,7 +105,7 @@ def test_a_name_that_is_no_name_is_refused(capsys: pytest.CaptureFixture[str], n
             ["--endpoint", "my stack"],
             "'my stack' is no name: use up to 128 letters, digits and -, with a letter first.",
         ),
-        (["--name", "task-result"], "task_result is a tool of Stepwire's own: choose another --name."),
+        (["--name", "task-result"], "task_result is a tool of Stepwire's own: choose another name."),
     ],
 )
 def test_an_answer_of_which_no_tool_can_be_made_is_refused(

@@ -200,14 +200,20 @@ def test_nothing_is_erased_while_something_runs_or_nobody_agrees(
 
 @pytest.mark.parametrize(
     ("typed", "code", "words"),
-    [("3f2a9c41", Exit.DONE, "are erased."), ("3f2a9c4", Exit.USAGE, "That is not how the hash begins")],
+    [
+        (["3f2a9c41"], Exit.DONE, "are erased."),
+        (["3f2a9c4", "3f2a9c41"], Exit.DONE, "That is not how the hash begins."),
+        (["3f2a9c4", ""], Exit.USAGE, "Nothing was erased."),
+    ],
 )
-def test_the_beginning_of_the_hash_is_typed_to_agree(typed: str, code: Exit, words: str) -> None:
+def test_the_beginning_of_the_hash_is_typed_to_agree(typed: list[str], code: Exit, words: str) -> None:
     erasures = Erasures()
     with aws_at(endpoint(Invoke=erasures)) as url:
         command = ["caller", "erase", OWNER, "--stack", "live"]
         environment = {**CREDENTIALS, "AWS_ENDPOINT_URL": url}
-        session = at_a_terminal(command, [("Type 3f2a9c41", f"{typed}\n")], environment=environment)
+        prompts = ["Type 3f2a9c41", "ends without erasing anything."]
+        session = at_a_terminal(command, [(prompt, f"{one}\n") for prompt, one in zip(prompts, typed, strict=False)],
+                                environment=environment)  # fmt: skip
 
     assert session.code == code
     assert words in session.text
