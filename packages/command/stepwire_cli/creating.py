@@ -42,7 +42,11 @@ class _Shape:
 
     def unless(self, fault: Callable[[str], str | None]) -> "_Shape":
         """Return a shape of which an answer may have another fault, too."""
-        return replace(self, fault=lambda text: self.fault(text) or fault(text))
+
+        def either(text: str) -> str | None:
+            return self.fault(text) or fault(text)
+
+        return replace(self, fault=either)
 
     def check(self, text: str) -> str:
         """Return an answer.
