@@ -15,6 +15,8 @@ from stepwire.engine.ports import (
     KeyClaim,
     Lease,
     Randomness,
+    SlotsFull,
+    SlotTaken,
     TaskPage,
     TaskParts,
     UncheckedPage,
@@ -127,9 +129,10 @@ class InMemoryLines:
         self.calls.append("before")
         return min(most, bisect_left(self.ranks.get(key, []), rank_of(place)))
 
-    def turns(self, key: str) -> list[Held]:
+    def turns(self, key: str, owner: Principal | None = None) -> list[Held]:
         self.calls.append("turns")
-        return [one for (line, _), one in self.held.items() if line == key]
+        found = [one for (line, _), one in self.held.items() if line == key]
+        return found if owner is None else [one for one in found if one.ticket.owner == owner]
 
     def in_use(self) -> list[str]:
         self.calls.append("in_use")
@@ -456,14 +459,40 @@ class InMemoryWaitSlots:
         """The leases of each pool, including expired ones."""
         self.most_held = 0
         """The most leases that one pool ever had at the same time."""
+        self.rests: dict[str, datetime] = {}
+        self.wanted: dict[str, tuple[datetime, datetime]] = {}
+        """Until when a pool's slots are kept, and from callers that rest longer than until when."""
+        self.refused: dict[str, tuple[datetime | None, int]] = {}
+        """Until when the caller of a pool is refused, and how many times in a row it was."""
 
-    def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
+    def acquire(
+        self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None = None
+    ) -> SlotTaken | SlotsFull:
         held = {one for one in self.pools.get(pool, set[Lease]()) if one.until >= at}
-        if len(held - {lease}) >= most:
-            return False
+        refused_until, refusals = self.refused.get(pool, (None, 0))
+        if refused_until is not None and refused_until > at:
+            return SlotsFull(refused_until)
+        if len(held - {lease}) >= most or self._is_wanted(pool, rests_until, at):
+            return SlotsFull()
         self.pools[pool] = held | {lease}
         self.most_held = max(self.most_held, len(held) + 1)
-        return True
+        return SlotTaken(len(held - {lease}), self.rests.get(pool), refusals)
 
-    def release(self, pool: str, lease: Lease) -> None:
+    def want(self, pool: str, rests_until: datetime | None, at: datetime, until: datetime) -> None:
+        if not self._is_wanted(pool, rests_until, at):
+            self.wanted[pool] = (until, max(rests_until or at, at))
+
+    def _is_wanted(self, pool: str, rests_until: datetime | None, at: datetime) -> bool:
+        """Tell whether a caller that rests less wants a slot."""
+        until, rests = self.wanted.get(pool, (at, at))
+        return until > at and max(rests_until or at, at) > max(rests, at)
+
+    def refuse(self, pool: str, lease: Lease, until: datetime, refusals: int) -> None:
         self.pools.get(pool, set[Lease]()).discard(lease)
+        self.refused[pool] = (until, refusals)
+
+    def release(self, pool: str, lease: Lease, rests_until: datetime | None = None) -> None:
+        self.pools.get(pool, set[Lease]()).discard(lease)
+        self.refused.pop(pool, None)
+        if rests_until is not None:
+            self.rests[pool] = rests_until

@@ -18,7 +18,7 @@ from stepwire.engine.blocks import BlockedCallers, Blocks
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
-from stepwire.engine.waiting import WaitLimits
+from stepwire.engine.waiting import WAITS
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
 from stepwire.protocol.sessions import resuming_clients
@@ -33,6 +33,7 @@ from stepwire.tasks.ids import LETTERS, TaskKey
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
+from stepwire.tasks.shares import Places
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
 from tests.docs.audit_schema import CheckedAudit
@@ -181,7 +182,7 @@ class World:
     limits: Limits = field(default_factory=Limits)
     polls_per_second: float = 0
     """The limit of polls of one task; 0 is no limit."""
-    waits: WaitLimits = field(default_factory=WaitLimits)
+    waits: Places = WAITS
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
@@ -246,7 +247,7 @@ class World:
             self.queue.ring,
             counting(),
             self.verifications.append,
-            self.engine.limiter_of(waiting.PROOFS, self.waits.of_proofs()),
+            self.engine.limiter_of(waiting.PROOFS, waiting.proof_places(self.waits)),
         )
         self.approvals = self.engine.approvals(self.inbox)
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream

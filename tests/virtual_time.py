@@ -6,8 +6,11 @@ A thread goes on until it sleeps, parks or ends; then the one goes on whose time
 import heapq
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Final, Self
+
+from tests.fakes import START_OF_TIME, FixedClock
 
 _STACK: Final = 512 * 1024  # bytes of each thread
 
@@ -149,3 +152,20 @@ class VirtualTime:
         worker.go.release()
         self.back.acquire()
         self._running = None
+
+
+class VirtualClock(FixedClock):
+    """A server's clock, in virtual time."""
+
+    def __init__(self, virtual: VirtualTime) -> None:
+        super().__init__()
+        self._virtual = virtual
+
+    def now(self) -> datetime:
+        """Return the time."""
+        self.time = START_OF_TIME + timedelta(seconds=self._virtual.now)
+        return super().now()
+
+    def sleep(self, seconds: float) -> None:
+        """Let other threads run; called by one."""
+        self._virtual.sleep(seconds)

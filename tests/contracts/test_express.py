@@ -16,8 +16,9 @@ from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.ports import CallRate
 from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
+from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits, TooFast
+from stepwire.tasks.usage import Limits
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.contracts.test_step_functions_errors import CONNECT_TIMEOUT, READ_TIMEOUT, Wire, refusal

@@ -11,8 +11,9 @@ from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import KeyClaim, TaskStore
 from stepwire.errors import NotAdmitted
 from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import LONGEST_TTL
-from stepwire.tasks.usage import Limits, TooFast, TooManyActive
+from stepwire.tasks.usage import Limits, TooManyActive
 from tests.contracts.task_stores import a_task, on_dynamodb
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB

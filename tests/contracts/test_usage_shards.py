@@ -15,7 +15,8 @@ from stepwire.aws.storage.usage import CallerUsage, usage_key
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import NotAdmitted
 from stepwire.tasks.ids import TaskKey, slot_names
-from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive, home_of
+from stepwire.tasks.shares import TooFast
+from stepwire.tasks.usage import Limits, Refusal, TooManyActive, home_of
 from tests.contracts.task_stores import a_task
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB

@@ -17,7 +17,7 @@ from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscription
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.webhook_function import WebhooksHandler
-from stepwire.engine.waiting import PROOFS, WaitLimits
+from stepwire.engine.waiting import PROOFS, WAITS, proof_places
 from stepwire.principal import Principal
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.ports import Answer
@@ -62,7 +62,7 @@ class Deliveries:
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)
         vars(self.webhooks).update(_delivering=delivering, _bells=Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue))
-        limiter = self.site.process.engine.limiter_of(PROOFS, WaitLimits().of_proofs())
+        limiter = self.site.process.engine.limiter_of(PROOFS, proof_places(WAITS))
         subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None, limiter)
         self.events = Events(record, subscribing, DynamoDbSubscribers(Table(table, lambda: boundary.patient_dynamodb)))
 

@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import IS_SLOW_AFTER
-from tests.load.webhooks import DEAD, Simulation
+from stepwire.subscriptions.delivering import IS_SLOW_AFTER, PLACES
+from tests.load.webhooks import CONCURRENCY, DEAD, Simulation
 from tests.virtual_time import VirtualTime
 
 EVENTS: Final = 2_000
@@ -21,7 +21,9 @@ VICTIM: Final = "https://victim.example/"
 SUBSCRIPTIONS: Final = 100  # of each caller who attacks
 
 
-def attacked(callers: int, tasks_a_minute: int, seconds: float) -> tuple[list[float], int]:
+def attacked(
+    callers: int, tasks_a_minute: float, seconds: float, subscriptions: int = SUBSCRIPTIONS
+) -> tuple[list[float], int]:
     """Let callers have 100 receivers each that answer after 9 s; each task of theirs changes twice.
 
     Return how late the events of another caller are, one in 20 s, and how many messages the queue has held.
@@ -31,7 +33,7 @@ def attacked(callers: int, tasks_a_minute: int, seconds: float) -> tuple[list[fl
         victim = stack.subscribe("victim", {VICTIM: QUICK})
         began: dict[str, float] = {}
         for number in range(callers):
-            urls = {f"https://{number}.example/{one}": SLOW for one in range(SUBSCRIPTIONS)}
+            urls = {f"https://{number}.example/{one}": SLOW for one in range(subscriptions)}
             owner = stack.subscribe(f"caller {number}", urls)
             for change in range(int(seconds * tasks_a_minute / 30)):
                 time.at(change * 30 / tasks_a_minute, partial(stack.change, owner))
@@ -88,6 +90,14 @@ def delays(dead: int, *, takes_more: bool = True) -> list[float]:
         for url in urls:
             assert [task for task, _ in stack.got[url]] == ([] if url in ill else expected[url]), "each once, in order"
         return sorted(at - began[task] for got in stack.got.values() for task, at in got)
+
+
+def test_a_caller_is_served_beside_one_with_slow_receivers_for_each_delivery_at_a_time_and_two_more() -> None:
+    places = CONCURRENCY * PLACES.all
+
+    late, _ = attacked(places + 2, 0.4, 150, PLACES.each)
+
+    assert max(late) < SLOW, "no longer than one delivery"
 
 
 @pytest.mark.long

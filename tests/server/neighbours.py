@@ -15,11 +15,12 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease
-from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
+from stepwire.engine.waiting import ALL_CALLERS
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS
 from stepwire.server.services import Patience
 from stepwire.tasks.inputs import MOST_QUESTIONS
+from stepwire.tasks.shares import Places
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, BOB, SECRET, World
 from tests.server.answers import Answer, Json
@@ -28,7 +29,7 @@ from tests.simulated.counted import CountedCall, counted_dynamodb_client
 from tests.tables import new_table
 
 LIMITS: Final = Limits(active=30, per_minute=60)
-WAITS: Final = WaitLimits(all=5, per_caller=3)
+WAITS: Final = Places.shared(5)
 POLLS_PER_SECOND: Final = 2
 TURN: Final = timedelta(seconds=1)
 """The time that passes before each request of the worker; it lets the other caller create one more task."""
@@ -180,8 +181,8 @@ class NoisyNeighbour:
     def _take_wait_slots(self) -> None:
         """Take all wait slots of this caller, as requests on other instances would do."""
         until = self.world.clock.now() + timedelta(hours=1)
-        for number in range(WAITS.per_caller):
-            for room, most in ((BOB, WAITS.per_caller), (ALL_CALLERS, WAITS.all)):
+        for number in range(WAITS.each):
+            for room, most in ((BOB, WAITS.each), (ALL_CALLERS, WAITS.all)):
                 assert self.world.wait_slots.acquire(room, Lease(until, number), most, self.world.clock.now())
 
     def _use_up_answers(self) -> None:

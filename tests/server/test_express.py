@@ -8,13 +8,14 @@ from msgspec.structs import force_setattr, replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Additions, Context
-from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
+from stepwire.engine.waiting import ALL_CALLERS, HeldPlace
 from stepwire.engine.waiting import EXPRESS as EXPRESS_POOL
 from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import load_json, write
 from stepwire.principal import principal_of
 from stepwire.server.services import Patience
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
+from stepwire.tasks.shares import Places
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, BOB, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
@@ -82,7 +83,7 @@ def test_a_call_counts_for_the_rate_limit_as_a_task_does(client: Client, world: 
 
 
 def test_a_call_takes_a_wait_slot(world: World) -> None:
-    world = World(waits=WaitLimits(all=0), catalog=world.catalog)
+    world = World(waits=Places(0), catalog=world.catalog)
 
     refused = ModernClient(world).call("express")
 
@@ -91,21 +92,21 @@ def test_a_call_takes_a_wait_slot(world: World) -> None:
 
 
 def test_callers_who_wait_for_tasks_take_no_slot_of_a_call(world: World) -> None:
+    carol, dave = (principal_of(("jwt", "https://issuer.example", name), "a stack") for name in ("carol", "dave"))
     waits, until = world.operations.limiter, world.clock.now() + timedelta(seconds=20)
-    held = [waits.acquire(owner, until, world.clock.now()) for owner in (ALICE, ALICE, ALICE, BOB, BOB)]
-    carol = principal_of(("jwt", "https://issuer.example", "carol"), "a stack")
+    held = [waits.acquire(owner, until) for owner in (ALICE, ALICE, ALICE, BOB, dave)]
 
-    assert all(held)
+    assert all(isinstance(one, HeldPlace) for one in held)
     assert "structuredContent" in ModernClient(world, owner=carol).call("express").result
 
 
 def test_calls_of_one_caller_leave_slots_to_others(world: World) -> None:
     calls, until = world.express.limiter, world.clock.now() + timedelta(seconds=20)
-    held = [calls.acquire(ALICE, until, world.clock.now()) for _ in range(5)]
+    held = [calls.acquire(ALICE, until) for _ in range(5)]
 
     mine, others = (ModernClient(world, owner=owner).call("express") for owner in (ALICE, BOB))
 
-    assert sum(one is not None for one in held) == 2
+    assert sum(isinstance(one, HeldPlace) for one in held) == 1
     assert (mine.code, mine.error["data"]["limit"]) == (-31002, "waiting requests")
     assert "structuredContent" in others.result
 

@@ -10,7 +10,6 @@ from msgspec.structs import force_setattr, replace
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.catalog.access import Access
-from stepwire.engine.waiting import WaitLimits
 from stepwire.principal import Principal
 from stepwire.subscriptions.delivering import Done, Outcome
 from stepwire.subscriptions.events import FINISHED, RETENTION, STATUS_CHANGED
@@ -23,6 +22,7 @@ from stepwire.subscriptions.subscription import (
     ROTATION,
     SHORTEST_TTL,
 )
+from stepwire.tasks.shares import Places
 from tests.fake_events import Post, echo
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer as McpAnswer
@@ -168,13 +168,13 @@ def test_one_caller_waits_for_few_endpoints_at_a_time(modern: ModernClient, worl
     assert waiting == ["https://hooks.example/-1", "https://hooks.example/0"], "the others did not wait"
     in_time = [one for one in refused if one["data"]["limit"] == "endpoints being verified"]
     assert len(in_time) == MOST_SUBSCRIPTIONS - 1, "the rest is beyond the limit of subscriptions"
-    assert (in_time[0]["code"], in_time[0]["data"]["retryAfterMs"]) == (-31002, 3_000)
+    assert (in_time[0]["code"], in_time[0]["data"]["retryAfterMs"]) == (-31002, 1_000)
     assert (len(others), "id" in later.result) == (1, True)
 
 
 def test_an_endpoint_that_is_verified_needs_no_slot(modern: ModernClient, world: World) -> None:
     subscribe(modern)
-    force_setattr(world.subscribing, "limiter", replace(world.subscribing.limiter, limits=WaitLimits(0, 0)))
+    force_setattr(world.subscribing, "limiter", replace(world.subscribing.limiter, places=Places(0)))
 
     assert "id" in subscribe(modern, name=STATUS_CHANGED).result
     assert subscribe(modern, url=OTHER).error["data"]["limit"] == "endpoints being verified"

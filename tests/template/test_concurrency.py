@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stepwire.background.sweep import INTERVAL
-from stepwire.engine.waiting import WaitLimits
+from stepwire.engine.waiting import WAITS
 from tests.template.chosen import stack
 from tests.template.document import references, resource, resources
 
@@ -32,7 +32,7 @@ def test_the_given_concurrency_is_reserved() -> None:
 def test_by_default_waiting_requests_use_half_of_a_new_accounts_concurrency() -> None:
     most = int(str(stack("none").parameters["MostWaiting"]))
 
-    assert WaitLimits().per_caller <= most <= SHARE_OF_A_NEW_ACCOUNT
+    assert WAITS.each <= most <= SHARE_OF_A_NEW_ACCOUNT
 
 
 def test_throttling_does_not_roll_back_a_release() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import IS_SLOW_AFTER, MOST_AT_ONCE, SHARE, TAKES_MORE_FOR, Job, Taking
+from stepwire.subscriptions.delivering import IS_SLOW_AFTER, PLACES, TAKES_MORE_FOR, Job, Taking
 from tests.kits import ALICE, BOB
 from tests.load.webhooks import Threads
 from tests.virtual_time import VirtualTime
@@ -63,18 +63,18 @@ def test_a_quick_batch_takes_nothing_more(invocation: Invocation) -> None:
 
 
 def test_one_caller_has_its_share_and_leaves_the_rest_to_others(invocation: Invocation) -> None:
-    mine = [invocation.job(f"mine {number}", 9) for number in range(2 * SHARE)]
+    mine = [invocation.job(f"mine {number}", 9) for number in range(2 * PLACES.each)]
     invocation.more = [[invocation.job("another's", 0.1, BOB)]]
 
     invocation.run(*mine)
 
-    assert [at for name, at in invocation.began.items() if name != "another's"] == [0] * SHARE + [9] * SHARE
+    assert [at for name, at in invocation.began.items() if name != "another's"] == [0] * PLACES.each + [9] * PLACES.each
     assert invocation.began["another's"] < 1
-    assert invocation.rooms[0] == MOST_AT_ONCE - SHARE
+    assert invocation.rooms[0] == PLACES.all - PLACES.each
 
 
 def test_a_full_invocation_takes_more_as_soon_as_one_delivery_ends(invocation: Invocation) -> None:
-    full = [invocation.job(f"{number}", 9 if number else 1, callers(number)) for number in range(MOST_AT_ONCE)]
+    full = [invocation.job(f"{number}", 9 if number else 1, callers(number)) for number in range(PLACES.all)]
     invocation.more = [[invocation.job("next", 0.1, BOB)]]
 
     invocation.run(*full)
@@ -94,7 +94,7 @@ def test_a_fault_of_the_queue_is_waited_out(invocation: Invocation) -> None:
 def test_an_invocation_ends_at_a_time_of_its_own_and_gives_back_what_has_not_begun(
     invocation: Invocation, spread: float
 ) -> None:
-    names = [f"{number}" for number in range(10 * SHARE)]
+    names = [f"{number}" for number in range(10 * PLACES.each)]
     end = TAKES_MORE_FOR * (1 + spread) / 2
 
     invocation.run(*(invocation.job(name, 9) for name in names), spread=spread)

@@ -10,10 +10,11 @@ from stepwire.aws.gateway import SignIn
 from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings
 from stepwire.catalog.access import Access
 from stepwire.engine.upkeep import Intervals
-from stepwire.engine.waiting import WaitLimits
+from stepwire.engine.waiting import WAITS
 from stepwire.protocol.sessions import ResumingClient, ResumingClients, resuming_clients
 from stepwire.rendering import Identity
 from stepwire.server.services import Patience
+from stepwire.tasks.shares import Places
 from stepwire.tasks.usage import Limits
 from tests.kits import REQUIRED, TELLING, catalog_of
 
@@ -38,7 +39,6 @@ ENVIRONMENT = {
     "SECRET_ARN": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
     "MOST_ACTIVE_TASKS": "100",
     "MOST_WAITING": "5",
-    "MOST_WAITING_PER_CALLER": "3",
     "MOST_TASKS_PER_MINUTE": "120",
     "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
@@ -47,7 +47,7 @@ ENVIRONMENT = {
 }
 CONSTANT = {
     *("INLINE_WAIT_SECONDS", "HOLD_SECONDS", "CALL_SECONDS", "PROGRESS_CALL_SECONDS", "STATE_AFTER_SECONDS"),
-    *("MOST_WAITING_PER_CALLER", "REPAIR_AFTER_SECONDS", "RESUMING_CLIENTS"),
+    *("REPAIR_AFTER_SECONDS", "RESUMING_CLIENTS"),
 }
 """Which no parameter of the template sets."""
 ICON = "data:image/png;base64,iVBORw0KGgo="
@@ -92,7 +92,7 @@ def test_a_complete_environment_is_read() -> None:
         limits=Limits(active=100, per_minute=120),
         polls_per_second=10,
         polls_per_log_line=20,
-        waits=WaitLimits(all=5, per_caller=3),
+        waits=Places.shared(5),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
         events=False,
@@ -192,11 +192,9 @@ def test_checked_scopes_do_not_prevent_the_start(environment: dict[str, str]) ->
     check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
 
 
-@pytest.mark.parametrize(("most", "of_one"), [("0", 3), ("5", 3), ("40", 4), ("200", 20)])
-def test_what_one_caller_may_wait_grows_with_what_all_may(most: str, of_one: int) -> None:
-    without = {name: value for name, value in ENVIRONMENT.items() if name != "MOST_WAITING_PER_CALLER"}
-
-    assert read_mcp_settings(without | {"MOST_WAITING": most}).waits == WaitLimits(int(most), of_one)
+@pytest.mark.parametrize(("authorizer", "reserved"), [("jwt", 2), ("cognito", 2), ("iam", 2), ("none", 0)])
+def test_places_are_reserved_for_other_callers_where_there_are_some(authorizer: str, reserved: int) -> None:
+    assert read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": authorizer}).waits == Places(5, reserved)
 
 
 def test_what_no_parameter_sets_has_a_default() -> None:
@@ -204,7 +202,7 @@ def test_what_no_parameter_sets_has_a_default() -> None:
 
     assert settings.patience == replace(Patience(), unresumable_request=timedelta(seconds=20))
     assert settings.intervals == Intervals()
-    assert settings.waits == WaitLimits()
+    assert settings.waits == WAITS
     assert settings.resuming == resuming_clients(("known",))
 
 

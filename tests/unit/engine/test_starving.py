@@ -8,19 +8,19 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 import pytest
 
-from stepwire.engine.waiting import WaitLimits
+from stepwire.engine.waiting import WAITS
 from stepwire.json_text import JsonObject, write
 from stepwire.principal import Caller, Principal, principal_of
 from stepwire.protocol.http import HttpRequest
+from stepwire.tasks.shares import Places
 from stepwire.tasks.usage import Limits
-from tests.fakes import START_OF_TIME, FixedClock
 from tests.kits import OPTIONAL, OUTPUT, World
-from tests.virtual_time import VirtualTime
+from tests.virtual_time import VirtualClock, VirtualTime
 
 CALLERS: Final = 1_000
 NEW_ACCOUNT: Final = 10
@@ -39,23 +39,6 @@ HEADERS: Final = {
     "mcp-protocol-version": "2025-11-25",
 }
 MCP, EVENTS = "mcp", "execution_events"
-
-
-class Clock(FixedClock):
-    """The server's clock, in virtual time."""
-
-    def __init__(self, virtual: VirtualTime) -> None:
-        super().__init__()
-        self._virtual = virtual
-
-    def now(self) -> datetime:
-        """Return the time."""
-        self.time = START_OF_TIME + timedelta(seconds=self._virtual.now)
-        return super().now()
-
-    def sleep(self, seconds: float) -> None:
-        """Let other invocations run; called by an invocation."""
-        self._virtual.sleep(seconds)
 
 
 @dataclass
@@ -101,14 +84,14 @@ class Site:
 
     time: VirtualTime
     limit: int
-    waits: WaitLimits = field(default_factory=WaitLimits)
+    waits: Places = WAITS
     reserved: dict[str, int] = field(default_factory=dict[str, int])
     recorded: list[float] = field(default_factory=list[float])
     """The delay between each end and its recording, in seconds."""
 
     def __post_init__(self) -> None:
         limits = Limits(active=10_000, per_minute=60_000)
-        self.world = World(clock=Clock(self.time), waits=self.waits, limits=limits)
+        self.world = World(clock=VirtualClock(self.time), waits=self.waits, limits=limits)
         self.functions = Lambda(self.time, self.limit, self.reserved)
 
     def run(self) -> None:
@@ -151,24 +134,22 @@ class Site:
 
 
 long = pytest.mark.long
-NO_CAP: Final = WaitLimits(all=CALLERS, per_caller=CALLERS)
+NO_CAP: Final = Places(CALLERS)
 RESERVED: Final = {EVENTS: 20}
 
 
 @pytest.mark.parametrize(
     ("limit", "waits", "reserved"),
     [
-        pytest.param(NEW_ACCOUNT, WaitLimits(), {}, id="a new account, with the defaults", marks=pytest.mark.long),
-        pytest.param(
-            ORDINARY_ACCOUNT, WaitLimits(), {}, id="an ordinary account, with the defaults", marks=pytest.mark.long
-        ),
+        pytest.param(NEW_ACCOUNT, WAITS, {}, id="a new account, with the defaults", marks=pytest.mark.long),
+        pytest.param(ORDINARY_ACCOUNT, WAITS, {}, id="an ordinary account, with the defaults", marks=pytest.mark.long),
         pytest.param(
             ORDINARY_ACCOUNT, NO_CAP, RESERVED, id="an ordinary account, with a reservation", marks=pytest.mark.long
         ),
     ],
 )
 def test_a_thousand_waiting_callers_do_not_delay_the_recording_of_an_end(
-    limit: int, waits: WaitLimits, reserved: dict[str, int]
+    limit: int, waits: Places, reserved: dict[str, int]
 ) -> None:
     with VirtualTime() as time:
         site = Site(time, limit, waits, reserved)

@@ -8,11 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.invocations import SystemClock, deadline_of
-from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, WaitLimits
+from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, HeldPlace
 from stepwire.errors import StoreBusy
+from stepwire.principal import Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.results import has_ended
 from stepwire.server.services import Patience
+from stepwire.tasks.shares import Places
 from stepwire.tasks.task import Completed, Task, Working
 from tests.kits import ALICE, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
@@ -148,11 +150,11 @@ def held(world: World, count: int, owner: str = ALICE) -> None:
     """Take wait slots of a caller, as this many waiting requests would, for a minute."""
     for _ in range(count):
         until = world.clock.now() + timedelta(minutes=1)
-        assert world.operations.limiter.acquire(owner, until, world.clock.now()) is not None  # pyright: ignore[reportArgumentType] - any name is a principal here
+        assert isinstance(world.operations.limiter.acquire(Principal(owner), until), HeldPlace)
 
 
 def test_a_caller_gets_a_limited_number_of_slots() -> None:
-    world = World(waits=WaitLimits(all=10, per_caller=3))
+    world = World(waits=Places(10, part=3))
     held(world, 3)
 
     *_, task = following(world, world.call())
@@ -162,7 +164,7 @@ def test_a_caller_gets_a_limited_number_of_slots() -> None:
 
 
 def test_another_callers_request_still_waits() -> None:
-    world = World(waits=WaitLimits(all=10, per_caller=3))
+    world = World(waits=Places(10, part=3))
     held(world, 3)
 
     list(following(world, world.call(owner=BOB)))
@@ -171,7 +173,7 @@ def test_another_callers_request_still_waits() -> None:
 
 
 def test_all_callers_together_get_a_limited_number_of_slots() -> None:
-    world = World(waits=WaitLimits(all=5, per_caller=3))
+    world = World(waits=Places(5, part=3))
     held(world, 3)
     held(world, 2, BOB)
 
@@ -192,7 +194,7 @@ def test_a_slot_is_released_when_the_wait_ends() -> None:
 
 
 def test_the_slot_of_a_dead_function_expires() -> None:
-    world = World(waits=WaitLimits(all=5, per_caller=1))
+    world = World(waits=Places(5, part=1))
     held(world, 1)
     world.clock.advance(minutes=1, seconds=TIME_TO_ANSWER.total_seconds() + 1)
 
@@ -201,8 +203,8 @@ def test_the_slot_of_a_dead_function_expires() -> None:
     assert world.clock.slept != []
 
 
-@pytest.mark.parametrize("limits", [WaitLimits(all=0), WaitLimits(per_caller=0)])
-def test_with_a_limit_of_zero_no_slots_are_used(limits: WaitLimits) -> None:
+@pytest.mark.parametrize("limits", [Places(0), Places(5, part=0)])
+def test_with_a_limit_of_zero_no_slots_are_used(limits: Places) -> None:
     world = World(waits=limits)
 
     list(following(world, world.call()))
@@ -239,7 +241,7 @@ def test_with_the_store_down_no_request_waits() -> None:
 
 
 def full() -> World:
-    return World(patience=Patience(), waits=WaitLimits(all=0))
+    return World(patience=Patience(), waits=Places(0))
 
 
 def test_a_plain_call_of_a_client_that_cannot_resume_gets_a_result_that_names_the_task() -> None:

@@ -12,7 +12,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.admission import limit_reached
 from stepwire.engine.assembly import Engine
-from stepwire.engine.waiting import PROOFS
+from stepwire.engine.waiting import PROOFS, proof_places
 from stepwire.errors import NotAdmitted
 from stepwire.principal import Principal
 from stepwire.subscriptions.subscribing import LONGEST_PROOF, Events, Subscribing
@@ -38,6 +38,6 @@ def events_of(table: Table, engine: Engine) -> Events:
         lambda owner, ids: Doorbells(required(os.environ, "WEBHOOK_QUEUE"), sqs_client).ring(owner, ids),
         os.urandom,
         count_call,
-        engine.limiter_of(PROOFS, settings.waits.of_proofs()),
+        engine.limiter_of(PROOFS, proof_places(settings.waits)),
     )
     return Events(record, subscribing, DynamoDbSubscribers(table), allows_local)

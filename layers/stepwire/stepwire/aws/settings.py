@@ -18,21 +18,19 @@ from stepwire.catalog.access import Access
 from stepwire.catalog.published import Endpoint
 from stepwire.catalog.tools import ICON_PATTERN, Catalog
 from stepwire.engine.upkeep import Intervals
-from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
 from stepwire.protocol.sessions import ResumingClients, resuming_clients
 from stepwire.rendering import Identity
 from stepwire.server.services import Patience
 from stepwire.tasks.ids import execution_prefix_of
+from stepwire.tasks.shares import Places
 from stepwire.tasks.usage import Limits
 from stepwire.visible_text import visible
 
 # The authorizers whose tokens have scopes.
 _WITH_SCOPES = ("jwt", "cognito")
 
-# So that no ten callers fill the slots, as soon as there are more than those of a new account.
-_CALLERS_AT_ONCE = 10
 # Nearly all requests are polls: with 20 a line, their lines are a tenth of the bytes that a task logs (docs/cost.md).
 _POLLS_PER_LOG_LINE = "20"
 # Those that were seen to resume (docs/clients.md); others say so in the URL.
@@ -67,7 +65,7 @@ class McpSettings(Struct, frozen=True):
     polls_per_second: float
     polls_per_log_line: int
     """Polls that one line of the audit counts."""
-    waits: WaitLimits
+    waits: Places
     secret_arn: str
     """ARN of the secret that authenticates state held by clients."""
     catalog: Path
@@ -110,7 +108,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         limits=read_usage_limits(environment),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
         polls_per_log_line=_count({"POLLS_PER_LOG_LINE": _POLLS_PER_LOG_LINE, **environment}, "POLLS_PER_LOG_LINE"),
-        waits=_waits(environment),
+        waits=_waits(environment, is_open=is_open),
         secret_arn=required(environment, "SECRET_ARN"),
         catalog=Path(required(environment, TASK_ROOT)) / "catalog.json",
         events=is_on(environment, "EVENTS"),
@@ -177,13 +175,10 @@ def _resuming(environment: Mapping[str, str]) -> ResumingClients:
         ) from None
 
 
-def _waits(environment: Mapping[str, str]) -> WaitLimits:
-    """Return the limits of waiting requests; what one caller may take grows with what all may."""
+def _waits(environment: Mapping[str, str], *, is_open: bool) -> Places:
+    """Return the places of waiting requests; without sign-in all callers are one, so none is reserved for others."""
     most = int(_number(environment, "MOST_WAITING"))
-    of_one = max(WaitLimits().per_caller, most // _CALLERS_AT_ONCE)
-    return WaitLimits(
-        most, int(_number({"MOST_WAITING_PER_CALLER": str(of_one), **environment}, "MOST_WAITING_PER_CALLER"))
-    )
+    return Places(most) if is_open else Places.shared(most)
 
 
 def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalog) -> None:

@@ -30,7 +30,7 @@ from stepwire.engine.blocks import Blocks, without_task
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import (
     IS_SLOW_AFTER,
-    MOST_AT_ONCE,
+    PLACES,
     Delivering,
     Delivery,
     Done,
@@ -59,7 +59,7 @@ class WebhooksHandler:
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Deliver for each message; those at which it failed are reported, so that they come again."""
         failed = list[str]()
-        with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        with ThreadPoolExecutor(PLACES.all) as pool:
             batch = self._jobs(event["Records"], lambda _record: None, failed.append)
             Taking(_Threads(pool), self._receive).run(batch, os.urandom(1)[0] / 255, self._is_slow_after)
         return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}

@@ -16,8 +16,9 @@ from stepwire.errors import LimitReached, NotAdmitted, StoreBusy, WorkflowNotSta
 from stepwire.principal import Principal
 from stepwire.tasks.ids import created_at_of
 from stepwire.tasks.lifecycle import as_of
+from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits, Refusal, Slot, TooFast, TooManyActive, may_reclaim
+from stepwire.tasks.usage import Limits, Refusal, Slot, TooManyActive, may_reclaim
 
 LONGEST_REQUEST: Final = timedelta(seconds=30)
 """Longer than function mcp runs: an older request does nothing any more."""

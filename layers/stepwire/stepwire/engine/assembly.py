@@ -30,8 +30,9 @@ from stepwire.engine.ports import (
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.engine.waiting import EXPRESS, WaitLimiter, WaitLimits
+from stepwire.engine.waiting import EXPRESS, WAITS, WaitLimiter, express_places
 from stepwire.tasks.outcomes import ReadObject, Sign
+from stepwire.tasks.shares import Places
 from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Settings(Struct, frozen=True):
 
     intervals: Intervals = field(default_factory=Intervals)
     limits: Limits = field(default_factory=Limits)
-    waits: WaitLimits = field(default_factory=WaitLimits)
+    waits: Places = WAITS
     execution_prefix: str = ""
     """Start of the names of this endpoint's executions; needed to create tasks."""
     paces_itself: bool = True
@@ -97,9 +98,9 @@ class Engine(Struct, frozen=True):
 
         return FollowUps(self.recorder, self.runs, self.ports.randomness, self.admission)
 
-    def limiter_of(self, kind: str, limits: WaitLimits) -> WaitLimiter:
+    def limiter_of(self, kind: str, places: Places) -> WaitLimiter:
         """Return what limits waits of another kind, in pools of their own."""
-        return replace(self.limiter, kind=kind, limits=limits)
+        return replace(self.limiter, kind=kind, places=places)
 
     def approvals(self, inbox: Inbox) -> "Approvals":
         """Return what people other than the caller do with questions."""
@@ -111,7 +112,7 @@ class Engine(Struct, frozen=True):
         """Return what runs tools of type EXPRESS."""
         from stepwire.engine.express import ExpressCalls  # noqa: PLC0415 - most requests run none
 
-        limiter = self.limiter_of(EXPRESS, self.settings.waits.of_express())
+        limiter = self.limiter_of(EXPRESS, express_places(self.settings.waits))
         return ExpressCalls(self.calls, rate, workflows, limiter, patience)
 
 
@@ -122,7 +123,7 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     runs = Runs(recorder, ports.workflows, ports.wake_ups, report)
     upkeep = Upkeep(recorder, ports.workflows, runs, settings.intervals, report)
     upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
-    limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.randomness, report)
+    limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.clock, ports.randomness, report)
     admission = Admission(recorder, settings.limits)
     operations = Operations(recorder, ports.workflows, upkeep, ports.sign, report, limiter)
     calls = Calls(recorder, ports.randomness, upkeep, admission, operations, report, settings.execution_prefix)

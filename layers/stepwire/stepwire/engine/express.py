@@ -13,7 +13,7 @@ from stepwire.audit import AuditAction
 from stepwire.engine.admission import limit_reached
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.ports import CallRate, SyncWorkflows
-from stepwire.engine.waiting import WaitLimiter
+from stepwire.engine.waiting import NoPlace, WaitLimiter
 from stepwire.errors import (
     AtQuota,
     InvalidParams,
@@ -26,13 +26,13 @@ from stepwire.errors import (
 )
 from stepwire.tasks.events import WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.limits import span
 from stepwire.tasks.outcomes import Succeeded, result_location_of, with_presigned_links
 from stepwire.tasks.task import Task, TaskError, ToolResult, tool_error
 
 TIME_TO_END: Final = timedelta(seconds=2)
 """Time that must remain of a request when its wait ends: to release what it holds, and to answer."""
 _SHORTEST_WAIT: Final = timedelta(seconds=1)
-_RETRY: Final = 1.0  # seconds; most calls take less
 _NO_OUTPUT: Final = "The workflow succeeded, but Step Functions did not return its output."
 _STOPPED: Final = "The workflow was stopped before its end."
 
@@ -62,12 +62,13 @@ class ExpressCalls(Struct, frozen=True):
             self.rate.count(owner, self.calls.admission.limits, now)
         except NotAdmitted as refused:
             raise limit_reached(refused.refusal, self.calls.admission.limits) from None
-        held = self.limiter.acquire(owner, now + self.patience, now)
-        if held is None:
+        held = self.limiter.acquire(owner, now + self.patience)
+        if isinstance(held, NoPlace):
             raise LimitReached(
-                "Too many calls of such tools run at the moment: nothing was started. Try again in a second.",
+                "Too many calls of such tools run at the moment: nothing was started. "
+                f"Try again in {span(held.retry_after)}.",
                 "waiting requests",
-                _RETRY,
+                held.retry_after.total_seconds(),
             )
         try:
             return self._result_of(self.calls.draft(call))

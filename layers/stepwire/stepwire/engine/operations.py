@@ -18,7 +18,7 @@ from stepwire.audit import AuditAction
 from stepwire.engine.ports import TaskPage, Workflows
 from stepwire.engine.recorder import Recorder, entry_of
 from stepwire.engine.upkeep import Upkeep
-from stepwire.engine.waiting import TIME_TO_ANSWER, WaitLimiter
+from stepwire.engine.waiting import TIME_TO_ANSWER, HeldPlace, WaitLimiter
 from stepwire.errors import (
     InternalError,
     StopRefused,
@@ -41,6 +41,7 @@ from stepwire.tasks.outcomes import (
     with_presigned_links,
 )
 from stepwire.tasks.runs import Pending, result_meta
+from stepwire.tasks.shares import TooFast, paced
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -65,7 +66,7 @@ _FIRST_PAUSE: Final = 0.1  # seconds; between reads of a task that is watched
 _LONGEST_PAUSE: Final = 1.0
 MOST_REMEMBERED: Final = 10_000  # tasks; the least recently polled is dropped first
 _NO_TASK: Final = ""
-_BURST: Final = 2.0  # seconds' worth of polls allowed ahead of the sustained rate
+_BURST: Final = timedelta(seconds=2)  # how far polls may be ahead of the sustained rate
 
 
 class PollLimit(Struct, frozen=True):
@@ -75,8 +76,8 @@ class PollLimit(Struct, frozen=True):
     """
 
     per_second: float
-    _paced_until: OrderedDict[tuple[Principal, str], float] = field(
-        default_factory=OrderedDict[tuple[Principal, str], float]
+    _paced_until: OrderedDict[tuple[Principal, str], datetime] = field(
+        default_factory=OrderedDict[tuple[Principal, str], datetime]
     )
 
     def check(self, owner: Principal, task_id: object, at: datetime) -> None:
@@ -87,11 +88,11 @@ class PollLimit(Struct, frozen=True):
         """
         if self.per_second <= 0:
             return
-        now, key = at.timestamp(), (owner, task_id_of(task_id) or _NO_TASK)
-        paced_until = max(self._paced_until.get(key, now), now) + 1 / self.per_second
-        if paced_until > now + _BURST:
-            raise TooManyPolls(paced_until - now - _BURST)
-        self._paced_until[key] = paced_until
+        key = (owner, task_id_of(task_id) or _NO_TASK)
+        after = paced(self._paced_until.get(key), at, timedelta(seconds=1 / self.per_second), _BURST)
+        if isinstance(after, TooFast):
+            raise TooManyPolls(after.retry_after.total_seconds())
+        self._paced_until[key] = after
         self._paced_until.move_to_end(key)
         if len(self._paced_until) > MOST_REMEMBERED:
             self._paced_until.popitem(last=False)
@@ -135,8 +136,10 @@ class Operations(Struct, frozen=True):
         yield task
         now = self.recorder.clock.now()
         ends_at = now + patience if deadline is None else min(now + patience, deadline - TIME_TO_ANSWER)
-        held = None if until(task) or ends_at <= now else self.limiter.acquire(task.owner, ends_at, now)
-        if held is None:
+        if until(task) or ends_at <= now:
+            return
+        held = self.limiter.acquire(task.owner, ends_at)
+        if not isinstance(held, HeldPlace):
             return
         try:
             yield from self._changes(task, ends_at, until)

@@ -263,19 +263,50 @@ class Lease(Struct, frozen=True):
     """Random, below 65,536; distinguishes leases that expire at the same time."""
 
 
-class WaitSlots(Protocol):
-    """Pools with a bounded number of slots, shared by all function instances."""
+class SlotTaken(Struct, frozen=True):
+    """A slot of a pool was taken; what else the pool has."""
 
-    def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
-        """Take one of a pool's `most` slots, or return False if all are held by leases that have not expired.
+    others: int = 0
+    """Slots that other leases hold, which have not expired."""
+    rests_until: datetime | None = None
+    """Until when the pool's caller rests."""
+    refusals: int = 0
+    """How many times in a row its caller was refused."""
+
+
+class SlotsFull(Struct, frozen=True):
+    """No slot was taken."""
+
+    refused_until: datetime | None = None
+    """Until when the pool's caller is refused; None: other leases hold all slots."""
+
+
+class WaitSlots(Protocol):
+    """Pools with a bounded number of slots, shared by all function instances: one for each caller, one for all."""
+
+    def acquire(
+        self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None = None
+    ) -> SlotTaken | SlotsFull:
+        """Take one of a pool's `most` slots, or say that there is none for this caller.
+
+        There is none if leases that have not expired hold all, if the pool's caller is refused, or if a caller that
+        rests less than until `rests_until` wants one.
 
         Raises:
             Exception: any error of the store; a slot that was taken nevertheless expires with its lease.
         """
         ...
 
-    def release(self, pool: str, lease: Lease) -> None:
-        """Release a slot. Idempotent."""
+    def want(self, pool: str, rests_until: datetime | None, at: datetime, until: datetime) -> None:
+        """Keep slots of the pool from callers that rest longer, until then, unless one that rests less does so."""
+        ...
+
+    def refuse(self, pool: str, lease: Lease, until: datetime, refusals: int) -> None:
+        """Release a slot, and refuse the pool's caller until then; it was refused so many times in a row."""
+        ...
+
+    def release(self, pool: str, lease: Lease, rests_until: datetime | None = None) -> None:
+        """Release a slot, which ends a row of refusals, and let the pool's caller rest. Idempotent."""
         ...
 
 
@@ -463,8 +494,8 @@ class Lines(Protocol):
         """Count the places before a place, up to so many. Eventually consistent."""
         ...
 
-    def turns(self, key: str) -> "Sequence[Held]":
-        """Return the turns of a line that are held."""
+    def turns(self, key: str, owner: Principal | None = None) -> "Sequence[Held]":
+        """Return the turns of a line that are held, or those of one caller."""
         ...
 
     def change(self, key: str, before: "Line | None", change: "Change", at: datetime) -> bool:

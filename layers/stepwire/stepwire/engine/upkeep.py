@@ -24,6 +24,7 @@ from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.runs import Pending
+from stepwire.tasks.shares import TooFast, paced
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
 
 HISTORIES_PER_SECOND: Final = 0.5
@@ -42,7 +43,7 @@ _LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
 class Allowance(Struct):
-    """A rate limit with a burst (GCRA) for calls to AWS, in the memory of one function instance.
+    """A rate limit with a burst for calls to AWS, in the memory of one function instance.
 
     Instances do not coordinate, and their number grows with the load. So each uses little of the account's quota, and
     pauses when throttled: first for a second, then twice as long each time until a call succeeds.
@@ -56,20 +57,24 @@ class Allowance(Struct):
 
     def take(self, at: datetime) -> bool:
         """Return whether a call is allowed now; an allowed call is counted."""
-        paced_until = max(self._paced_until or at, at) + timedelta(seconds=1 / self.per_second)
-        if paced_until > at + timedelta(seconds=self.burst / self.per_second):
+        after = paced(self._paced_until, at, self._time_of(1), self._time_of(self.burst))
+        if isinstance(after, TooFast):
             return False
-        self._paced_until = paced_until
+        self._paced_until = after
         return True
 
     def pause(self, at: datetime) -> None:
         """Allow no call for a second, because AWS throttled one; twice as long each time, at most half a minute."""
-        self._paced_until = at + self._next_pause + timedelta(seconds=self.burst / self.per_second)
+        self._paced_until = at + self._next_pause + self._time_of(self.burst)
         self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
 
     def resume(self) -> None:
         """Let the next pause be short again, because AWS answered a call."""
         self._next_pause = _FIRST_PAUSE
+
+    def _time_of(self, calls: float) -> timedelta:
+        """Return the time that so many calls take at the sustained rate."""
+        return timedelta(seconds=calls / self.per_second)
 
 
 class Intervals(Struct, frozen=True):

@@ -35,6 +35,7 @@ from stepwire.subscriptions.subscription import (
     verdict_on,
 )
 from stepwire.tasks.ids import TaskId
+from stepwire.tasks.shares import Places
 from stepwire.tracing import Trace, follow
 
 _PAGE: Final = 50  # changes
@@ -42,10 +43,8 @@ CLAIM: Final = timedelta(seconds=60)
 """How long one invocation may deliver before another may take over; longer than `BUDGET` and one attempt."""
 BUDGET: Final = timedelta(seconds=15)
 """After that long, no further event is begun: the message is sent again."""
-MOST_AT_ONCE: Final = 50
+PLACES: Final = Places.shared(50, part=5)
 """Deliveries of one invocation at the same time."""
-SHARE: Final = 5
-"""Those of one caller."""
 IS_SLOW_AFTER: Final = 0.25
 """Seconds after which an invocation that still waits for receivers takes further messages."""
 TAKES_MORE_FOR: Final = 45.0
@@ -258,9 +257,9 @@ class Crew(Protocol):
 class Taking:
     """One invocation, which takes messages of the queue and begins their deliveries in the order in which they came.
 
-    No caller has more than `SHARE` deliveries of an invocation, however many messages it has and however slow its
-    receivers are; the others wait for their turn, and leave room for everybody else. While a delivery goes on, the
-    invocation takes further messages. It ends at a time of its own, so that not all invocations end at the same moment.
+    No caller has more than its part of `PLACES`, however many messages it has and however slow its receivers are; the
+    others wait for their turn, and leave room for everybody else. While a delivery goes on, the invocation takes
+    further messages. It ends at a time of its own, so that not all invocations end at the same moment.
     """
 
     def __init__(self, crew: Crew, receive: Callable[[int], Sequence[Job] | None]) -> None:
@@ -287,7 +286,7 @@ class Taking:
         self._begin(batch)
         at_work = self._crew.wait(is_slow_after, until_all=True)
         while at_work and (left := until - self._crew.now()) > 0:
-            at_work = self._crew.wait(self._take_more(MOST_AT_ONCE - at_work, left))
+            at_work = self._crew.wait(self._take_more(PLACES.all - at_work, left))
         with self._lock:
             unbegun = [job for jobs in self._waiting.values() for job in jobs]
             self._waiting.clear()
@@ -306,15 +305,16 @@ class Taking:
         return 0
 
     def _begin(self, jobs: Sequence[Job]) -> None:
-        """Begin jobs; those of a caller that has its share wait."""
+        """Begin jobs; those of a caller that has places, and may take no other, wait until one of them is free."""
         for job in jobs:
             with self._lock:
-                has_share = self._at_work[job.owner] >= SHARE
-                if has_share:
+                mine, all_places = self._at_work[job.owner], self._at_work.total()
+                waits = mine >= PLACES.each or (mine and all_places >= PLACES.open_to(is_newcomer=False))
+                if waits:
                     self._waiting.setdefault(job.owner, deque()).append(job)
                 else:
                     self._at_work[job.owner] += 1
-            if not has_share:
+            if not waits:
                 self._crew.begin(lambda job=job: self._work(job))
 
     def _work(self, job: Job) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.engine.ports import Randomness
-from stepwire.engine.waiting import WaitLimiter
+from stepwire.engine.waiting import NoPlace, WaitLimiter
 from stepwire.errors import InvalidParams, LimitReached
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.principal import Principal
@@ -36,6 +36,7 @@ from stepwire.subscriptions.subscription import (
     is_success,
     subscription_id_of,
 )
+from stepwire.tasks.limits import span
 
 LONGEST_PROOF: Final = timedelta(seconds=3)
 """How long a request waits for the proof of an endpoint, with the resolution of its name."""
@@ -92,7 +93,7 @@ class Subscribing(Struct, frozen=True):
     count_call: Callable[[Principal], None]
     """Counts a call against the caller's rate, or refuses it: a challenge is a request to somebody else."""
     limiter: WaitLimiter
-    """Slots for requests that wait for the proof of an endpoint."""
+    """Places for requests that wait for the proof of an endpoint."""
 
     def subscribe(self, asked: Asked, at: datetime) -> JsonObject:
         """Begin a subscription, or refresh it: the same caller, URL, type and arguments are the same subscription.
@@ -151,12 +152,12 @@ class Subscribing(Struct, frozen=True):
         self.count_call(owner)
         challenge = self.randomness(_CHALLENGE_BYTES).hex()
         message = control_message("verification", self.randomness(8), {"challenge": challenge})
-        held = self.limiter.acquire(owner, at + LONGEST_PROOF, at)
-        if held is None:
+        held = self.limiter.acquire(owner, at + LONGEST_PROOF)
+        if isinstance(held, NoPlace):
             raise LimitReached(
-                "Too many endpoints are being verified at the moment. Try again in some seconds.",
+                f"Too many endpoints are being verified at the moment. Try again in {span(held.retry_after)}.",
                 "endpoints being verified",
-                LONGEST_PROOF.total_seconds(),
+                held.retry_after.total_seconds(),
             )
         try:
             answer = self.endpoints.post(url, headers_of(subscription, message, at, self.sign), message.body.encode())

@@ -24,6 +24,7 @@ from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.events import RETENTION, Change, Filter, Position, Recorded, cursor_of
+from stepwire.tasks.shares import REST
 from stepwire.tracing import Trace
 
 MOST_SUBSCRIPTIONS: Final = 100  # of one caller
@@ -39,9 +40,8 @@ VERIFIED: Final = timedelta(days=7)
 PATIENCE: Final = timedelta(days=1)
 """How long deliveries are retried before they are suspended."""
 SLOW: Final = timedelta(seconds=3)
-"""A receiver that takes longer to answer gets a rest."""
-REST: Final = 9
-"""How many times as long as its answer took: 100 slow receivers of one caller are 10 deliveries at a time."""
+"""A receiver that takes longer to answer gets a rest, as a caller does (`shares`): 100 slow receivers of one caller are
+10 deliveries at a time."""
 _FIRST_PAUSE: Final = timedelta(seconds=10)
 _LONGEST_PAUSE: Final = timedelta(hours=4)
 _REFUSALS: Final = 6

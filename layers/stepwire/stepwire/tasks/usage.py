@@ -1,8 +1,8 @@
 """Limits on one caller's creation of tasks. Pure decisions; the store keeps the state.
 
 Active tasks are stored as a set of names of slots (`slot_names`), so that freeing a slot is idempotent. The slots of a
-task are reserved and freed together, in one shard, so a task whose first slot is there has all. The creation rate
-follows the generic cell rate algorithm (GCRA), whose whole state is one point in time.
+task are reserved and freed together, in one shard, so a task whose first slot is there has all. The creation rate is
+one of `shares`.
 
 Above `MOST_IN_ONE` the set and the rate are divided into shards, each with its share of both limits. The rule: the
 shares add up to the limits, so that no write needs to know another shard.
@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.tasks.ids import TaskId, slot_names, task_id_of_slot
+from stepwire.tasks.shares import TooFast, paced
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_KEPT
 
 _MINUTE: Final = timedelta(minutes=1)
@@ -70,7 +71,7 @@ class Usage(Struct, frozen=True):
     active: frozenset[str] = frozenset()
     """The names of the slots that are taken."""
     paced_until: datetime | None = None
-    """GCRA's theoretical arrival time: when the creations so far are used up at the allowed rate; None: none yet."""
+    """State of the creation rate; None: no call yet."""
     reclaimed_at: datetime | None = None
     """When a call at the limit last reclaimed slots; None: never."""
 
@@ -100,12 +101,6 @@ class Slot(Struct, frozen=True):
     def task_id(self) -> TaskId:
         """Id of the task that holds it."""
         return task_id_of_slot(self.name)
-
-
-class TooFast(Struct, frozen=True):
-    """The caller has reached the creation rate."""
-
-    retry_after: timedelta
 
 
 Refusal: TypeAlias = TooManyActive | TooFast
@@ -143,16 +138,16 @@ def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime, slots: in
     """Return the caller's usage including one more task with so many slots, or why the task is refused."""
     if len(usage.active) + slots > limits.active:
         return TooManyActive(usage)
-    paced = pace_after(usage, limits, at)
-    return paced if isinstance(paced, TooFast) else replace(paced, active=usage.active | slot_names(task_id, slots))
+    counted = pace_after(usage, limits, at)
+    if isinstance(counted, TooFast):
+        return counted
+    return replace(counted, active=usage.active | slot_names(task_id, slots))
 
 
 def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:
     """Return the usage after one more call that takes no slot, or why the call is refused."""
-    paced_until = max(usage.paced_until or at, at) + limits.pace
-    if paced_until > at + limits.burst:
-        return TooFast(paced_until - at - limits.burst)
-    return replace(usage, paced_until=paced_until)
+    after = paced(usage.paced_until, at, limits.pace, limits.burst)
+    return after if isinstance(after, TooFast) else replace(usage, paced_until=after)
 
 
 def may_reclaim(usage: Usage, at: datetime) -> bool:

@@ -5,30 +5,33 @@
     paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
     pk  a pool of wait slots      sk  "waits"
     leases  numbers that sort by expiry: milliseconds since 1970, and digits that tell leases of a millisecond apart
+    rests_until, refused_until, refusals  of one caller's pool: `stepwire.tasks.shares` says what they mean
+    wanted_until, wanted_by  of the pool of all: until when those get no slot that rest longer than until `wanted_by`
 
 A call that takes no slot counts against the same rate (`count`).
 `stepwire.tasks.usage` divides the limits into shards. The rule: each write changes one item, under the condition that
 the item's own share of the limits has room; so writes never conflict, and the shares add up to the limits.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_seconds
+from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, refused_item
 from stepwire.codec import MILLISECOND, milliseconds_of, moment_of
-from stepwire.engine.ports import Lease
+from stepwire.engine.ports import Lease, SlotsFull, SlotTaken
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import AFTER_ANY_TASK
 from stepwire.tasks.usage import (
     RECLAIM_PAUSE,
     Limits,
     Refusal,
-    TooFast,
     TooManyActive,
     Usage,
     admit,
@@ -45,6 +48,8 @@ _IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
 _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
 _IS_RESERVED: Final = "contains(active, :text)"
 _MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
+_IS_NOT_REFUSED: Final = "(attribute_not_exists(refused_until) OR refused_until <= :now)"
+_RESTS_LEAST: Final = "attribute_not_exists(wanted_until) OR wanted_until <= :now OR wanted_by >= :rests"
 _HAS_A_FREE_SLOT: Final = "attribute_not_exists(leases) OR size(leases) < :most OR contains(leases, :number)"
 _POOL_RETENTION: Final = timedelta(days=1)  # longer than any lease; then DynamoDB's TTL removes an unused pool
 _NUMBERS_PER_MILLISECOND: Final = 100_000  # more than the largest `Lease.number`
@@ -192,10 +197,8 @@ def usage_key(owner: Principal, shard: int = 0) -> Item:
 
 def usage_of(item: Item) -> Usage:
     """Return a caller's usage from its item, which may be empty."""
-    paced, reclaimed = (
-        moment_of(int(item[name]["N"])) if name in item else None for name in ("paced_until", "reclaimed_at")
-    )
-    return Usage(frozenset(item.get("active", {}).get("SS", ())), paced, reclaimed)
+    active = frozenset(item.get("active", {}).get("SS", ()))
+    return Usage(active, _moment_in(item, "paced_until"), _moment_in(item, "reclaimed_at"))
 
 
 class DynamoDbWaitSlots(Struct, frozen=True):
@@ -203,32 +206,76 @@ class DynamoDbWaitSlots(Struct, frozen=True):
 
     table: Table
 
-    def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
-        blocking = self._add(pool, lease, most)
+    def acquire(
+        self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None = None
+    ) -> SlotTaken | SlotsFull:
+        added, item = self._add(pool, lease, most, at, rests_until)
         now = milliseconds_of(at)
-        expired = [number for number in blocking if int(number) // _NUMBERS_PER_MILLISECOND < now]
-        if expired:
-            self._remove(pool, expired)
-            blocking = self._add(pool, lease, most)
-        return not blocking
+        expired = [number for number in _leases_of(item) if int(number) // _NUMBERS_PER_MILLISECOND < now]
+        if not added and expired:
+            self._change(pool, "DELETE leases :leases", {":leases": {"NS": expired}})
+            added, item = self._add(pool, lease, most, at, rests_until)
+        if not added:
+            until = _moment_in(item, "refused_until")
+            return SlotsFull(until if until and until > at else None)
+        others = set(_leases_of(item)) - {*expired, _number(lease)}
+        return SlotTaken(len(others), _moment_in(item, "rests_until"), int(item.get("refusals", {}).get("N", 0)))
 
-    def release(self, pool: str, lease: Lease) -> None:
-        self._remove(pool, [_number(lease)])
+    def refuse(self, pool: str, lease: Lease, until: datetime, refusals: int) -> None:
+        values = {":until": in_milliseconds(until), ":refusals": {"N": str(refusals)}}
+        update = "SET refused_until = :until, refusals = :refusals DELETE leases :leases"
+        self._change(pool, update, {":leases": {"NS": [_number(lease)]}, **values})
 
-    def _add(self, pool: str, lease: Lease, most: int) -> list[str]:
-        """Add a lease to a pool that has a free slot, or has the lease; else return the leases that fill the pool."""
+    def release(self, pool: str, lease: Lease, rests_until: datetime | None = None) -> None:
+        rest = "" if rests_until is None else "SET rests_until = :rests "
+        values = {} if rests_until is None else {":rests": in_milliseconds(rests_until)}
+        update = f"{rest}DELETE leases :leases REMOVE refused_until, refusals"
+        self._change(pool, update, {":leases": {"NS": [_number(lease)]}, **values})
+
+    def want(self, pool: str, rests_until: datetime | None, at: datetime, until: datetime) -> None:
+        values = {":rests": _rest(rests_until, at), ":now": in_milliseconds(at), ":until": in_milliseconds(until)}
+        update = "SET wanted_until = :until, wanted_by = :rests"
+        self.table.update_if(_pool_key(pool), update, _RESTS_LEAST, values)
+
+    def _add(self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None) -> tuple[bool, Item]:
+        """Add a lease to a pool that has a free slot, or has the lease; return whether it was, and the pool's item."""
         values = {
+            ":rests": _rest(rests_until, at),
             ":lease": {"NS": [_number(lease)]},
             ":most": {"N": str(most)},
             ":number": {"N": _number(lease)},
+            ":now": in_milliseconds(at),
             ":expires": in_seconds(lease.until + _POOL_RETENTION),
         }
-        expression = "ADD leases :lease SET expires_at = :expires"
-        found = self.table.update(_pool_key(pool), expression, _HAS_A_FREE_SLOT, values)
-        return [] if found is None else found["leases"]["NS"]
+        try:
+            answer = self.table.client.update_item(
+                TableName=self.table.name,
+                Key=_pool_key(pool),
+                UpdateExpression="ADD leases :lease SET expires_at = :expires",
+                ConditionExpression=f"{_IS_NOT_REFUSED} AND ({_RESTS_LEAST}) AND ({_HAS_A_FREE_SLOT})",
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            return False, refused_item(error)
+        return True, cast(Item, answer.get("Attributes", {}))
 
-    def _remove(self, pool: str, numbers: list[str]) -> None:
-        self.table.update(_pool_key(pool), "DELETE leases :leases", "", {":leases": {"NS": numbers}})
+    def _change(self, pool: str, update: str, values: Item) -> None:
+        self.table.update(_pool_key(pool), update, "", values)
+
+
+def _rest(rests_until: datetime | None, at: datetime) -> Item:
+    """Return until when a caller rests, as an attribute's value: 0 for all that do not."""
+    return {"N": "0"} if rests_until is None or rests_until <= at else in_milliseconds(rests_until)
+
+
+def _leases_of(item: Item) -> Sequence[str]:
+    return item.get("leases", {}).get("NS", ())
+
+
+def _moment_in(item: Item, name: str) -> datetime | None:
+    return moment_of(int(item[name]["N"])) if name in item else None
 
 
 def _number(lease: Lease) -> str:
