@@ -92,7 +92,7 @@ def test_the_older_era_hears_of_its_place_as_progress(world: World) -> None:
 
     told = [of(one.messages, "notifications/progress") for one in (first, second, third)]
     assert [len(one) for one in told] == [1, 1, 0], "each place once"
-    assert [told[0][0]["message"], told[1][0]["message"]] == ["2nd in line.", "Next in line; about 2 seconds."]
+    assert [told[0][0]["message"], told[1][0]["message"]] == ["2nd in line.", "Next in line; about 60 seconds."]
     assert [one[0]["_meta"]["stepwire/line"]["position"] for one in told[:2]] == [2, 1]
     assert told[0][0]["progress"] < told[1][0]["progress"]
 

@@ -107,6 +107,8 @@ class Caller(Struct, frozen=True):
     """What the caller's token allows; None where the sign-in knows no scopes."""
     person: str = ""
     """A digest that is the same for every client of the person who calls; empty: the principal."""
+    is_everybody: bool = False
+    """Whether all callers are one, because there is no sign-in."""
 
     @property
     def name(self) -> str:

@@ -100,6 +100,8 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
         ("retry: {attempts: 11}", "retry.attempts: must be at most 10"),
         ("concurrency: {}", "concurrency: limits nothing: give most or start, or with pool a tool that does"),
         ("concurrency: {most: 0}", "concurrency.most: must be at least 1"),
+        ("concurrency: {most: 3, reserved: 3}", "concurrency: at reserved: must be less than most"),
+        ("concurrency: {start: {most: 5, every: PT1M}, reserved: 1}", "at reserved: must be less than most"),
         ("concurrency: {pool: ware house}", "concurrency.pool: must be 1 to 128 letters, digits"),
         ("concurrency: {pool: settle}", "at concurrency.pool: is this tool itself: leave it out"),
         ("concurrency: {pool: ship, most: 1}", "the sharing are of ship: leave out most"),

@@ -87,7 +87,7 @@ def test_the_end_of_an_execution_starts_the_next_one_at_once(world: World) -> No
     assert world.stored(second).status == Working()
     assert message(world, third) == "2nd in line."  # as of its last look
     world.clock.time += world.intervals.repair
-    assert world.operations.get(ALICE, third.task_id).status.message == "Next in line; about 1 second."
+    assert world.operations.get(ALICE, third.task_id).status.message == "Next in line; about 60 seconds."
 
 
 def test_the_estimate_is_what_executions_took_lately(world: World) -> None:
@@ -272,7 +272,7 @@ def test_a_failed_attempt_gives_its_turn_to_the_next_and_comes_back_to_the_front
     end(world, second)
 
     assert between == [second.task_id]
-    assert waits == "Next in line; about 1 second."
+    assert waits == "Next in line; about 60 seconds.", "as long as the second runs already"
     assert running(world) == [first.task_id]
     assert message(world, first) == "Attempt 2 of 3 after Busy."
     end(world, first)

@@ -95,7 +95,7 @@ class SignIn(Struct, frozen=True, dict=True):
 
     @cached_property
     def _anybody(self) -> Caller:
-        return Caller(principal_of(ANONYMOUS, self.salt))
+        return Caller(principal_of(ANONYMOUS, self.salt), is_everybody=True)
 
     def caller_of(self, event: Mapping[str, Any]) -> Caller:
         """Return the caller of a request.

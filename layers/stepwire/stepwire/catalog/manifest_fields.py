@@ -31,6 +31,7 @@ from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
 from stepwire.tasks.limits import MOST_PRIORITY, MOST_STARTS, MOST_WAITING, Rules, Starts
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
+from stepwire.tasks.shares import reserved_of
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved, template_of
 
@@ -445,6 +446,9 @@ class ConcurrencyFields(Fields):
 
     most: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE, strict=True)
     """The most executions at once; each arm of a race is one."""
+    reserved: int | None = Field(default=None, ge=0, strict=True)
+    """Of `most`, the executions that only callers of whom none runs may begin. Without it: 2, or a fifth of `most` from
+    15 on, but never all; none where all callers are one, or each has a limit of its own."""
     per: MemberName | None = None
     """What the limit is counted for: `caller`, or the name of an argument, for each of its values. Without it, there is
     one limit for all calls."""
@@ -468,6 +472,8 @@ class ConcurrencyFields(Fields):
         """Check that something is limited, by one manifest."""
         if self.pool is None and self.most is None and self.start is None:
             raise ValueError("limits nothing: give most or start, or with pool a tool that does")
+        if self.reserved is not None and self.reserved >= (self.most or 0):
+            raise ValueError("at reserved: must be less than most")
         others = sorted(self.model_fields_set - {"pool", "per"})
         if self.pool is not None and others:
             raise ValueError(
@@ -478,7 +484,8 @@ class ConcurrencyFields(Fields):
     def compiled(self, tool: str) -> tools.Concurrency:
         """Return what the tool limits."""
         starts = None if self.start is None else Starts(self.start.most, self.start.every)
-        rules = Rules(self.most, starts, self.queue.most, self.queue.longest)
+        reserved = reserved_of(self.most or 0) if self.reserved is None else self.reserved
+        rules = Rules(self.most, starts, self.queue.most, self.queue.longest, reserved)
         return tools.Concurrency(self.pool or tool, rules, self.per or "", dict(self.priority), tuple(self.shared_with))
 
 

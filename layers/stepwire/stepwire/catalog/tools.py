@@ -175,7 +175,9 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
         priority = max((rounds for scope, rounds in limit.priorities.items() if has_scope(scope)), default=0)
         value = caller.principal if self.per == PER_CALLER else arguments.get(self.per)
         line = line_key(limit.pool, self.kind, value)
-        return LineTerms(line, limit.pool, limit.rules, priority, is_own=self.per == PER_CALLER)
+        is_own = caller.is_everybody or self.per == PER_CALLER
+        rules = replace(limit.rules, reserved=0) if is_own else limit.rules
+        return LineTerms(line, limit.pool, rules, priority, is_own=is_own)
 
     def fault_of_sharing(self, tool: str, limit: "Concurrency | None") -> str | None:
         """Return why a tool may not share the limit of another one; None if it may."""

@@ -13,6 +13,7 @@ in `MEND_PAUSE` for all of a line, and so does the sweep.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from enum import Enum
 from secrets import SystemRandom
 from typing import Final, TypeVar
 
@@ -22,6 +23,7 @@ from msgspec.structs import replace
 from stepwire.engine.ports import Lines, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
+from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.lines import (
@@ -32,7 +34,6 @@ from stepwire.tasks.lines import (
     Line,
     Place,
     Seen,
-    Share,
     Ticket,
     called,
     counted,
@@ -41,6 +42,7 @@ from stepwire.tasks.lines import (
     joined,
     joined_again,
     left,
+    needs_newcomers,
     position_of,
     refusal_of,
     standing_of,
@@ -73,6 +75,13 @@ class Standing(Struct, frozen=True):
     """Where it is in line; None: it has its turn."""
     called: tuple[Called, ...] = ()
     """Others that are to begin."""
+
+
+class _Nobody(Enum):
+    """Why a free turn goes to nobody in line."""
+
+    WAITS = "no run waits"
+    IS_NEW = "the turn is reserved for newcomers, and none is among the first who wait"
 
 
 class Turns(Struct, frozen=True):
@@ -117,7 +126,7 @@ class Turns(Struct, frozen=True):
             if seen.line is not None and seen.place is not None:
                 return self._stand(line.line, seen.line, seen.place, now)
             try:
-                change = _asked(task, line, seen, _asking(task, line, ticket), together, now)
+                change = self._asked(task, _asking(task, line, ticket), seen, together, now)
             except NoRoomInLine:
                 self._take_over(line, seen.line, now)
                 raise
@@ -178,8 +187,8 @@ class Turns(Struct, frozen=True):
             now, line = self.recorder.clock.now(), self.lines.line(key)
             if line is None or not line.waiting or not (line.may_begin(now) or _is_timed(line, now)):
                 break
-            first = next(iter(self.lines.first(key)), None)
-            if first is not None and len(found) >= _MOST_CALLED:
+            first = self._next(key, line)
+            if isinstance(first, Place) and len(found) >= _MOST_CALLED:
                 self.wake(first.ticket, timedelta())
                 break
             change = _next_change(line, first, now)
@@ -201,7 +210,7 @@ class Turns(Struct, frozen=True):
             return ()
         held = self.lines.turns(key)
         over, unbegun = self._examined(held, now)
-        change = Change(counted(line, len(held) - len(over), now), frees=tuple(over))
+        change = Change(counted(line, [one for one in held if one.ticket not in over], now), frees=tuple(over))
         if not self._changes(key, line, change, now):
             return ()  # whoever changed it has begun or ended something; the next look mends the rest
         return (*(Called(key, one) for one in unbegun), *self.fill(key))
@@ -240,6 +249,58 @@ class Turns(Struct, frozen=True):
             self.report(fault)
             return ()
 
+    def _asked(self, task: Task, asking: Asking, seen: Seen, together: int, now: datetime) -> Change:
+        """Return the change that gives a run a turn, or a place: at the end, or at the front if it had a turn before.
+
+        Raises:
+            NoRoomInLine: the line takes no more calls.
+        """
+        terms, owner = task.line, asking.ticket.owner
+        assert terms is not None  # noqa: S101 - only a task with a line asks
+        line = seen.line or Line(terms.pool, terms.rules)
+        if together:  # a new call knows the rules as they are now
+            line = replace(line, rules=terms.rules)
+        if line.may_begin(now) and not (together and line.is_drained) and self._is_next(terms.line, line, owner):
+            return taken(line, asking, now)
+        attempt = task.runs[asking.ticket.run].attempt
+        if attempt.number > 1 and attempt.begins_at is not None:  # of an operator's redrive, it has no time
+            return joined_again(line, asking, seen.share, now)
+        arrival = joined(line, asking, seen.share, now)
+        if not together:
+            return arrival
+        is_newcomer = terms.is_own or (
+            needs_newcomers(line, together) and not seen.share.waiting and not self._has_turn(terms.line, owner)
+        )
+        refusal = refusal_of(line, seen.share.waiting, arrival.joins[0], together, now, is_newcomer=is_newcomer)
+        if refusal is not None:
+            raise NoRoomInLine(refusal)
+        return arrival
+
+    def _is_next(self, key: str, line: Line, owner: Principal) -> bool:
+        """Tell whether a run of a caller that asks for a turn, and has no place, may take one that is free."""
+        if line.is_open_to_all:
+            return not line.waiting
+        if self._has_turn(key, owner):
+            return False
+        return not line.waiting or self._next(key, line) is _Nobody.IS_NEW
+
+    def _has_turn(self, key: str, owner: Principal, but: Ticket | None = None) -> bool:
+        return any(one.ticket != but for one in self.lines.turns(key, owner))
+
+    def _next(self, key: str, line: Line, leaving: Ticket | None = None) -> "Place | _Nobody":
+        """Return the first place in line that may have a free turn.
+
+        `leaving`: whose turn this very change gives back.
+        """
+        first = self.lines.first(key, 1 if line.is_open_to_all else MOST_COUNTED)
+        if not first:
+            return _Nobody.WAITS
+        if line.is_open_to_all:
+            return first[0]
+        owners = dict.fromkeys(one.ticket.owner for one in first)
+        new = next((one for one in owners if not self._has_turn(key, one, leaving)), None)
+        return next((one for one in first if one.ticket.owner == new), _Nobody.IS_NEW)
+
     def _without(self, key: str, line: Line, seen: Seen, now: datetime) -> tuple[Change, tuple[Held, ...]]:
         """Return the change that takes a run out of a line, and the turns that it hands to others."""
         if seen.turn is None:
@@ -247,8 +308,8 @@ class Turns(Struct, frozen=True):
             return (left(replace(line, wakes_at=None), seen.place) if seen.place else Change(line)), ()
         change = freed(line, seen.turn, now)
         if change.line.waiting and change.line.may_begin(now):
-            first = next(iter(self.lines.first(key)), None)
-            if first is not None and first.expires_at > now:
+            first = self._next(key, change.line, seen.turn.ticket)
+            if isinstance(first, Place) and first.expires_at > now:
                 change = change.then(called(change.line, first, now))
         return change, change.holds
 
@@ -318,32 +379,12 @@ def _asking(task: Task, terms: LineTerms, ticket: Ticket) -> Asking:
     return Asking(ticket, task.execution_of(ticket.run), task.expires_at, terms.priority)
 
 
-def _asked(task: Task, terms: LineTerms, seen: Seen, asking: Asking, together: int, now: datetime) -> Change:
-    """Return the change that gives a run a turn, or a place: at the end, or at the front if it has had a turn before.
-
-    Raises:
-        NoRoomInLine: the line takes no more calls.
-    """
-    line = seen.line or Line(terms.pool, terms.rules)
-    if together:  # a new call knows the rules as they are now
-        line = replace(line, rules=terms.rules)
-    if line.may_begin(now) and not line.waiting and not (together and line.is_drained):
-        return taken(line, asking, now)
-    attempt = task.runs[asking.ticket.run].attempt
-    if attempt.number > 1 and attempt.begins_at is not None:  # of an operator's redrive, it has no time
-        return joined_again(line, asking, seen.share, now)
-    arrival = joined(line, asking, seen.share, now)
-    shared = Share() if terms.is_own else seen.share
-    refusal = refusal_of(line, shared, arrival.joins[0], together, now) if together else None
-    if refusal is not None:
-        raise NoRoomInLine(refusal)
-    return arrival
-
-
-def _next_change(line: Line, first: Place | None, now: datetime) -> Change | None:
+def _next_change(line: Line, first: "Place | _Nobody", now: datetime) -> Change | None:
     """Return the change that hands the next free turn to the first in line, or makes the line right; None: neither."""
-    if first is None:
+    if first is _Nobody.WAITS:
         return Change(replace(line, waiting=0))
+    if first is _Nobody.IS_NEW:
+        return None
     if line.may_begin(now):
         return left(line, first) if first.expires_at <= now else called(line, first, now)
     return Change(line) if _is_timed(line, now) else None

@@ -38,6 +38,8 @@ class Rules(Struct, frozen=True, omit_defaults=True):
     """The most runs that may wait."""
     longest: timedelta | None = None
     """The longest that a run may have to wait, as far as that can be estimated; None: any time."""
+    reserved: int = 0
+    """Of `most`, the turns that only callers without one get."""
 
 
 class LineTerms(Struct, frozen=True, omit_defaults=True):
@@ -51,7 +53,7 @@ class LineTerms(Struct, frozen=True, omit_defaults=True):
     priority: int = 0
     """How many rounds it may overtake."""
     is_own: bool = False
-    """Whether nobody else may stand in it."""
+    """Whether nobody else may stand in it, or all callers are one."""
 
 
 class InLine(Struct, frozen=True, omit_defaults=True):

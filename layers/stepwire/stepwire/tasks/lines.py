@@ -3,6 +3,8 @@
 A run of a limited tool begins only with a turn of its line, and gives it back when its execution is over. The rules:
 
 - A turn that is given back goes to the first of those who wait, in the same write; nobody overtakes the line.
+- Some turns and some places are reserved for newcomers, which have neither a turn nor a place (`shares`). So the first
+  of those who wait is the first newcomer while only reserved turns are free.
 - Callers take turns. Each place in the line has a round: the one after that which was served last, or after the last
   one of its caller, whichever is later (start-time fair queueing). The lowest round is served first, and within a
   round, whoever came first. So a caller's thousand calls stand in a thousand rounds, and another's one in the first.
@@ -12,8 +14,9 @@ A run of a limited tool begins only with a turn of its line, and gives it back w
 - A line is one state with a version, and every change of it is one write. So a turn is never given twice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import chain, repeat
 from typing import Final
 
 from msgspec import Struct
@@ -23,6 +26,7 @@ from stepwire.codec import MILLISECOND
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.limits import InLine, Rules, span
+from stepwire.tasks.shares import Places, wait_for_places
 from stepwire.tasks.task import Execution
 
 MOST_COUNTED: Final = 50
@@ -31,6 +35,7 @@ polled, reading them is most of what a line's partition bears (docs/performance.
 MEND_PAUSE: Final = timedelta(seconds=60)
 """The least time between two repairs of a line: it bounds what they read, however many runs wait."""
 _NEWEST_PART: Final = 8  # the newest execution changes the average by an eighth
+_MOST_REMEMBERED: Final = 16  # turns; the newest say when the next is given back
 _SHORTEST_RETRY: Final = timedelta(seconds=1)
 _UNKNOWN_RETRY: Final = timedelta(seconds=10)
 
@@ -113,6 +118,8 @@ class Line(Struct, frozen=True, omit_defaults=True):
     """Whether an operator lets nobody join."""
     took: timedelta | None = None
     """How long executions took lately; None: none has ended yet."""
+    running: tuple[datetime, ...] = ()
+    """When the newest turns that are held were taken, oldest first."""
     started: tuple[datetime, ...] = ()
     """The times of the last starts, oldest first, if the rules have a rate."""
     wakes_at: datetime | None = None
@@ -135,6 +142,11 @@ class Line(Struct, frozen=True, omit_defaults=True):
     def is_full(self) -> bool:
         """Tell whether all turns are held; more than all, after the limit was lowered or an operator's redrive."""
         return self.rules.most is not None and self.held >= self.rules.most
+
+    @property
+    def is_open_to_all(self) -> bool:
+        """Tell whether a turn is free that is not reserved for newcomers."""
+        return self.rules.most is None or self.held < Places(self.rules.most, self.rules.reserved).each
 
     def begins_at(self, at: datetime) -> datetime:
         """Return when the rate lets the next run begin: now, or later."""
@@ -198,8 +210,9 @@ def taken(line: Line, asking: Asking | Place, at: datetime) -> Change:
     """Give a run a turn."""
     starts = line.rules.starts
     started = () if starts is None else (*line.started, at)[-starts.most :]
+    running = (*line.running, at)[-_MOST_REMEMBERED:]
     held = Held(asking.ticket, asking.execution, at)
-    return Change(replace(line, held=line.held + 1, started=started), holds=(held,))
+    return Change(replace(line, held=line.held + 1, running=running, started=started), holds=(held,))
 
 
 def joined(line: Line, asking: Asking, share: Share, at: datetime) -> Change:
@@ -239,7 +252,10 @@ def freed(line: Line, turn: Held, at: datetime) -> Change:
     """Take back the turn of a run whose execution is over."""
     lasted = max(timedelta(), at - turn.since) // MILLISECOND * MILLISECOND
     took = lasted if line.took is None else line.took + (lasted - line.took) / _NEWEST_PART
-    after = replace(line, held=max(0, line.held - 1), took=took // MILLISECOND * MILLISECOND)
+    running = list(line.running)
+    if turn.since in running:
+        running.remove(turn.since)
+    after = replace(line, held=max(0, line.held - 1), took=took // MILLISECOND * MILLISECOND, running=tuple(running))
     return Change(after, frees=(turn.ticket,))
 
 
@@ -249,9 +265,10 @@ def called(line: Line, place: Place, at: datetime) -> Change:
     return gone.then(taken(gone.line, place, at))
 
 
-def counted(line: Line, holders: int, at: datetime) -> Line:
+def counted(line: Line, held: Sequence[Held], at: datetime) -> Line:
     """Return the line after a repair, with its turns counted anew."""
-    return replace(line, held=holders, mended_at=at)
+    running = sorted(one.since for one in held)[-_MOST_REMEMBERED:]
+    return replace(line, held=len(held), running=tuple(running), mended_at=at)
 
 
 def is_mendable(line: Line, at: datetime) -> bool:
@@ -277,7 +294,10 @@ def _ahead(line: Line, place: Place) -> int:
 
 
 def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
-    """Estimate how long the run at a position waits, from what executions took lately; None: nobody can know."""
+    """Estimate how long the run at a position waits; None: nobody can know.
+
+    What runs now counts as much as what has ended: whoever has held a turn for a day does not end in a second.
+    """
     if line.is_paused:
         return None
     by_rate = timedelta()
@@ -286,30 +306,41 @@ def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
         by_rate = line.begins_at(at) - at + (position - 1) / starts.most * starts.every
     if line.rules.most is None:
         return by_rate
-    return None if line.took is None else max(by_rate, line.took * position / line.rules.most)
+    if line.took is None and (not line.running or at - line.running[-1] < _UNKNOWN_RETRY):
+        return None
+    usual = line.took or timedelta()
+    if not line.running:
+        return max(by_rate, usual * position / line.rules.most)
+    older = repeat(line.running[0], max(0, line.held - len(line.running)))
+    return max(by_rate, wait_for_places(position, chain(line.running, older), usual, at))
 
 
-def refusal_of(line: Line, share: Share, place: Place, count: int, at: datetime) -> LineFull | None:
+def needs_newcomers(line: Line, count: int) -> bool:
+    """Tell whether so many more places are left for newcomers alone."""
+    return line.waiting + count > Places.shared(line.rules.waiting).each
+
+
+def refusal_of(line: Line, mine: int, place: Place, count: int, at: datetime, *, is_newcomer: bool) -> LineFull | None:
     """Return why so many more runs of a caller may not wait; None: they may.
 
-    `share`: what the caller has in a line that others need too; nothing, if it is the caller's own. `place`: of the
-    first.
-
-    Who waits already takes a place only if at least as many are left as it then has (dynamic thresholds, as switches
-    share a buffer): one caller alone fills half of a line, two a third of it each.
+    Args:
+        line: the line.
+        mine: how many runs of the caller wait.
+        place: the place of the first.
+        count: how many more ask.
+        at: now.
+        is_newcomer: whether the caller has neither a turn nor a place, or nobody else needs the line.
     """
     rules, each = line.rules, wait_of(line, 1, at)
     soon = max(_SHORTEST_RETRY, each or _UNKNOWN_RETRY)
     if line.is_drained:
         return LineFull("The line of this tool takes no calls at the moment: its operator has closed it.", soon)
-    left_over = rules.waiting - line.waiting
-    if count > left_over:
+    after = line.waiting + count
+    if after > rules.waiting:
         words = f"The line of this tool is full: {line.waiting} calls wait, of at most {rules.waiting}."
         return LineFull(f"{words} Call again {_in(soon)}.", soon)
-    if share.waiting and share.waiting + count > left_over:
-        words = (
-            f"What is left of the line of this tool is for other callers; calls of yours that wait: {share.waiting}."
-        )
+    if needs_newcomers(line, count) and not is_newcomer:
+        words = f"What is left of the line of this tool is for other callers; calls of yours that wait: {mine}."
         return LineFull(f"{words} Call again {_in(soon)}.", soon)
     ahead = _ahead(line, place)
     wait = wait_of(line, ahead + count, at)

@@ -85,8 +85,9 @@ class DynamoDbLines(Struct, frozen=True):
         )
         return max(0, answer["Count"] - 1)  # the place is among them
 
-    def turns(self, key: str) -> Sequence[Held]:
-        return [decode(item["turn"]["S"], Held) for item in self._items(key, _TURN)]
+    def turns(self, key: str, owner: Principal | None = None) -> Sequence[Held]:
+        prefix = _TURN if owner is None else f"{_TURN}{owner}#"
+        return [decode(item["turn"]["S"], Held) for item in self._items(key, prefix)]
 
     def in_use(self) -> Sequence[str]:
         found = self.table.query("pk = :pk", {":pk": {"S": _LINES}}, most=_PAGE)
