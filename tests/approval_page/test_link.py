@@ -202,6 +202,15 @@ def test_no_link_for_a_question_that_needs_people_who_are_not_named(by_link: Des
     assert by_link.ask(audience={"approvals": 2}).urls == []
 
 
+def test_a_question_with_a_condition_of_its_own_has_no_link_because_a_link_knows_nobody(by_link: Desk) -> None:
+    audience = {"claim": "region", "has": "emea", "name": "nobody you know"}
+
+    alone, together = by_link.ask(audience=audience), by_link.ask(tool="pay_together", audience=audience)
+
+    assert (alone.urls, together.urls) == ([], [])
+    assert (alone.event["audience"], together.event["audience"]) == (["finance"], ["finance"])
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT"])
 def test_what_follows_links_decides_nothing(by_link: Desk, open_by_link: Question, method: str) -> None:
     question, scanner = open_by_link, Browser({"sec-purpose": "prefetch;prerender"})

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.json_text import Json
-from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasClaim, HasScope
+from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasClaim, HasScope, waiting_text
 from stepwire.tasks.task import Task, Working
 from tests.kits import FORM, OPTIONAL, SAMPLING, URL, World, catalog_of
 
@@ -84,7 +84,8 @@ def test_a_question_that_nobody_may_be_asked_fails_its_state(
 
 def test_a_questions_own_audience_narrows_the_manifests() -> None:
     world, task = called(POLICY)
-    audience: Json = {"scope": "emea", "approvals": 2, "escalate": {"after": "PT1H", "scope": "chief"}}
+    second: Json = {"after": "PT1H", "scope": "chief", "name": "the chief"}
+    audience: Json = {"scope": "emea", "name": "nobody you know", "approvals": 2, "escalate": second}
 
     world.ask(task.task_id, audience=audience)
 
@@ -94,6 +95,7 @@ def test_a_questions_own_audience_narrows_the_manifests() -> None:
     assert policy.audience == Audience((FINANCE, HasScope("emea")), "finance")
     assert policy.approvals == 2
     assert policy.escalation == Escalation(timedelta(hours=1), Audience((FINANCE, HasScope("chief")), "finance"))
+    assert waiting_text(asked.approval, None) == "Waits for 2 of finance to decide."
 
 
 def test_a_recipient_is_the_same_person_whatever_the_case_of_the_letters() -> None:

@@ -174,7 +174,48 @@ def test_a_question_says_what_the_manifest_leaves_open() -> None:
 
     merged = narrowed(Approvers(shown_arguments=("id",), shows_decision=True), own)
 
-    assert merged == replace(own, shown_arguments=("id",), shows_decision=True)
+    assert merged == replace(own, shown_arguments=("id",), shows_decision=True, has_links=False)
+
+
+@pytest.mark.parametrize(
+    ("bound", "own", "words"),
+    [
+        (Audience((FINANCE,), "finance"), Audience((), "the whole board"), "finance"),
+        (Audience((FINANCE,), "finance"), Audience((SCOPE,), "the whole board"), "finance"),
+        (Audience((FINANCE,)), Audience((SCOPE,), "the whole board"), "finance"),
+        (Audience((FINANCE,)), Audience((HasClaim("groups", ("the whole board",)),)), "finance"),
+        (Audience((), "somebody of ours"), Audience((SCOPE,), "the whole board"), "somebody of ours"),
+        (Audience(), Audience((SCOPE,), "the whole board"), "the whole board"),
+    ],
+)
+def test_what_the_manifest_calls_an_audience_no_question_replaces(bound: Audience, own: Audience, words: str) -> None:
+    """A workflow may make the question's of an argument, and the caller's message has the name."""
+    second = Escalation(HOUR, Audience((ROLE,), "the whole board"))
+
+    merged = narrowed(Approvers(bound), Approvers(own, escalation=second))
+
+    asked = Approval(merged, AT, is_escalated=True)
+    assert asked.shown == words
+    assert f"one of {words} to" in waiting_text(asked, None)
+
+
+@pytest.mark.parametrize(
+    ("bound", "own", "has_links"),
+    [
+        ((EITHER,), (), True),
+        ((EITHER,), (EITHER,), True),
+        ((SCOPE, EITHER), (EITHER,), True),
+        ((EITHER,), (FINANCE,), False),
+        ((EITHER,), (SCOPE,), False),
+        ((), (FINANCE,), False),
+    ],
+)
+def test_a_condition_that_a_question_adds_is_met_by_no_link(
+    bound: tuple[Condition, ...], own: tuple[Condition, ...], has_links: bool
+) -> None:
+    merged = narrowed(Approvers(Audience(bound)), Approvers(Audience(own), recipients=("ann@example.com",)))
+
+    assert merged.has_links is has_links
 
 
 # ------------------------------------------------------------------------------------------------------------ reminders

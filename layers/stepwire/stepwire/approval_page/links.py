@@ -87,6 +87,8 @@ class Links(Struct, frozen=True):
             return []
         if self.mode is LinkMode.SIGN_IN:
             return [self._shown(change, None, None)]
+        if not policy.has_links:
+            return []
         if policy.recipients:
             # A link knows nobody, so the caller gets none, as far as the manifest names them as their token does.
             person = None if policy.includes_caller else change.task.origin.person

@@ -15,7 +15,7 @@ from stepwire.engine.ports import Inbox, InboxEntry, QuestionToOthers
 from stepwire.engine.recorder import entry_of
 from stepwire.json_text import JsonObject
 from stepwire.rendering import timestamp
-from stepwire.tasks.approvals import Approval, Decision
+from stepwire.tasks.approvals import Approval, Decision, names_of
 from stepwire.tasks.inputs import FormElicitation, InputRequest
 from stepwire.tasks.task import Task
 
@@ -73,7 +73,7 @@ class ApprovalChange(QuestionToOthers, frozen=True):
             "tool": self.task.work.tool,
             "question": self.request.key,
             "number": self.request.number,
-            "audience": [one.shown for one in approval.audiences(self.at)],
+            "audience": list(names_of(approval.audiences(self.at))),
             "approvals": policy.approvals,
             "approved": sum(one.is_approval for one in (self.decision or approval).votes),
             "asked_by": person.name if person else None,

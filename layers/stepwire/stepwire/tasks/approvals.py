@@ -111,6 +111,8 @@ class Approvers(Struct, frozen=True, omit_defaults=True):
     escalation: Escalation | None = None
     recipients: tuple[str, ...] = ()
     """Names or addresses of the people who get a link each; without any, there is one link for all."""
+    has_links: bool = True
+    """Whether there may be links: none if the question has conditions of its own, because a link knows nobody."""
 
     @property
     def audiences(self) -> tuple[Audience, ...]:
@@ -179,8 +181,9 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     @property
     def shown(self) -> str:
         """What those are called to whom it was announced."""
-        first, second = self.policy.audience.shown, self.policy.escalation
-        return f"{first} or {second.audience.shown}" if second is not None and self.is_escalated else first
+        second = self.policy.escalation
+        announced = (self.policy.audience, *((second.audience,) if second is not None and self.is_escalated else ()))
+        return " or ".join(names_of(announced))
 
     def counts(self, vote: Vote) -> bool:
         """Tell whether a vote counts: nobody votes twice, and links and sign-ins do not approve a question together.
@@ -321,6 +324,7 @@ def narrowed(policy: Approvers, own: Approvers | None) -> Approvers:
     if own is None:
         return policy
     wanted = frozenset(map(recipient_key, own.recipients))
+    has_links = policy.has_links and set(own.audience.conditions) <= set(policy.audience.conditions)
     return replace(
         policy,
         audience=_both(policy.audience, own.audience),
@@ -329,6 +333,7 @@ def narrowed(policy: Approvers, own: Approvers | None) -> Approvers:
         remind=own.remind or policy.remind,
         escalation=_second(policy, own),
         recipients=tuple(one for one in policy.recipients if recipient_key(one) in wanted) or policy.recipients,
+        has_links=has_links,
     )
 
 
@@ -355,8 +360,15 @@ def waiting_text(approval: Approval, expires_at: datetime | None) -> str:
     return f"Waits for {count} of {approval.shown} to decide{until}."
 
 
+def names_of(audiences: Iterable[Audience]) -> tuple[str, ...]:
+    """Return what audiences are called, each name once."""
+    return tuple(dict.fromkeys(one.shown for one in audiences))
+
+
 def _both(bound: Audience, own: Audience) -> Audience:
-    return Audience(tuple(dict.fromkeys((*bound.conditions, *own.conditions))), own.name or bound.name)
+    """Return those who are of both, under the name of the manifest's: the caller may have written the question's."""
+    name = bound.shown if bound.name or bound.conditions else own.name
+    return Audience(tuple(dict.fromkeys((*bound.conditions, *own.conditions))), name)
 
 
 def _alternatives(condition: Condition) -> Iterable[Condition]:
