@@ -14,7 +14,7 @@ from typing import Final, NoReturn, TextIO
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.terminal.leaving import leave
 from tests.hosts import environments
-from tests.hosts.cases import CASES, Case, Report, applies, run
+from tests.hosts.cases import CASES, IDLE, Case, Report, applies, run
 from tests.hosts.hosts import HOSTS, PACKAGES, Host
 from tests.npm import install
 
@@ -56,7 +56,7 @@ def _leave(number: int, frame: object) -> NoReturn:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.hosts", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--host", default="", help="only hosts with this in their name")
-    parser.add_argument("--case", default="", help="only cases with this in their name")
+    parser.add_argument("--case", default="", help="only cases with this in their name; `idle` is run if it is named")
     return parser.parse_args(arguments)
 
 
@@ -65,7 +65,8 @@ def _reports(host: Host, chosen: str, screen: TextIO) -> Sequence[Report]:
     if reason := _reason_to_skip(host):
         print(COLUMNS.format(host.name, "-", "-", f"skipped: {reason}"), file=screen, flush=True)
         return []
-    return [_shown(host, case, screen) for case in CASES if chosen in case.name and applies(host, case)]
+    cases = [IDLE] if chosen == IDLE.name else [case for case in CASES if chosen in case.name]
+    return [_shown(host, case, screen) for case in cases if applies(host, case)]
 
 
 def _reason_to_skip(host: Host) -> str | None:

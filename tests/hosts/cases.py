@@ -4,6 +4,8 @@ A case is as expected if the model has read the tool's own result, one task was 
 itself. A question and a cancel end as the host's entry in hosts.py says.
 """
 
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,6 +17,9 @@ from tests.hosts.process import Running, TooLong, home, running
 from tests.hosts.site import Site
 
 _RUN_SECONDS: Final = 200
+IDLE_SECONDS: Final = 600
+MOST_WHEN_IDLE: Final = 10
+"""Requests in so many seconds."""
 _INTERRUPTS: Final = 3
 _REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "The chair wobbles."}
 _SHORT: Final = {"WaitSeconds": "3", "CALL_SECONDS": "10", "PROGRESS_CALL_SECONDS": "10"}
@@ -57,7 +62,12 @@ DECIDED: Final = Case(
     '"decided_by":"finance"',
     decides=True,
 )
+IDLE: Final = Case(
+    "idle", Script("wait_and_echo", {"message": "hello", "seconds": 0}, rests=True), '"waited_seconds":0'
+)
+"""The call has ended, and the host stays connected: its model says nothing for ten minutes, or nobody types."""
 CASES: Final = (FIRST, PART, MINUTE, QUESTION, CANCEL, FETCH, GROUP, PATH, FOUND, DECIDED)
+"""All but IDLE, which takes ten minutes a host and is run if it is named."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,22 @@ class Report:
     """What the host wrote last, for a case with faults."""
 
 
+@dataclass
+class Rest:
+    """What a host that had nothing to do sent in the meantime."""
+
+    seconds: float = 0.0
+    sent: Counter[str] = field(default_factory=Counter[str])
+
+    def __str__(self) -> str:
+        methods = ", ".join(f"{method} {number}x" for method, number in self.sent.items())
+        return f"{self.sent.total()} requests in {self.seconds:.0f} idle seconds{methods and f': {methods}'}"
+
+
 def applies(host: Host, case: Case) -> bool:
     """Tell whether a host can be led to a case: tools that fetch are hidden from one with tasks; few are signed in."""
-    return not (case is FETCH and host.has_tasks) and bool(host.header or not case.decides)
+    cannot = (case is FETCH and host.has_tasks) or (case is FOUND and not host.searches)
+    return not cannot and bool(host.header or not case.decides)
 
 
 def run(host: Host, case: Case) -> Report:
@@ -93,18 +116,18 @@ def run(host: Host, case: Case) -> Report:
         places = Places(folder, endpoint.url + case.shown, scripted.url, authorization)
         command = host.prepare(places)
         variables = {**variables_of(places), **command.variables}
-        faults = _connect(host, places, variables)
+        faults, rest = _connect(host, places, variables), Rest()
         with running(host.words(command.arguments), folder, variables, on_terminal=host.on_terminal) as process:
             try:
-                _lead(_Run(host, case, endpoint, scripted, process))
+                _lead(_Run(host, case, endpoint, scripted, process, rest))
             except TooLong as error:
                 faults.append(str(error))
             code = process.process.poll()
-        faults += _faults(host, case, endpoint, scripted, code)
+        faults += [*_faults(host, case, endpoint, scripted, code), *(faults_of(rest) if case is IDLE else ())]
         return Report(
             host=host,
             case=case,
-            happened=", ".join(_happened(endpoint, scripted, read_by(case, host))),
+            happened=str(rest) if case is IDLE else ", ".join(_happened(endpoint, scripted, read_by(case, host))),
             exit_code=code,
             faults=faults,
             client=f"{endpoint.client}; {endpoint.user_agent}; {endpoint.version}",
@@ -130,9 +153,10 @@ class _Run:
     site: Site
     model: Model
     process: Running
+    rest: Rest
 
-    def until(self, what: str, is_so: Any) -> None:
-        self.process.until(what, is_so, _RUN_SECONDS)
+    def until(self, what: str, is_so: Any, seconds: float = _RUN_SECONDS) -> None:
+        self.process.until(what, is_so, seconds)
 
 
 def _lead(run: _Run) -> None:
@@ -150,17 +174,39 @@ def _lead(run: _Run) -> None:
     if run.site.people is not None:
         run.until("a question to others", lambda: bool(run.site.questions))
         run.site.people.decide(run.site.url)
+    _end(run)
+    if run.host.on_terminal:
+        run.process.press("/exit", "\r")
+    run.until("the host's end", lambda: False)
+
+
+def _end(run: _Run) -> None:
+    """Wait for what ends the case, or bring it about."""
     if run.case is CANCEL:
         run.until("a task", run.site.is_busy)
         _cancel(run)
     elif _stays_open(run.case, run.host):
         run.until("the open question", lambda: run.model.has_read(OPEN))
         _interrupt(run)
+    elif run.case is IDLE:
+        _rest(run)
     elif run.host.on_terminal:
         run.until("the result", lambda: run.model.has_read(read_by(run.case, run.host)))
+
+
+def _rest(run: _Run) -> None:
+    """Wait until the host's model has read the result, then for ten minutes, and note what the host sends in these.
+
+    On a terminal, the model gives its last turn, so that the host waits for its user.
+    """
+    run.until("the result", run.model.rests.is_set)
     if run.host.on_terminal:
-        run.process.press("/exit", "\r")
-    run.until("the host's end", lambda: False)
+        run.model.released.set()
+        run.process.until("a still screen", run.process.is_still, _RUN_SECONDS)
+    before, began = run.site.methods.copy(), time.monotonic()
+    run.until("the end of a rest", lambda: time.monotonic() - began >= IDLE_SECONDS, IDLE_SECONDS + _RUN_SECONDS)
+    run.rest.seconds, run.rest.sent = time.monotonic() - began, run.site.methods - before
+    run.model.released.set()
 
 
 def _cancel(run: _Run) -> None:
@@ -211,6 +257,14 @@ def _happened(endpoint: Site, scripted: Model, read: str) -> Iterator[str]:
     yield "; ".join(" > ".join(statuses) for statuses in endpoint.tasks.values()) or "no task"
     if read:
         yield f"read {read}" if scripted.has_read(read) else "the result was not read"
+
+
+def faults_of(rest: Rest) -> Iterator[str]:
+    """Yield what is wrong with a rest."""
+    if rest.seconds < IDLE_SECONDS:
+        yield f"the host ended after {rest.seconds:.0f} seconds"
+    if rest.sent.total() > MOST_WHEN_IDLE:
+        yield f"more than {MOST_WHEN_IDLE} requests while it had nothing to do"
 
 
 def _faults(host: Host, case: Case, endpoint: Site, scripted: Model, code: int | None) -> Iterator[str]:

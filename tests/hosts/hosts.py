@@ -26,6 +26,7 @@ _CLINE_ADD: Final = f"cline mcp add stepwire {_SHOWN_URL} --transport streamable
 _CONTINUE_SETTINGS: Final = (
     f'{{"mcpServers": [{{"name": "stepwire", "type": "streamable-http", "url": "{_SHOWN_URL}"}}]}}'
 )
+_AI_SDK_CLIENT: Final = f'createMCPClient({{ transport: {{ type: "http", url: "{_SHOWN_URL}" }} }})'
 _ACCEPT: Final = ("\x1b[B", "\x1b[B", "\r")
 """Two lines down and Enter: the button below the two fields of the refund's form."""
 
@@ -55,8 +56,8 @@ class Host:
 
     name: str
     files: str
-    """A pattern for its program, among the installed packages: its path names the machine's kind. Of a Python host: its
-    driver."""
+    """A pattern for its program, among the installed packages: its path names the machine's kind. Of a library: its
+    driver, in `python` or `node`."""
     connect: str
     """How docs/clients.md says to connect it: its own command, or its settings as JSON."""
     prepare: Callable[[Places], Command]
@@ -68,6 +69,8 @@ class Host:
     on_terminal: bool = False
     has_tasks: bool = False
     """Whether it declares tasks, so that the tools which fetch are hidden from it."""
+    searches: bool = True
+    """Whether its model can search for tools; not where it shows no tool named `call_tool`."""
     refund: str = "not_asked"
     """The status with which the refund's question ends; empty: nobody can answer it there, and it stays open."""
     answer: Sequence[str] = ()
@@ -82,7 +85,12 @@ class Host:
     @property
     def is_script(self) -> bool:
         """Tell whether Node.js or Python runs it."""
-        return self.files.endswith((".js", ".py"))
+        return self.files.endswith((".js", ".mjs", ".py"))
+
+    @property
+    def is_library(self) -> bool:
+        """Tell whether a driver of ours runs it, which gets the addresses as its arguments."""
+        return self.prepare is _driven
 
     @property
     def environment(self) -> Path:
@@ -92,8 +100,8 @@ class Host:
     @property
     def program(self) -> Path | None:
         """Return the program for this machine; None if npm installed none."""
-        found = _DRIVERS.glob(self.files) if self.packages else _MODULES.glob(self.files)
-        return next(iter(sorted(found)), None)
+        folder = _DRIVERS if self.packages else PACKAGES if self.is_library else _MODULES
+        return next(iter(sorted(folder.glob(self.files))), None)
 
     def words(self, arguments: Sequence[str]) -> Sequence[str]:
         """Return the command that runs it with arguments; its program must be there."""
@@ -102,7 +110,7 @@ class Host:
 
     def connection(self, places: Places) -> Sequence[str] | None:
         """Return the command that connects it to the endpoint; None where its settings do."""
-        if self.connect.startswith("{") or self.packages:
+        if self.connect.startswith("{") or self.is_library:
             return None
         signed_in = [self.header, f"Authorization: {places.authorization}"] if places.authorization else []
         return self.words([*shlex.split(self.connect.replace(_SHOWN_URL, places.endpoint))[1:], *signed_in])
@@ -237,7 +245,7 @@ def _compatible_provider(places: Places) -> Mapping[str, Any]:
     }
 
 
-def _python(places: Places) -> Command:
+def _driven(places: Places) -> Command:
     return Command([places.endpoint, places.model])
 
 
@@ -306,67 +314,104 @@ HOSTS: Final = (
         f"kilo mcp add stepwire --url {_SHOWN_URL}",
         _kilo,
     ),
+    Host("AI SDK 2.0.99", "ai_sdk_agent.mjs", _AI_SDK_CLIENT, _driven),
+    Host(
+        "Mastra 2.0.0",
+        "mastra_agent.mjs",
+        f'new MCPClient({{ servers: {{ stepwire: {{ url: new URL("{_SHOWN_URL}") }} }} }})',
+        _driven,
+    ),
     Host(
         "OpenAI Agents SDK 0.24.0",
         "openai_agents.py",
         f'MCPServerStreamableHttp(params={{"url": "{_SHOWN_URL}"}})',
-        _python,
+        _driven,
         ("openai-agents==0.24.0", "mcp==2.3.0"),
     ),
     Host(
         "Strands 1.62.0",
         "strands_agents.py",
         f'MCPClient(lambda: streamable_http_client("{_SHOWN_URL}"))',
-        _python,
+        _driven,
         ("strands-agents[openai]==1.62.0", "mcp==2.1.1"),
     ),
     Host(
         "LangChain adapters 0.3.2",
         "langchain_agent.py",
         f'MultiServerMCPClient({{"stepwire": {{"transport": "streamable_http", "url": "{_SHOWN_URL}"}}}})',
-        _python,
+        _driven,
         ("langchain-mcp-adapters==0.3.2", "mcp==1.30.0", "langchain-openai==1.7.3", "langgraph"),
     ),
     Host(
         "Pydantic AI 2.68.0",
         "pydantic_agent.py",
         f'MCPToolset("{_SHOWN_URL}")',
-        _python,
+        _driven,
         ("pydantic-ai-slim[openai,mcp,fastmcp]==2.68.0", "fastmcp-slim==4.2.1"),
     ),
     Host(
         "CrewAI 1.15.30",
         "crewai_agent.py",
         f'MCPServerAdapter({{"url": "{_SHOWN_URL}", "transport": "streamable-http"}})',
-        _python,
+        _driven,
         ("crewai-tools[mcp]==1.15.30", "mcp==1.30.0"),
     ),
     Host(
         "google-adk 2.13.0",
         "adk_agent.py",
         f'McpToolset(connection_params=StreamableHTTPConnectionParams(url="{_SHOWN_URL}"))',
-        _python,
+        _driven,
         ("google-adk==2.13.0", "mcp==2.3.0", "litellm"),
     ),
     Host(
         "smolagents 1.26.0",
         "smolagents_agent.py",
         f'MCPClient({{"url": "{_SHOWN_URL}", "transport": "streamable-http"}})',
-        _python,
+        _driven,
         ("smolagents[mcp,openai]==1.26.0", "mcp==1.30.0", "websockets"),
     ),
     Host(
         "autogen-ext 0.7.5",
         "autogen_agent.py",
         f'McpWorkbench(StreamableHttpServerParams(url="{_SHOWN_URL}"))',
-        _python,
+        _driven,
         ("autogen-ext[openai,mcp]==0.7.5", "autogen-agentchat==0.7.5", "mcp==1.30.0"),
+    ),
+    Host(
+        "Agent Framework 1.23.0",
+        "agent_framework_agent.py",
+        f'MCPStreamableHTTPTool("stepwire", "{_SHOWN_URL}")',
+        _driven,
+        ("agent-framework-core==1.23.0", "mcp==2.3.0", "agent-framework-openai==1.17.0", "tenacity"),
+    ),
+    Host(
+        "LlamaIndex 0.6.0",
+        "llamaindex_agent.py",
+        f'McpToolSpec(BasicMCPClient("{_SHOWN_URL}", timeout=60))',
+        _driven,
+        ("llama-index-tools-mcp==0.6.0", "llama-index-core", "llama-index-llms-openai-like"),
+        cancels_at_its_end=True,
+    ),
+    Host(
+        "Haystack 2.1.1",
+        "haystack_agent.py",
+        f'MCPToolset(StreamableHttpServerInfo(url="{_SHOWN_URL}"), invocation_timeout=60)',
+        _driven,
+        ("mcp-haystack==2.1.1", "haystack-ai"),
+    ),
+    Host(
+        "Semantic Kernel 1.45.0",
+        "semantic_kernel_agent.py",
+        f'MCPStreamableHttpPlugin("stepwire", "{_SHOWN_URL}")',
+        _driven,
+        ("semantic-kernel[mcp]==1.45.0",),
+        searches=False,
     ),
     Host(
         "Agno 3.1.10",
         "agno_agent.py",
         f'MCPTools(url="{_SHOWN_URL}", protocol_mode="auto", timeout_seconds=30)',
-        _python,
+        _driven,
         ("agno[mcp]==3.1.10", "fastmcp==4.1.2", "openai"),
     ),
 )

@@ -59,11 +59,15 @@ class Running:
                 raise TooLong(f"{what}: not within {seconds:.0f} s")
             time.sleep(0.05)
 
+    def is_still(self) -> bool:
+        """Tell whether the screen has been drawn."""
+        return time.monotonic() - self.drawn_at > _QUIET
+
     def press(self, *keys: str, at_once: bool = False) -> None:
         """Press keys on the terminal, each when the screen has been drawn; at once while something moves on it."""
         for key in keys:
             if not at_once:
-                self.until("a still screen", lambda: time.monotonic() - self.drawn_at > _QUIET, LEAVE_SECONDS)
+                self.until("a still screen", self.is_still, LEAVE_SECONDS)
             assert self.keyboard is not None
             self.drawn_at = time.monotonic()
             os.write(self.keyboard, key.encode())

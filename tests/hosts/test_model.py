@@ -4,7 +4,9 @@ import http.client
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +14,7 @@ import pytest
 
 from tests.hosts.model import DONE, Script, serving
 from tests.hosts.process import Running, TooLong, home, running
-from tests.hosts.wires import STREAM, Anthropic, Body, Call, Conversation, Gemini, OpenAi, Responses, Say, Wire
+from tests.hosts.wires import JSON, STREAM, Anthropic, Body, Call, Conversation, Gemini, OpenAi, Responses, Say, Wire
 from tests.waiting import HANG_GUARD, until
 
 # ----------------------------------------------------------------------------------------------------------- the model
@@ -81,6 +83,35 @@ def test_a_served_model_keeps_what_it_was_shown_and_stands_in_for_the_internet()
         # Continue shows its model the blocks of a result as JSON.
         model.longest = shown(json.dumps([{"type": "text", "text": '{"waited_seconds":0}'}]))
         assert model.has_read('"waited_seconds":0')
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_model_that_rests_keeps_its_last_turn_back_until_it_is_released(streams: bool) -> None:
+    asked = [*REQUESTS[OpenAi]["messages"][:1]]
+    told = {**REQUESTS[OpenAi], "model": "any", "stream": streams}
+    answers = list[tuple[int, bytes]]()
+
+    with serving(replace(ECHO, rests=True)) as model:
+        first = ask(model.url, "POST", "/v1/chat/completions", json.dumps({**told, "messages": asked}))
+        rested_before = model.rests.is_set()
+        request = Thread(
+            target=lambda: answers.append(ask(model.url, "POST", "/v1/chat/completions", json.dumps(told)))
+        )
+        request.start()
+        until(model.rests.is_set)
+        kept_back = list(answers)
+        model.released.set()
+        request.join(HANG_GUARD)
+
+    assert (first[0], rested_before, kept_back) == (200, False, [])
+    assert [(status, DONE in body.decode()) for status, body in answers] == [(200, True)]
+
+
+@pytest.mark.parametrize("content_type", [STREAM, JSON])
+def test_what_comes_before_a_late_response_means_nothing(content_type: str) -> None:
+    filler = Body(content_type, "").filler
+
+    assert filler == ": wait\n\n" if content_type == STREAM else json.loads(filler + "7") == 7
 
 
 def ask(url: str, method: str, path: str, body: str | None = None) -> tuple[int, bytes]:

@@ -57,6 +57,11 @@ class Body:
     content_type: str
     text: str
 
+    @property
+    def filler(self) -> str:
+        """What may come before it any number of times, and means nothing: a comment in a stream, a space in JSON."""
+        return ": wait\n\n" if self.content_type == STREAM else " "
+
 
 class Anthropic:
     """The Messages API."""
