@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.cost import calls, prices
-from benchmarks.cost.simulation import WHOLE_PROCESSOR, Assumptions
+from benchmarks.cost.simulation import WHOLE_PROCESSOR, Assumptions, Step, Usage
 from stepwire.background.sweep import INTERVAL
 from tests.template.chosen import Stack, stack
 
@@ -45,6 +45,12 @@ def parts(**chosen: str) -> dict[str, float]:
 def total(**chosen: str) -> float:
     """Return the monthly cost of an idle stack in dollars."""
     return sum(parts(**chosen).values())
+
+
+def of_requests(a_day: float) -> float:
+    """Return the monthly cost of requests that read nothing, which a connected client with nothing to do sends."""
+    requests, nothing = a_day * HOURS / 24, Step((), 0, 0)
+    return sum(Usage({nothing: requests}, 0, Assumptions()).dollars().values())
 
 
 def alarm_metrics(made: Stack) -> int:

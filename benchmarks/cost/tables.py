@@ -39,6 +39,12 @@ WITH_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
     "`STATE_AFTER_SECONDS=0`": {"state_after": 0},
 }
 """What a parameter changes of the assumptions."""
+IDLE_HOSTS: Final = {
+    "sends nothing, as most do": 0,
+    "ten requests in ten minutes, the most that a hint asks for": 1_440,
+    "listens again and again, as Agent Framework does where `listChanged` is claimed": 62_352,
+}
+"""Requests a day."""
 RESULTS: Final = {"10 KB": 10_000, "100 KB": 100_000, "400 KB": LARGEST_PART, "500 KB": 500_000, "2 MB": 2_000_000}
 """Bytes of a result, as it is stored: with the value as text and structured."""
 GB: Final = 1e9
@@ -101,6 +107,12 @@ def when_idle() -> str:
     rows = [[part, f"{least[part]:.2f}", f"{most[part]:.2f}"] for part in least]
     rows.append(["in all", f"{sum(least.values()):.2f}", f"{sum(most.values()):.2f}"])
     return table(["US dollars a month", "the defaults", "everything on"], rows)
+
+
+def idle_hosts() -> str:
+    """Return the monthly cost of one connected host that has nothing to do, by how often it comes back."""
+    rows = [[name, f"{a_day:,}", f"{idle.of_requests(a_day):,.2f}"] for name, a_day in IDLE_HOSTS.items()]
+    return table(["a connected host that does nothing", "requests a day", "US dollars a month"], rows)
 
 
 def choices() -> str:
@@ -260,6 +272,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "costs": costs,
     "choices": choices,
     "idle": when_idle,
+    "idle hosts": idle_hosts,
     "parts": parts,
     "peers": peers,
     "quotas": quotas,
