@@ -12,6 +12,7 @@ from stepwire_cli.code.values import (
     At,
     Class,
     Code,
+    Converted,
     File,
     Known,
     Object,
@@ -20,6 +21,7 @@ from stepwire_cli.code.values import (
     either,
     item,
     merged,
+    or_default,
     paths_of,
 )
 
@@ -131,6 +133,7 @@ class Calls(Notes):
             methods.PARSES: self._from_json,
             methods.KEYS: self._keys,
             methods.TYPE_TESTS: self._type_tested,
+            frozenset(methods.NUMBERS): self._number,
             methods.HARMLESS: lambda _values, _node, _scope: ANYTHING,
             frozenset(methods.TEXTS): self._texts,
         }
@@ -165,6 +168,11 @@ class Calls(Notes):
     def _type_tested(self, values: list[Value], _node: tree.Call, _scope: Scope) -> Value:
         self.type_tested |= {path for value in values[:1] for path in paths_of(value)}
         return ANYTHING
+
+    def _number(self, values: list[Value], node: tree.Call, scope: Scope) -> Value:
+        value = values[0] if values else ANYTHING
+        self.note(value, node.line, scope, types=methods.NUMBERS[dotted(node.callee) or ""])
+        return tuple(Converted(one.path) if isinstance(one, At) else one for one in value)
 
     def _texts(self, values: list[Value], node: tree.Call, scope: Scope) -> Value:
         for one in values:
@@ -219,7 +227,7 @@ class Calls(Notes):
         if not is_strict:
             default = node.arguments[1] if len(node.arguments) > 1 else tree.Literal(None)
             self.missing(inner, default, node.line, scope)
-        return either(inner, *keys[1:])
+        return or_default(inner, either(*keys[1:]))
 
     def _each(self, value: Value, node: tree.Call, scope: Scope) -> Value:
         with self.perhaps():

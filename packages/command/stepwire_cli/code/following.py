@@ -4,15 +4,18 @@ The rule: a read counts as needed only where nothing can come before it: no test
 of errors. What is followed nowhere else is noted as passed on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import nullcontext
 from typing import Any, Final
 
 from stepwire_cli.code import tree
 from stepwire_cli.code.calls import Calls, dotted
+from stepwire_cli.code.checks import SIZES, Fact, facts, fails
 from stepwire_cli.code.values import (
     ANYTHING,
+    At,
     Code,
+    Converted,
     File,
     Known,
     Object,
@@ -21,16 +24,17 @@ from stepwire_cli.code.values import (
     either,
     item,
     member,
+    or_default,
     paths_of,
     put_together,
     with_member,
 )
+from stepwire_cli.wrap.values import EACH
 
 _MOST_STEPS: Final = 60_000  # expressions, of all functions
 _EXPORTS: Final = ("exports", "module.exports")
 _BOTH: Final = 2  # ways, one of which runs
 _INDEX_NAMES: Final = frozenset({"i", "j", "k", "n", "idx", "index"})
-_SIZES: Final = frozenset({"length", "size"})  # of a text or a list in JavaScript
 
 
 class Following(Calls):
@@ -72,8 +76,34 @@ class Following(Calls):
 
     def test(self, one: tree.If, scope: Scope) -> bool:
         """Follow a test, and what comes of it."""
+        type_tested = set(self.type_tested)
         self.value(one.test, scope)
+        for holds, way in zip((True, False), one.ways, strict=False):
+            if self.is_certain and fails(way):
+                self._passed(facts(one.test, holds=not holds), type_tested, scope)
         return self._ways(one.ways, scope, is_chosen=True)
+
+    def _passed(self, known: Iterable[Fact], type_tested: Set[tuple[str, ...]], scope: Scope) -> None:
+        """Note what each run has that goes on after a test."""
+        for one in known:
+            given = [self._checked(inner) for inner in one.given]
+            value = self._checked(one.of)
+            if given and value not in given:
+                continue
+            was_converted = any(isinstance(part, Converted) for part in value)
+            value = tuple(At(part.path) if isinstance(part, Converted) else part for part in value)
+            self.type_tested -= {path for path in paths_of(value) if one.types and path not in type_tested}
+            must = not given and not any(EACH in path for path in paths_of(value))
+            types = frozenset[str]() if was_converted else one.types
+            self.note(value, 0, scope, must=must, checked=must, types=types, held=isinstance(one.of, tree.Holds))
+
+    def _checked(self, node: tree.Expression) -> Value:
+        """Return the value that a test is about, once that was evaluated."""
+        if not isinstance(node, tree.Holds):
+            return self.evaluated.get(id(node), ANYTHING)
+        value, key = self._checked(node.of), self._checked(node.key)
+        is_name = len(key) == 1 and isinstance(key[0], Known) and isinstance(key[0].value, str)
+        return member(value, str(key[0].value)) if is_name and isinstance(key[0], Known) else ANYTHING
 
     def loop(self, one: tree.Loop, scope: Scope) -> bool:
         """Follow a loop."""
@@ -82,7 +112,7 @@ class Following(Calls):
 
     def attempt(self, one: tree.Try, scope: Scope) -> bool:
         """Follow what may fail."""
-        hides_errors = not all(map(_fails, one.handlers))
+        hides_errors = not all(map(fails, one.handlers))
         ended = self._ways((one.body,), scope) if hides_errors else self.block(one.body, scope)
         ended |= self._ways(one.handlers, scope)
         return self.block(one.last, scope) or ended
@@ -121,7 +151,7 @@ class Following(Calls):
             inner = self.read(value, one.name, target.line, scope)
             if one.default is not None:
                 self.missing(inner, one.default, target.line, scope)
-                inner = either(inner, self.value(one.default, scope))
+                inner = or_default(inner, self.value(one.default, scope))
             self.bind(one.target, inner, scope)
         if target.rest is not None:
             scope.names[target.rest] = value
@@ -142,7 +172,10 @@ class Following(Calls):
     def value(self, node: tree.Expression, scope: Scope) -> Value:
         """Return what an expression may be, and note what it reads."""
         self.steps += 1
-        return ANYTHING if self.steps > _MOST_STEPS else _VALUES[type(node)](self, node, scope)
+        if self.steps > _MOST_STEPS:
+            return ANYTHING
+        self.evaluated[id(node)] = found = _VALUES[type(node)](self, node, scope)
+        return found
 
     def literal(self, node: tree.Literal, _scope: Scope) -> Value:
         """Return a value that is written out."""
@@ -164,6 +197,11 @@ class Following(Calls):
     def compared(self, node: tree.Compares, scope: Scope) -> Value:
         """Note a comparison."""
         self.note(self.value(node.of, scope), 0, scope, compared=tuple(one.value for one in node.values))
+        return ANYTHING
+
+    def negated(self, node: tree.Not | tree.Lacks, scope: Scope) -> Value:
+        """Follow a test that a value is false or missing."""
+        self.value(node.of, scope)
         return ANYTHING
 
     def type_test(self, node: tree.TypeTest, scope: Scope) -> Value:
@@ -204,7 +242,7 @@ class Following(Calls):
             return either(*(self.named(known, one.scope) for one in files))
         if not node.is_guarded:
             self.needed(value, node.line, scope, frozenset())
-        if known in _SIZES and not node.is_strict and all(paths_of(value)):
+        if known in SIZES and not node.is_strict and all(paths_of(value)):
             return ANYTHING
         if isinstance(known, str):
             with self.perhaps(is_chosen=node.is_guarded) if node.is_guarded else nullcontext():
@@ -240,12 +278,6 @@ class Following(Calls):
         return ANYTHING
 
 
-def _fails(statements: Sequence[tree.Statement]) -> bool:
-    """Tell whether a handler of errors raises one itself in the end."""
-    last = statements[-1] if statements else None
-    return isinstance(last, tree.Leave) and last.is_failure
-
-
 _STATEMENTS: Final[dict[type, Callable[[Following, Any, Scope], bool]]] = {
     tree.Bind: Following.assign,
     tree.Evaluate: Following.evaluate,
@@ -265,6 +297,8 @@ _VALUES: Final[dict[type, Callable[[Following, Any, Scope], Value]]] = {
     tree.Branch: Following.branch,
     tree.Needs: Following.needs,
     tree.Compares: Following.compared,
+    tree.Not: Following.negated,
+    tree.Lacks: Following.negated,
     tree.Holds: Following.held,
     tree.TypeTest: Following.type_test,
     tree.Each: Following.each_item,

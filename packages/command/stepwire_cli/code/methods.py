@@ -61,15 +61,25 @@ TEXTS: Final[dict[str, frozenset[str]]] = dict.fromkeys(
 )  # fmt: skip
 """Functions whose arguments are texts."""
 
-TYPE_TESTS: Final = frozenset({"isinstance", "type", "Array.isArray", "typeof", "callable", "hasattr"})
+TYPE_TESTS: Final = frozenset({"isinstance", "type", "typeof", "callable", "hasattr"})
 """Functions that tell a value's type."""
 
+# A text of digits is right too, so that both are allowed; and a fraction, because many moments are cut this way.
+NUMBERS: Final[dict[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        ("int", "float", "Decimal", "decimal.Decimal", "Number", "parseInt", "parseFloat", "Number.parseInt",
+         "Number.parseFloat", "Math.round", "Math.floor", "Math.ceil"),
+        frozenset({"number", "string"}),
+    ),
+    **dict.fromkeys(("round", "abs"), frozenset({"number"})),
+}  # fmt: skip
+"""Functions that make a number of their first argument, with its types. A missing one makes no number, or an error."""
+
 HARMLESS: Final = frozenset(
-    {"str", "len", "bool", "int", "float", "round", "abs", "Number", "String", "Boolean", "parseInt", "parseFloat",
-     "Decimal", "decimal.Decimal", "isNaN", "Number.isInteger", "Number.parseInt", "Number.parseFloat", "max", "min",
-     "sum", "any", "all", "range", "repr", "id", "hash", "Math.round", "Math.floor", "Math.ceil", "Math.max",
-     "Math.min", "Date", "BigInt", "encodeURIComponent", "decodeURIComponent", "time.sleep", "os.path.join",
-     "path.join", "uuid.UUID", "Array.isArray", "isEmpty", "datetime.fromtimestamp"}
+    {"str", "len", "bool", "String", "Boolean", "isNaN", "Number.isNaN", "Number.isInteger", "max", "min", "sum",
+     "any", "all", "range", "repr", "id", "hash", "Math.max", "Math.min",
+     "Date", "BigInt", "encodeURIComponent", "decodeURIComponent", "time.sleep", "os.path.join",
+     "path.join", "uuid.UUID", "isEmpty", "datetime.fromtimestamp"}
 )  # fmt: skip
 """Functions that look at a value, and at no member of it."""
 

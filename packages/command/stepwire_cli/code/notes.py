@@ -7,7 +7,19 @@ from typing import Final, TypedDict, Unpack
 
 from stepwire.json_text import write
 from stepwire_cli.code.tree import Expression, Function, Literal, Shape
-from stepwire_cli.code.values import ANYTHING, At, Class, Object, Scope, Value, is_certain, item, member, paths_of
+from stepwire_cli.code.values import (
+    ANYTHING,
+    At,
+    Class,
+    Object,
+    Scope,
+    Value,
+    is_certain,
+    is_one_part,
+    item,
+    member,
+    paths_of,
+)
 from stepwire_cli.wrap.values import EACH
 
 DEEPEST: Final = 6  # calls inside calls, types inside types
@@ -34,6 +46,8 @@ class Found:
     """Whether the code relies on it whatever the rest of the event is."""
     held: bool = False
     """Whether it is `name in value` alone, which a text or a list may answer too."""
+    checked: bool = False
+    """Whether the code ends with an error without it, whatever else it looks for."""
 
 
 class _Uses(TypedDict, total=False):
@@ -46,6 +60,7 @@ class _Uses(TypedDict, total=False):
     default: str
     is_sure: bool
     held: bool
+    checked: bool
 
 
 @dataclass
@@ -68,6 +83,8 @@ class Notes:
     calls: list[Function] = field(default_factory=list[Function])
     returned: list[list[Value]] = field(default_factory=list[list[Value]])
     steps: int = 0
+    evaluated: dict[int, Value] = field(default_factory=dict[int, Value])
+    """What each expression gave last, by its `id`."""
 
     @contextmanager
     def perhaps(self, *, is_chosen: bool = False) -> Generator[None]:
@@ -122,16 +139,20 @@ class Notes:
 
     def note(self, value: Value, line: int, scope: Scope, **uses: Unpack[_Uses]) -> None:
         """Note a use of a value."""
-        sure = is_certain(value) and not self.is_chosen
+        sure = is_one_part(value) and not self.is_chosen
         place = f"{scope.place}:{line}" if line else ""
         for path in paths_of(value):
             if not self._is_written(path) and len(path) <= _DEEPEST_PATH:
                 found = Found(path, place, **uses)
-                must = found.must and sure and self.is_certain
-                self.found.append(replace(found, must=must, is_sure=found.is_sure or sure))
+                must = found.must and is_certain(value) and self.is_certain and not self._may_be_written(path)
+                checked = found.checked and must
+                self.found.append(replace(found, must=must, checked=checked, is_sure=found.is_sure or sure))
 
     def _is_written(self, path: tuple[str, ...]) -> bool:
         return any(path[: len(one)] == one for one in self.written)
+
+    def _may_be_written(self, path: tuple[str, ...]) -> bool:
+        return any(path[: len(one)] == one for one in self.changed)
 
     def declared(self, value: Value, shape: Shape, home: Scope, *, is_checked: bool = True, depth: int = 0) -> None:
         """Note what a type says of a value."""

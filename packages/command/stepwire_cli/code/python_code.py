@@ -17,6 +17,16 @@ _TYPES: Final = {
     **dict.fromkeys(("dict", "Dict", "Mapping"), frozenset({"object"})),
     **dict.fromkeys(("list", "List", "Sequence", "set", "Set", "tuple", "Tuple"), frozenset({"array"})),
 }
+_OF_AND_TYPE: Final = 2  # arguments of isinstance
+# What instances of a class are in JSON.
+_CLASSES: Final[dict[str, frozenset[str]]] = {
+    "str": frozenset({"string"}),
+    "int": frozenset({"integer"}),
+    "float": _NUMBER,
+    "bool": frozenset({"boolean"}),
+    "dict": frozenset({"object"}),
+    "list": frozenset({"array"}),
+}
 _LISTS: Final = ("list", "List", "Sequence", "Iterable", "set", "Set")
 _WRAPPERS: Final = ("Annotated", "Required", "NotRequired", "Final", "ClassVar", "Json")
 _MODELS: Final = ("BaseModel", "TypedDict", "RootModel")
@@ -97,6 +107,8 @@ def _statement(node: ast.stmt) -> Iterator[tree.Statement]:  # noqa: C901, PLR09
             yield tree.Bind(_pattern(node.target), _several([node.target, node.value]))
         case ast.If() | ast.While():
             yield tree.If(_expression(node.test), (_block(node.body), _block(node.orelse)))
+        case ast.Assert():
+            yield tree.If(_expression(node.test), ((), (tree.Leave(tree.Several(), is_failure=True),)))
         case ast.For() | ast.AsyncFor():
             yield _loop(node)
         case ast.Try() | ast.TryStar():
@@ -106,7 +118,8 @@ def _statement(node: ast.stmt) -> Iterator[tree.Statement]:  # noqa: C901, PLR09
             yield from (tree.Evaluate(_expression(one.context_expr)) for one in node.items)
             yield tree.Try(_block(node.body), ((),))  # it may take an error for itself
         case ast.Match():
-            yield tree.If(_expression(node.subject), tuple(_block(one.body) for one in node.cases))
+            subject = tree.Several((_expression(node.subject),), is_text=True)  # its cases are no test of it
+            yield tree.If(subject, tuple(_block(one.body) for one in node.cases))
         case ast.ClassDef():
             return
         case _:
@@ -168,9 +181,18 @@ def _subscript(node: ast.Subscript) -> tree.Expression:
 
 
 def _call(node: ast.Call) -> tree.Expression:
+    if isinstance(node.func, ast.Name) and node.func.id == "isinstance" and len(node.args) == _OF_AND_TYPE:
+        return tree.TypeTest(_expression(node.args[0]), _types_of(node.args[1]))
     named = {one.arg: _expression(one.value) for one in node.keywords if one.arg is not None}
     spread = tuple(_expression(one.value) for one in node.keywords if one.arg is None)
     return tree.Call(_expression(node.func), tuple(map(_expression, node.args)), named, spread, node.lineno)
+
+
+def _types_of(node: ast.expr) -> frozenset[str]:
+    """Return the JSON types that are instances of classes; none if another value may be one too."""
+    nodes = [node] if not isinstance(node, ast.Tuple) else node.elts
+    found = [_CLASSES.get(one.id if isinstance(one, ast.Name) else "", frozenset[str]()) for one in nodes]
+    return frozenset[str]().union(*found) if all(found) else frozenset()
 
 
 def _dictionary(node: ast.Dict) -> tree.Expression:
@@ -190,10 +212,16 @@ def _dictionary(node: ast.Dict) -> tree.Expression:
 def _comparison(node: ast.Compare) -> tree.Expression:
     operator, right = node.ops[0], node.comparators[0]
     is_one = len(node.ops) == 1
+    if is_one and isinstance(operator, ast.IsNot | ast.NotEq | ast.NotIn):
+        opposite = {ast.IsNot: ast.Is, ast.NotEq: ast.Eq, ast.NotIn: ast.In}[type(operator)]()
+        made = ast.copy_location(ast.Compare(node.left, [opposite], node.comparators), node)
+        return tree.Not(_comparison(made))
     literals = _literals(right)
-    if is_one and isinstance(operator, ast.In | ast.NotIn) and not literals:
+    if is_one and isinstance(operator, ast.Is | ast.Eq) and isinstance(right, ast.Constant) and right.value is None:
+        return tree.Lacks(_expression(node.left))
+    if is_one and isinstance(operator, ast.In) and not literals:
         return tree.Holds(_expression(right), _expression(node.left), node.lineno)
-    if is_one and literals and isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+    if is_one and literals and isinstance(operator, ast.Eq | ast.In):
         return tree.Compares(_expression(node.left), literals)
     if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) and _is_number(right):
         return tree.Needs(_expression(node.left), _NUMBER)
@@ -226,7 +254,8 @@ def _choice(node: ast.IfExp) -> tree.Expression:
 
 def _either(node: ast.BoolOp) -> tree.Expression:
     first, *rest = map(_expression, node.values)
-    return tree.Branch(first, tuple(rest), is_value=isinstance(node.op, ast.Or))
+    is_or = isinstance(node.op, ast.Or)
+    return tree.Branch(first, tuple(rest), is_value=is_or, is_both=not is_or)
 
 
 def _comprehension(node: Any) -> tree.Expression:
@@ -252,7 +281,9 @@ _KINDS: Final[dict[type[ast.expr], Callable[[Any], tree.Expression]]] = {
     ast.Dict: _dictionary,
     ast.Compare: _comparison,
     ast.BinOp: _operation,
-    ast.UnaryOp: lambda node: _several([node.operand], is_text=isinstance(node.op, ast.Not)),
+    ast.UnaryOp: lambda node: (
+        tree.Not(_expression(node.operand)) if isinstance(node.op, ast.Not) else _several([node.operand])
+    ),
     ast.IfExp: _choice,
     ast.BoolOp: _either,
     ast.JoinedStr: lambda node: tree.Several(tuple(map(_expression, node.values)), is_text=True),

@@ -21,6 +21,14 @@ _TRANSPARENT: Final = frozenset(
      "type_assertion"}
 )  # fmt: skip
 _EQUALITIES: Final = frozenset({"==", "===", "!=", "!=="})
+_ORDERS: Final = frozenset({"<", "<=", ">", ">="})
+_NUMERIC: Final = frozenset({"number", "string"})  # these operators make numbers of texts
+_TYPEOF: Final = {
+    "string": frozenset({"string"}),
+    "number": frozenset({"number"}),
+    "boolean": frozenset({"boolean"}),
+    "object": frozenset({"object", "array", "null"}),
+}
 _HANDLER_TYPES: Final = frozenset({"Handler"})
 
 
@@ -197,7 +205,8 @@ class _Reader:
             made = None if value is None else self.expression(value)
             values += [made] if isinstance(made, tree.Literal) else []
         test = self._field(node, "value")
-        yield tree.If(tree.Compares(test, tuple(values)) if values else test, tuple(ways))
+        subject = tree.Compares(test, tuple(values)) if values else test
+        yield tree.If(tree.Several((subject,), is_text=True), tuple(ways))  # its cases are no test of it
 
     def for_in(self, node: Node) -> Iterator[tree.Statement]:
         left, of = node.child_by_field_name("left"), self._field(node, "right")
@@ -296,6 +305,8 @@ class _Reader:
         callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
         given = node.child_by_field_name("arguments")
         arguments = [self.expression(one) for one in (inner_of(given) if given is not None else [])]
+        if text_of(callee) == "Array.isArray" and arguments:
+            return tree.TypeTest(arguments[0], frozenset({"array"}))
         return tree.Call(
             tree.Several() if callee is None else self.expression(callee), tuple(arguments), line=line_of(node)
         )
@@ -324,21 +335,25 @@ class _Reader:
         if operator in ("||", "??"):
             return tree.Branch(left, (right,), is_value=True)
         if operator == "&&":
-            return tree.Branch(left, (right,))
+            return tree.Branch(left, (right,), is_both=True)
         if operator == "in":
             return tree.Holds(right, left, line_of(node))
-        if operator in _EQUALITIES:
-            if isinstance(left, tree.TypeTest) or isinstance(right, tree.TypeTest):
-                return tree.Several((left, right), is_text=True)
-            for one, other in ((left, right), (right, left)):
-                if isinstance(other, tree.Literal):
-                    return tree.Compares(one, (other,))
+        for one, other, name in ((left, right, "right"), (right, left, "left")):
+            if operator in _EQUALITIES and isinstance(other, tree.Literal):
+                is_missing = _is_missing(node.child_by_field_name(name), operator)
+                made = _equal(one, other, is_missing=is_missing)
+                return tree.Not(made) if operator.startswith("!") else made
+            if operator in _ORDERS and isinstance(other, tree.Literal) and type(other.value) in (int, float):
+                return tree.Needs(one, _NUMERIC)
         return tree.Several((left, right), is_text=True)
 
     def unary(self, node: Node) -> tree.Expression:
         argument = self._field(node, "argument")
-        if text_of(node.child_by_field_name("operator")) == "typeof":
+        operator = text_of(node.child_by_field_name("operator"))
+        if operator == "typeof":
             return tree.TypeTest(argument)
+        if operator == "!":
+            return tree.Not(argument)
         return tree.Several((argument,), is_text=True)
 
     def ternary(self, node: Node) -> tree.Expression:
@@ -398,6 +413,19 @@ class _Reader:
                 made = None if default is None else self.expression(default)
                 fields.append(tree.Field(name, self.pattern(value), made))
         return tree.Fields(tuple(fields), rest, line_of(node))
+
+
+def _equal(value: tree.Expression, other: tree.Literal, *, is_missing: bool) -> tree.Expression:
+    """Return the test whether a value equals one that is written out; `is_missing`: as a missing one does."""
+    if isinstance(value, tree.TypeTest):
+        name = str(other.value)
+        return tree.Lacks(value.of) if name == "undefined" else tree.TypeTest(value.of, _TYPEOF.get(name, frozenset()))
+    return tree.Lacks(value) if is_missing else tree.Compares(value, (other,))
+
+
+def _is_missing(node: Node | None, operator: str) -> bool:
+    kind = "" if node is None else node.type
+    return kind == "undefined" or (kind == "null" and operator in ("==", "!="))
 
 
 def _required(node: Node) -> tree.Import | None:

@@ -31,7 +31,7 @@ def reads_of(found: Iterable[Found], type_tested: Set[Path]) -> tuple[CodeRead, 
     sure = {path for path in paths if any(one.is_sure for one in by_path[path])}
     loose = {path for path in type_tested if path} | _contradicted(paths) | _unsure_lists(paths, sure)
     kept = [path for path in paths if not any(path[: len(one)] == one and path != one for one in loose)]
-    tested = {path for path in kept if any(one.tested for one in by_path[path])}
+    tested = {path for path in kept if _may_be_missing(by_path[path])}
     reads: list[CodeRead] = []
     for path in sorted(kept, key=list(by_path).index):
         said = "" if path not in texts else f"JSON text of an object with {', '.join(texts[path][:_MOST_NAMED])}."
@@ -40,6 +40,10 @@ def reads_of(found: Iterable[Found], type_tested: Set[Path]) -> tuple[CodeRead, 
         uses = _uses(path, by_path[path], kept, said, types=ANY if path in loose else _types(path, by_path[path], sure))
         reads += [replace(one, use=_placed(one.use, may_lack=may_lack, is_loose=is_within)) for one in uses]
     return tuple(reads)
+
+
+def _may_be_missing(uses: list[Found]) -> bool:
+    return any(one.tested for one in uses) and not any(one.checked for one in uses)
 
 
 def result_of(value: Value, changed: Set[Path]) -> Result:

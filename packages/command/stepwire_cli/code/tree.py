@@ -76,6 +76,8 @@ class Branch:
     maybe: "tuple[Expression, ...]"
     is_value: bool = False
     """Whether `always` may be its value too, as in `a or b`."""
+    is_both: bool = False
+    """Whether it is true only if all of them are, as `a and b`."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,20 @@ class Compares:
 
 
 @dataclass(frozen=True)
+class Not:
+    """`not value`."""
+
+    of: "Expression"
+
+
+@dataclass(frozen=True)
+class Lacks:
+    """A test that holds if a value is missing: `value is None`, `value === undefined`."""
+
+    of: "Expression"
+
+
+@dataclass(frozen=True)
 class Holds:
     """`"key" in value`."""
 
@@ -105,9 +121,11 @@ class Holds:
 
 @dataclass(frozen=True)
 class TypeTest:
-    """A test of a value's type, after which nothing is known of it."""
+    """A test of a value's type, after which nothing is known of it, unless the function fails without that type."""
 
     of: "Expression"
+    types: frozenset[str] = frozenset()
+    """The JSON types of the values for which it holds; empty: unknown."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +228,8 @@ Expression: TypeAlias = (
     | Branch
     | Needs
     | Compares
+    | Not
+    | Lacks
     | Holds
     | TypeTest
     | Several

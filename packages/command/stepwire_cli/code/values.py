@@ -1,6 +1,6 @@
 """What a value of a running function may be: a part of its event, something put together, or anything."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -40,6 +40,15 @@ class Known:
     """A value that the code writes out."""
 
     value: str | int | float | bool | None
+    is_default: bool = False
+    """Whether it stands for a part of the event that is missing."""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The number that is made of the part of the event at a path; none, or a false one, if that is missing."""
+
+    path: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +79,7 @@ class Anything:
     """Something else."""
 
 
-Alternative: TypeAlias = At | Object | Known | Code | Class | File | Anything
+Alternative: TypeAlias = At | Object | Known | Converted | Code | Class | File | Anything
 Value: TypeAlias = tuple[Alternative, ...]
 ANYTHING: Final[Value] = (Anything(),)
 
@@ -119,6 +128,20 @@ def paths_of(value: Value) -> list[tuple[str, ...]]:
 def is_certain(value: Value) -> bool:
     """Tell whether a value is one part of the event and nothing else."""
     return len(value) == 1 and isinstance(value[0], At)
+
+
+def is_one_part(value: Value) -> bool:
+    """Tell whether a value is one part of the event, or what stands for it if that is missing."""
+    return len(paths_of(value)) == 1 and all(isinstance(one, At) or _is_default(one) for one in value)
+
+
+def _is_default(one: Alternative) -> bool:
+    return isinstance(one, Known) and one.is_default
+
+
+def or_default(value: Value, default: Value) -> Value:
+    """Return a value, or what stands for it if it is missing."""
+    return either(value, tuple(replace(one, is_default=True) if isinstance(one, Known) else one for one in default))
 
 
 def member(value: Value, name: str) -> Value:

@@ -64,6 +64,8 @@ class Part:
             if read.use.types and structure and not structure & _wide(read.use.types):
                 continue  # JSONata takes one value for a list of one, and maps over lists
             structure = (structure & _wide(read.use.types) if structure else set(read.use.types)) or structure
+        if structure and any(read.use.known for read in self.reads):
+            structure.add("string")  # as code compares it with texts, such a text may stand for the rest
         return frozenset(structure)
 
     @property

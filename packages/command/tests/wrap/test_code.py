@@ -17,6 +17,8 @@ from stepwire_cli.files.wrapping import wrap
 RUNTIMES = {".py": "python3.13", ".js": "nodejs22.x", ".mjs": "nodejs22.x", ".ts": "nodejs22.x"}
 ANY: JsonObject = {}
 TEXT: JsonObject = {"type": "string"}
+NUMERIC: JsonObject = {"type": ["string", "number"]}
+LIST: JsonObject = {"type": "array"}
 
 
 def manifest_of(folder: Path, code: str, suffix: str = ".py", *, definition: JsonObject | None = None) -> str:
@@ -127,6 +129,109 @@ def test_python_says_which_members_a_function_reads(tmp_path: Path, body: str, s
     assert found == schema
 
 
+@pytest.mark.parametrize(
+    ("body", "schema"),
+    [
+        ('if "a" not in event: raise ValueError', an_object("a", a=ANY)),
+        ('if "a" not in event or "b" not in event:\n        raise ValueError', an_object("a", "b", a=ANY, b=ANY)),
+        ('if "a" not in event and "b" not in event:\n        raise ValueError', an_object(a=ANY, b=ANY)),
+        ('if "a" in event and "b" not in event:\n        raise ValueError', an_object(a=ANY, b=ANY)),
+        ('if event.get("a"):\n        if "b" not in event: raise ValueError', an_object(a=ANY, b=ANY)),
+        ('if "a" not in event:\n        return 1\n    raise ValueError', an_object(a=ANY)),
+        ('if "a" not in event:\n        event["a"] = 1\n    if not event["a"]: raise ValueError', an_object(a=ANY)),
+        ('try:\n        if "a" not in event: raise ValueError\n    except ValueError:\n        return 1',
+         an_object(a=ANY)),
+        ('if "@" not in event["mail"]: raise ValueError', an_object("mail", mail=ANY)),
+        ('a = event.get("a")\n    if not a: raise ValueError', an_object("a", a=ANY)),
+        ('a = event.get("a")\n    if a is None:\n        raise ValueError', an_object("a", a=ANY)),
+        ('a = event.get("a")\n    if a is not None:\n        return a\n    else:\n        raise ValueError',
+         an_object("a", a=ANY)),
+        ('a = event.get("a", 1)\n    if not a: raise ValueError',
+         an_object(a={"description": "1 if it is missing."})),
+        ('a = event.get("a") or 1\n    if not a: raise ValueError',
+         an_object(a={"description": "1 if it is missing."})),
+        ('assert event.get("a")', an_object("a", a=ANY)),
+        ('a = event.get("a")\n    if not isinstance(a, str): raise ValueError', an_object("a", a=TEXT)),
+        ('if not isinstance(event.get("a"), (str, list)): raise ValueError',
+         an_object("a", a={"type": ["string", "array"]})),
+        ('if not isinstance(event.get("a"), (int, Order)): raise ValueError', an_object(a=ANY)),
+        ('a = event.get("a")\n    if a is not None and not isinstance(a, list): raise ValueError',
+         an_object(a={"type": ["array", "null"]})),
+        ('if event.get("b") and not isinstance(event.get("a"), list): raise ValueError', an_object(b=ANY, a=ANY)),
+        ('if event.get("a") not in ("buy", "sell"): raise ValueError',
+         an_object("a", a={"type": "string", "description": 'The code knows "buy", "sell".'})),
+        ('return int(event["a"])', an_object("a", a=NUMERIC)),
+        ('return float(event.get("a", 5))', an_object(a=NUMERIC | {"description": "5 if it is missing."})),
+        ('return int(event["a"]) if event["b"] else 1', an_object("b", b=ANY, a=ANY)),
+        ('match event["a"]:\n        case 1: raise ValueError\n        case _: return 2', an_object("a", a=ANY)),
+    ],
+)  # fmt: skip
+def test_a_check_of_python_that_raises_says_what_a_call_needs(tmp_path: Path, body: str, schema: JsonObject) -> None:
+    assert schema_of(tmp_path, f"class Order: pass\ndef handler(event, context):\n    {body}\n") == schema
+
+
+@pytest.mark.parametrize("suffix", [".js", ".ts"])
+@pytest.mark.parametrize(
+    ("body", "schema"),
+    [
+        ("if (!event.a) throw new Error()", an_object("a", a=ANY)),
+        ("if (event.a === undefined) { throw new Error() }", an_object("a", a=ANY)),
+        ("if (event.a == null) { throw new Error() }", an_object("a", a=ANY)),
+        ("if (event.a === null) { throw new Error() }", an_object(a=ANY)),
+        ("if (typeof event.a === 'undefined') { throw new Error() }", an_object("a", a=ANY)),
+        ("if (!(event.a && event.b)) { throw new Error() }", an_object("a", "b", a=ANY, b=ANY)),
+        ("if (!event.a && !event.b) { throw new Error() }", an_object(a=ANY, b=ANY)),
+        ("if (event.b && !event.a) { throw new Error() }", an_object(b=ANY, a=ANY)),
+        ("if (event.b) { if (!event.a) { throw new Error() } }", an_object(b=ANY, a=ANY)),
+        ("if (event.b) { return } if (!event.a) { throw new Error() }", an_object(b=ANY, a=ANY)),
+        ("if (!event.a) { event.a = {} } if (!event.a) { throw new Error() }", an_object(a=ANY)),
+        ("if (!event.a) { event.a = {} } return event.a.b", an_object(a=an_object(b=ANY))),
+        ("try { if (!event.a) { throw new Error() } } catch (e) { return }", an_object(a=ANY)),
+        ("const {a = 1} = event; if (!a) { throw new Error() }", an_object(a={"description": "1 if it is missing."})),
+        ("const {a} = event; check(a)", an_object("a", a=ANY)),
+        ("const {a} = taken(event); check(a)", an_object("a", a=NUMERIC)),
+        ("if (typeof event.a !== 'string') { throw new Error() }", an_object("a", a=TEXT)),
+        ("if (event.a !== undefined && typeof event.a !== 'string') { throw new Error() }",
+         an_object(a={"type": ["string", "null"]})),
+        ("if (!Array.isArray(event.a)) { throw new Error() }", an_object("a", a=LIST)),
+        ("if (event.b && !Array.isArray(event.a)) { throw new Error() }", an_object(b=ANY, a=ANY)),
+        ("if (isNaN(event.a)) { throw new Error() }", an_object("a", a=ANY)),
+        ("if (!(event.a >= 0)) { throw new Error() }", an_object("a", a=NUMERIC)),
+        ("if (event.a < 0) { throw new Error() }", an_object(a=NUMERIC)),
+        ("if (event.a !== 'all') { throw new Error() }",
+         an_object("a", a={"type": "string", "description": 'The code knows "all".'})),
+        ("return parseInt(event.a, 10)", an_object(a=NUMERIC)),
+        ("const {a = 5} = event; return Number(a)", an_object(a=NUMERIC | {"description": "5 if it is missing."})),
+        ("return event.b ? Number(event.a) : 1", an_object(b=ANY, a=ANY)),
+        ("switch (event.a) { case 'x': throw new Error(); case 'y': return 1 }",
+         an_object(a={"description": 'The code knows "x", "y".'})),
+    ],
+)  # fmt: skip
+def test_a_check_of_a_script_that_throws_says_what_a_call_needs(
+    tmp_path: Path, suffix: str, body: str, schema: JsonObject
+) -> None:
+    start = "exports.handler = async" if suffix == ".js" else "export const handler = async"
+    helpers = (
+        "const taken = (e) => { return {a: parseInt(e.a, 10)} }\nfunction check(a) { if (!a) { throw new Error() } }"
+    )
+
+    assert schema_of(tmp_path, f"{helpers}\n{start} (event) => {{ {body} }}", suffix) == schema
+
+
+def test_a_list_for_which_code_takes_a_text_may_be_that_text(tmp_path: Path) -> None:
+    work = {"Type": "Task", "Resource": "${Work.Arn}", "ResultPath": None, "Next": "Each"}
+    each = {"Type": "Map", "ItemsPath": "$.powers", "End": True, "ItemProcessor": {
+        "StartAt": "One", "States": {"One": {"Type": "Pass", "End": True}},
+    }}  # fmt: skip
+    definition: JsonObject = {"StartAt": "Work", "States": {"Work": work, "Each": each}}
+    code = "exports.handler = async (event) => event.powers === 'ALL'"
+
+    text = manifest_of(tmp_path, code, ".js", definition=definition)
+
+    powers: JsonObject = {"type": ["string", "array"], "description": 'The code knows "ALL".'}
+    assert read_manifest(text).input_schema == an_object("powers", powers=powers)
+
+
 @pytest.mark.parametrize("suffix", [".js", ".ts"])
 @pytest.mark.parametrize(
     ("body", "schema"),
@@ -146,7 +251,7 @@ def test_python_says_which_members_a_function_reads(tmp_path: Path, body: str, s
         ("if (event.x === 'all') { return 1 } return event.x.map(one => one.y)",
          an_object(x={"description": 'The code knows "all".'})),
         ("if (!event.x) { throw new Error() } return event.z.q",
-         an_object("z", x=ANY, z=an_object(q=ANY))),
+         an_object("x", "z", x=ANY, z=an_object(q=ANY))),
         ("return event.lines.map(one => one.sku)", an_object("lines", lines=ITEMS)),
         ("for (const one of event.lines) { console.log(one.sku) }", an_object(lines=ITEMS)),
         ("return JSON.parse(event.body).q",
