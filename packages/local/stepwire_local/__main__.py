@@ -94,7 +94,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         words = services_welcome(stack, options) if options.services else welcome(stack, console.url, issuer)
         notes = [
             *operators_lines(stack, account),
-            *_section("Written:", list(map(str, written))),
+            *_section("Written, with made-up answers:", list(map(str, written))),
             *told(stack),
             *not_served(stack, is_verbose=options.verbose),
         ]

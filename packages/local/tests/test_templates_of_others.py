@@ -606,6 +606,62 @@ def test_the_answer_for_a_job_that_is_waited_for_has_the_types_of_what_describes
     assert answer == {"ExecutionTime": 1, "StartedOn": MOMENT, "MaxCapacity": 1}
 
 
+READS_STUBS = """
+    Transform: AWS::Serverless-2016-10-31
+    Resources:
+      Charge:
+        Type: AWS::Serverless::Function
+        Properties: {CodeUri: dist, Handler: index.handler, Runtime: nodejs22.x}
+      Total:
+        Type: AWS::Serverless::Function
+        Properties: {CodeUri: code, Handler: app.handler, Runtime: python3.13}
+      Machine:
+        Type: AWS::Serverless::StateMachine
+        Properties:
+          Policies: [{LambdaInvokePolicy: {FunctionName: !Ref Total}}]
+          DefinitionSubstitutions: {charge: !GetAtt Charge.Arn, total: !GetAtt Total.Arn}
+          Definition:
+            QueryLanguage: JSONata
+            StartAt: Charge
+            States:
+              Charge:
+                Type: Task
+                Resource: arn:aws:states:::lambda:invoke
+                Arguments: {FunctionName: "${charge}"}
+                Output: >-
+                  {% $merge([$states.input,
+                     {'paid': $states.result.Payload, 'shops': $states.result.Payload.shops}]) %}
+                Next: Each
+              Each:
+                Type: Map
+                Items: "{% $states.input.shops %}"
+                ItemProcessor: {StartAt: Shop, States: {Shop: {Type: Pass, End: true}}}
+                Output: "{% $states.input.paid %}"
+                Next: Total
+              Total: {Type: Task, Resource: "${total}", End: true}
+"""
+TOTAL = """
+def handler(event, context):
+    if not isinstance(event.get("lines"), list):
+        raise ValueError("lines must be a list")
+    return event["charged"] - 1 + sum(line["count"] for line in event["lines"]) + len(event.get("note", ""))
+"""
+
+
+def test_a_made_up_answer_has_what_the_next_states_and_the_code_of_the_next_function_read(tmp_path: Path) -> None:
+    with beside(tmp_path, READS_STUBS, {"code/app.py": TOTAL}) as stack:
+        stack.write_stubs()
+        made_up = tmp_path / "stubs/Charge.json"
+
+        assert json.loads(made_up.read_text()) == {"shops": ["text"], "lines": [{"count": 1}], "charged": 1}
+        assert output(stack, "Machine") == 1
+
+        made_up.write_text('{"shops": [], "charged": 1, "lines": "none"}', encoding="utf-8")
+        stack.update_stubs()
+        failed = ended(stack, "Machine")
+        assert (failed["status"], failed["error"]) == ("FAILED", "ValueError")
+
+
 def test_a_stub_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     files = {"machine.asl.yaml": POLLING, "stubs/glue/startJobRun.py": "def answer(input):\n    return {}\n"}
     with beside(tmp_path, WITHOUT_STUBS, files) as stack:

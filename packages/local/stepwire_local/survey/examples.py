@@ -19,6 +19,8 @@ _VISITS: Final = 6  # of each state, by different ways; inside other states fewe
 
 Answers = Callable[[Task], Shape | None]
 """Returns the shape of a task's answer; None if its result is nobody's to make up."""
+Reader = Callable[[Task, Shape], None]
+"""Lets the event of the function that a task calls have what its code reads."""
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Examples:
 
     machine: str
     answers: Answers
+    reader: Reader = lambda _task, _event: None
     given: Shape = field(default_factory=Shape)
     """The input of its executions."""
 
@@ -106,6 +109,8 @@ class Examples:
     def _answered(self, name: str, state: dict[str, Any], given: Shape, *, is_reader: bool = False) -> Shape:
         parameters: Any = given.example()
         task = Task(self.machine, name, str(state.get("Resource", "")), _written(state, parameters), is_reader)
+        if task.function is not None:
+            self.reader(task, given.member("Payload") if task.is_integration else given)
         answer = self.answers(task) or Shape()
         if task.operation == "lambda.invoke" and task.is_integration and not task.awaits_token:
             return Shape.record({"Payload": answer, "StatusCode": Shape.of(200)})

@@ -14,6 +14,7 @@ _STEP: Final = re.compile(
     r"\.(?P<name>[\w-]+)|\[['\"](?P<quoted>[^'\"]+)['\"]\]|\[(?P<place>\d+)\]|\[(?P<any>[^\]]*)\]"
 )
 _PATH: Final = re.compile(r"\$\$?[\w-]*(?:\.{1,2}[\w-]+|\.?\[[^\]]*\])*")
+_KEYED: Final = re.compile(rf"""['"](?P<name>[^'"]+)['"]\s*:\s*(?P<path>{_PATH.pattern})""")
 _LITERAL: Final = r"""(?P<literal>'[^']*'|"[^"]*"|-?\d+(?:\.\d+)?|true|false|null)"""
 _COMPARED: Final = re.compile(rf"(?P<path>\$[\w.\[\]-]+)\s*(?P<sign>!=|<=|>=|=|<|>)\s*{_LITERAL}")
 _SIGNS: Final = {"<": "LessThan", "<=": "LessThanEquals", ">": "GreaterThan", ">=": "GreaterThanEquals"}
@@ -80,7 +81,18 @@ class Scope:
             return (mentioned[-1] if text.startswith("$") else mentioned[0]).parsed()
         if text.startswith("States.ArrayGetItem") and mentioned:
             return mentioned[0].item()
+        if text.startswith(("{", "$merge(")):
+            return self._merged(text)
         return Shape()
+
+    def _merged(self, text: str) -> Shape:
+        """Return an object that is written out, and what is merged into it."""
+        keyed = {found["name"]: self.at(found["path"]) for found in _KEYED.finditer(text)}
+        merged = _PATH.findall(_KEYED.sub("", text.removeprefix("$merge")))
+        shape = Shape(self.at(merged[0]) if merged else None)
+        for name, part in keyed.items():
+            shape = shape.with_part((name,), part)
+        return shape
 
     def comparisons(self, text: str) -> Iterator[tuple[Shape, str, Any]]:
         """Yield what a JSONata condition compares, as rules of a Choice name it."""

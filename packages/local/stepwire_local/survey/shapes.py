@@ -36,6 +36,9 @@ _BY_TYPE: Final[Mapping[str, Any]] = {
 }
 
 
+_BY_JSON_TYPE: Final[Mapping[str, Any]] = {"integer": 1, "number": 1, "boolean": True, "string": "text"}
+
+
 class Shape:
     """A value of which something is known."""
 
@@ -114,6 +117,14 @@ class Shape:
         """Ask for a value, unless another is asked for already."""
         if self._value is _UNSET:
             self._value = value
+
+    def be_one_of(self, types: frozenset[str]) -> None:
+        """Ask for a value of one of some JSON types; no type: any value."""
+        if "array" in types:
+            self.item()
+        found = next((value for name, value in _BY_JSON_TYPE.items() if name in types), _UNSET)
+        if found is not _UNSET and not types & {"array", "object"}:
+            self.prefer(found)
 
     def prefer_types(self, model: Model) -> None:
         """Ask for values of the types that a service's answer has, where something reads them."""

@@ -1,4 +1,4 @@
-"""Writes files of stubs for what cannot run here, with answers made from what the definitions read of them.
+"""Writes files of stubs for what cannot run here, with answers made up from what definitions and code read of them.
 
 The rule: a file that is there is never written again, and no name gets a second stub.
 """
@@ -18,7 +18,9 @@ from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.tasks import Task
 from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.errors import StubError
+from stepwire_local.lambdas import functions
 from stepwire_local.stubs.names import key
+from stepwire_local.survey.code_reads import mark_reads
 from stepwire_local.survey.coverage import awaits
 from stepwire_local.survey.examples import Examples
 from stepwire_local.survey.shapes import Shape
@@ -58,12 +60,22 @@ def _shapes(world: World, *, every: bool) -> Mapping[str, Shape]:
         if machine is None or machine.definition == stub_machines.definition():
             continue
         definition: dict[str, Any] = json.loads(machine.definition)
-        Examples(arn, answer).read(definition)
+        Examples(arn, answer, _read_event).read(definition)
         for task in tasks.tasks_in(arn, definition):  # those that no way leads to
             answer(task)
     for task, shape in services:
         _take_types(task, shape)
     return shapes
+
+
+def _read_event(task: Task, event: Shape) -> None:
+    """Let the event of a function that is here have what its code reads."""
+    try:
+        settings = functions.registered(task.function or "").settings
+    except KeyError:
+        return
+    if not settings.not_run:
+        mark_reads(settings, event)
 
 
 def _take_types(task: Task, shape: Shape) -> None:
