@@ -36,8 +36,8 @@ def express_places(waits: Places) -> Places:
 
 
 def proof_places(waits: Places) -> Places:
-    """Return the places of requests that wait for the proof of an endpoint: half, rounded down, but one."""
-    return waits.resized(max(1, waits.all // 2))
+    """Return the places of requests that wait for the proof of an endpoint: as many, and one if there are none."""
+    return waits.resized(max(1, express_places(waits).all))
 
 
 class HeldPlace(Struct, frozen=True):
