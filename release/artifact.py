@@ -4,7 +4,7 @@
     files/*.zip         a zip file for each function and layer, for arm64, named after what is in it
     sbom.cdx.json       what is in the layers (`inventory`)
     licenses/           the licenses of ours and of what is in the layers
-    release.json        the version, from which it may be reached, and what an idle stack costs
+    release.json        the version, from which it may be reached, what an idle stack costs, and what it creates
     SHA256SUMS          the digests of all others, which find damage
 
 Its own digest is beside it, in `stepwire-<version>.zip.sha256`, for `stepwire deploy --sha256` and `sha256sum --check`.
@@ -20,7 +20,7 @@ from typing import Final
 
 from release.archive import contents_of, digest_of, packed
 from release.inventory import inventory, licenses
-from release.template import folders_of, release_template
+from release.template import created_by, folders_of, release_template
 
 PYTHON: Final = "3.13"
 """The Python of the functions."""
@@ -64,6 +64,7 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
     folders = folders_of(build)
     zips = {name: packed(contents_of(folder)) for name, folder in folders.items()}
     files = {name: f"{name}-{digest_of(content)[:_LONGEST_DIGEST]}.zip" for name, content in zips.items()}
+    template = release_template(build, files, version)
     has_bytecode = any(folders["StepwireLayer"].rglob("*.pyc"))
     about = {
         "version": version,
@@ -71,9 +72,10 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
         "python": PYTHON,
         "bytecode": has_bytecode,
         "idle": {"dollars": release.dollars, "more": dict(release.more)},
+        "creates": created_by(template),
     }
     contents = {
-        "template.yaml": release_template(build, files, version).encode(),
+        "template.yaml": template.encode(),
         "release.json": (json.dumps(about, indent=1) + "\n").encode(),
         "sbom.cdx.json": inventory(folders.values(), version).encode(),
         **{f"files/{files[name]}": content for name, content in zips.items()},

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
+import boto3
 import yaml
+from samtranslator.parser.parser import Parser  # pyright: ignore[reportMissingTypeStubs] - it has none
+from samtranslator.translator.translator import Translator  # pyright: ignore[reportMissingTypeStubs] - it has none
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
 from layers.artifacts import CONTENTS
@@ -70,6 +73,18 @@ def release_template(build: Path, files: Mapping[str, str], version: str) -> str
     template["Outputs"][VERSION] = {"Description": "Version of Stepwire.", "Value": version}
     # A text that YAML 1.1 reads as something else, such as "on", keeps its quotes.
     return yaml.safe_dump(template, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def created_by(template: str) -> list[dict[str, str]]:
+    """Return the name, the type and the condition, if any, of each resource that CloudFormation makes of a template."""
+    source = cast(dict[str, Any], yaml_parse(template))
+    values = {name: one.get("Default", "") for name, one in source["Parameters"].items()}
+    session = boto3.session.Session(region_name="us-east-1")  # any: names and types are the same everywhere
+    made: dict[str, Any] = Translator({}, Parser(), boto_session=session).translate(source, values)
+    return [
+        {"name": name, "type": one["Type"], **({"condition": one["Condition"]} if "Condition" in one else {})}
+        for name, one in sorted(made["Resources"].items())
+    ]
 
 
 def _read(file: Path) -> dict[str, Any]:

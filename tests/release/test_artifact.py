@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,10 @@ Transform: AWS::Serverless-2016-10-31
 Metadata: {'AWS::CloudFormation::Interface': {ParameterGroups: []}}
 Parameters: {Alarms: {Type: String, Default: "on", Description: Whether there are alarms.}}
 Resources:
-  McpFunction: {Type: 'AWS::Serverless::Function', Properties: {CodeUri: McpFunction}, Metadata: {SamResourceId: x}}
+  McpFunction:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: McpFunction, Handler: app.handler, Runtime: python3.13}
+    Metadata: {SamResourceId: x}
   StepwireLayer: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: StepwireLayer}}
   Fn::Transform: {Name: 'AWS::Include', Parameters: {Location: included.yaml}}
 Outputs: {McpEndpoint: {Value: !Sub "${Api.ApiEndpoint}/mcp"}}
@@ -108,6 +112,24 @@ def test_the_command_opens_it(tmp_path: Path) -> None:
     assert (release.version, release.oldest) == ("1.2.0", "1.0.0")
     assert release.cost.with_({"Alarms": "all"}) == pytest.approx(3.97)
     assert sorted(name.partition("-")[0] for name in release.files) == ["McpFunction", "StepwireLayer"]
+
+
+def test_it_lists_what_cloudformation_makes_of_its_template(tmp_path: Path) -> None:
+    """Of a function also its role, and of a resource also its condition."""
+    always = "Alarm: {Type: 'AWS::CloudWatch::Alarm'}\n"
+    perhaps = "Alarm: {Type: 'AWS::CloudWatch::Alarm', Condition: HasAlarms}\n"
+    assert FILES["build/included.yaml"] == always
+
+    release = opened(made(tmp_path, {**FILES, "build/included.yaml": perhaps}).file)
+
+    # The name of a layer ends with a digest.
+    found = [(re.sub("(?<=Layer)[0-9a-f]{10}$", "", one.name), one.type, one.condition) for one in release.creates]
+    assert found == [
+        ("Alarm", "AWS::CloudWatch::Alarm", "HasAlarms"),
+        ("McpFunction", "AWS::Lambda::Function", ""),
+        ("McpFunctionRole", "AWS::IAM::Role", ""),
+        ("StepwireLayer", "AWS::Lambda::LayerVersion", ""),
+    ]
 
 
 def without_sums(found: dict[str, bytes]) -> None:

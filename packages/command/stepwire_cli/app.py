@@ -302,6 +302,8 @@ ReleaseDigest = Annotated[
 ArtifactBucket = Annotated[
     str | None, typer.Option(metavar="NAME", help="A bucket of yours for the files; else one is made.")
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be made, opened, asked, and cost.")]
+Offline = Annotated[bool, typer.Option("--offline", help="With --dry-run: of a new stack, without reading AWS.")]
 SaysYes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
 
 
@@ -314,6 +316,8 @@ def deploy(  # noqa: PLR0913 - one for each option
     release: ReleaseFile = None,
     sha256: ReleaseDigest = None,
     bucket: ArtifactBucket = None,
+    dry_run: DryRun = False,
+    offline: Offline = False,
     yes: SaysYes = False,
     list_parameters: Annotated[
         bool, typer.Option("--parameters", help="List the parameters, and deploy nothing.")
@@ -329,7 +333,8 @@ def deploy(  # noqa: PLR0913 - one for each option
     if list_parameters:
         _end(deploying.list_parameters(context.obj, release, sha256))
     name, pairs = _name_and_pairs(stack, parameters)
-    _end(deploying.deploy(context.obj, deploying.Given(name, pairs, release, sha256, bucket, yes)))
+    given = deploying.Given(name, pairs, release, sha256, bucket, yes, is_dry_run=dry_run, is_offline=offline)
+    _end(deploying.deploy(context.obj, given))
 
 
 @app.command()
@@ -342,13 +347,16 @@ def upgrade(  # noqa: PLR0913 - one for each option
     sha256: ReleaseDigest = None,
     bucket: ArtifactBucket = None,
     back: Annotated[bool, typer.Option("--back", help="Take an older version than the stack has.")] = False,
+    dry_run: DryRun = False,
     yes: SaysYes = False,
 ) -> None:
     """Bring an endpoint to this command's version. Its parameters stay as they are, unless you name them."""
     from stepwire_cli import deploying
 
     name, pairs = _name_and_pairs(stack, parameters)
-    given = deploying.Given(name, pairs, release, sha256, bucket, yes, is_upgrade=True, goes_back=back)
+    given = deploying.Given(
+        name, pairs, release, sha256, bucket, yes, is_upgrade=True, goes_back=back, is_dry_run=dry_run
+    )
     _end(deploying.deploy(context.obj, given))
 
 

@@ -27,6 +27,8 @@ class Given:
     says_yes: bool
     is_upgrade: bool = False
     goes_back: bool = False
+    is_dry_run: bool = False
+    is_offline: bool = False
 
 
 def deploy(settings: Settings, given: Given) -> int:
@@ -35,6 +37,8 @@ def deploy(settings: Settings, given: Given) -> int:
     Raises:
         CommandError: it cannot be done.
     """
+    if given.is_offline and not given.is_dry_run:
+        raise CommandError("--offline needs --dry-run: without the account, nothing can be deployed.")
     screen = Screen(as_json=settings.as_json)
     release, parameters = opened(given.release, given.sha256), _pairs(given.pairs)
     screen.say(f"release {release.version}, SHA-256 {release.digest}")
@@ -44,6 +48,8 @@ def deploy(settings: Settings, given: Given) -> int:
         given.bucket,
         is_upgrade=given.is_upgrade,
         goes_back=given.goes_back,
+        is_dry_run=given.is_dry_run,
+        is_offline=given.is_offline,
         agree=_agree(screen, says_yes=given.says_yes),
     )
     return commands.deploy(options, release, _calls(settings), screen)

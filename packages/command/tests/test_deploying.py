@@ -13,7 +13,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NoCredentials
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.deployment.commands import Deployment, deploy, status
-from stepwire_cli.deployment.release import Cost, Release
+from stepwire_cli.deployment.release import Cost, Created, Release
 from stepwire_cli.deployment.removing import Removal, destroy
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
@@ -31,6 +31,10 @@ Parameters:
   CallbackUrls: {Type: CommaDelimitedList, Description: x, Default: '', AllowedPattern: '[a-z]+://\S+|'}
   ArtifactBucket: {Type: String, Description: x}
   ArtifactPrefix: {Type: String, Default: stepwire/, Description: x}
+Conditions:
+  HasAllAlarms: {'Fn::Equals': [{Ref: Alarms}, all]}
+  HasCallbacks: {'Fn::Not': [{'Fn::Equals': [{'Fn::Join': ['', {Ref: CallbackUrls}]}, '']}]}
+  HasBoth: {'Fn::And': [{Condition: HasAllAlarms}, {'Fn::Or': [{Condition: HasCallbacks}, {Condition: HasAllAlarms}]}]}
 Resources:
   Api: {Type: 'AWS::ApiGatewayV2::Api'}
   TasksTable: {Type: 'AWS::DynamoDB::Table', DeletionPolicy: Retain}
@@ -39,8 +43,22 @@ Outputs:
   Version: {Value: '1.2.0'}
 """
 RELEASE: Final = Release(
-    "1.2.0", TEMPLATE, {"Api-1.zip": b"1", "Layer-2.zip": b"2"}, Cost(1.87, {"Alarms=all": 2.1}), "1.0.0"
+    "1.2.0",
+    TEMPLATE,
+    {"Api-1.zip": b"1", "Layer-2.zip": b"2"},
+    Cost(1.87, {"Alarms=all": 2.1}),
+    "1.0.0",
+    creates=(
+        Created("Api", "AWS::ApiGatewayV2::Api"),
+        Created("TasksTable", "AWS::DynamoDB::Table"),
+        Created("LargeResults", "AWS::S3::Bucket"),
+        Created("Slow", "AWS::CloudWatch::Alarm", "HasAllAlarms"),
+        Created("Stuck", "AWS::CloudWatch::Alarm", "HasBoth"),
+        Created("Domain", "AWS::ApiGatewayV2::DomainName", "HasCallbacks"),
+    ),
 )
+READING: Final = {"describe_stacks", "get_caller_identity", "head_bucket", "head_object", "list_stack_resources"}
+"""The calls that change nothing."""
 NEW: Final = Deployment("stepwire", {"Authorizer": "iam"}, agree=lambda _question: True, sleep=lambda _seconds: None)
 REMOVAL: Final = Removal("stepwire", agree=lambda _question: True, sleep=lambda _seconds: None)
 BUCKET: Final = f"stepwire-artifacts-{ACCOUNT}-{REGION}"
@@ -102,20 +120,44 @@ class TestANewEndpoint:
         code = deployed(account, replace(NEW, parameters={"Authorizer": "none", "Alarms": "all"}, agree=agree))
 
         (shown,) = seen
-        assert "created\t3 resources" in shown
+        assert shown.splitlines()[2:6] == [
+            "created\t2 alarms\tCloudWatch::Alarm",
+            "created\t1 api\tApiGatewayV2::Api",
+            "created\t1 table\tDynamoDB::Table",
+            "created\t1 bucket\tS3::Bucket",
+        ]
+        assert f"3 files of the release (0.0 MB) go to a new bucket, {BUCKET}." in shown
         assert "The internet reaches Api: everybody who learns its URL may call it." in shown
         assert "$3.97 a month" in shown
         assert shown.endswith("Create stepwire?")
         assert code == Exit.FAILED
-        assert account.change_sets == {}
+        assert account.buckets == {}
+        assert set(account.calls) <= READING
+
+    def test_that_would_have_more_than_was_agreed_to_is_asked_about_again(self) -> None:
+        account, asked = FakeAccount(), list[str]()
+        account.changes = [{"Action": "Add", "LogicalResourceId": "Other", "ResourceType": "AWS::EC2::Instance"}]
+
+        def agree(question: str) -> bool:
+            asked.append(question)
+            return len(asked) == 1
+
+        code = deployed(account, replace(NEW, agree=agree))
+
+        assert (code, asked) == (Exit.FAILED, ["Create stepwire?", "Create stepwire?"])
         assert "execute_change_set" not in account.calls
-
-    def test_that_nobody_agreed_to_leaves_no_stack(self) -> None:
-        account = FakeAccount()
-
-        deployed(account, replace(NEW, agree=no))
-
         assert "delete_stack" in account.calls
+
+    def test_that_has_what_was_agreed_to_is_asked_about_once(self) -> None:
+        account, asked = FakeAccount(), list[str]()
+
+        def agree(question: str) -> bool:
+            asked.append(question)
+            return True
+
+        code = deployed(account, replace(NEW, agree=agree))
+
+        assert (code, asked) == (Exit.DONE, ["Create stepwire?"])
 
     @pytest.mark.parametrize(
         ("refused_change", "denied", "words"),
@@ -296,7 +338,7 @@ class TestAnUpgrade:
 
         def disagree(question: str) -> bool:
             questions.append(question)
-            return False
+            return question == "Upload them?"
 
         deployed(account, upgrade(agree=disagree))
 
@@ -307,7 +349,19 @@ class TestAnUpgrade:
             "left behind\tE\tA::E",
             "changed\tC\tA::C",
         ]
-        assert questions == ["Change stepwire, and replace 1 of its resources?"]
+        assert questions == ["Upload them?", "Change stepwire, and replace 1 of its resources?"]
+
+    def test_that_nobody_agreed_to_uploads_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+        account.standing()
+
+        code = deployed(account, upgrade(agree=no))
+
+        said = capsys.readouterr().err
+        assert code == Exit.FAILED
+        assert f"3 files of the release (0.0 MB) go to a new bucket, {BUCKET}." in said
+        assert "Nothing was made, uploaded or changed." in said
+        assert set(account.calls) <= READING
 
     @pytest.mark.parametrize(
         ("before", "options", "words"),
@@ -338,6 +392,66 @@ class TestAnUpgrade:
 
         assert code == Exit.FAILED
         assert "The stack is as it was before, and serves." in capsys.readouterr().err
+
+
+class TestADryRun:
+    @pytest.mark.parametrize("is_offline", [False, True])
+    def test_of_a_new_stack_says_what_would_be_made_opened_asked_and_cost(
+        self, is_offline: bool, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        account = FakeAccount()
+        given = {"Authorizer": "none", "CallbackUrls": "app://a"}
+
+        code = deployed(account, replace(NEW, parameters=given, is_dry_run=True, is_offline=is_offline))
+
+        words = (
+            "The account was not read: this is a new stack."
+            if is_offline
+            else f"3 files of the release (0.0 MB) go to a new bucket, {BUCKET}."
+        )
+        assert code == Exit.DONE
+        assert capsys.readouterr().out.splitlines()[1:] == [
+            "stepwire: version 1.2.0",
+            "created\t1 api\tApiGatewayV2::Api",
+            "created\t1 domain name\tApiGatewayV2::DomainName",
+            "created\t1 table\tDynamoDB::Table",
+            "created\t1 bucket\tS3::Bucket",
+            "The internet reaches Api and Domain: everybody who learns its URL may call it.",
+            "While nobody calls, it costs about $1.87 a month.",
+            words,
+            "It would ask: Create stepwire?",
+        ]
+        assert set(account.calls) <= (set() if is_offline else READING)
+
+    def test_of_a_stack_that_is_there_says_what_it_would_gain_and_lose(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        account = FakeAccount()
+        account.standing(kept={"Api": ("AWS::ApiGatewayV2::Api", "a"), "Old": ("AWS::SQS::Queue", "o")})
+
+        code = deployed(account, upgrade(is_dry_run=True))
+
+        shown = capsys.readouterr().out
+        assert code == Exit.DONE
+        assert "deleted\tOld\tSQS::Queue\ncreated\t1 table\tDynamoDB::Table\n" in shown
+        assert "\tApiGatewayV2::Api" not in shown
+        assert "What is changed or replaced, CloudFormation tells when it has the files." in shown
+        assert set(account.calls) <= READING
+
+    def test_for_a_program_is_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+
+        deploy(replace(NEW, is_dry_run=True, is_offline=True), RELEASE, calls_of(account), Screen(as_json=True))
+
+        found = json.loads(capsys.readouterr().out)
+        assert found["created"] == {"AWS::ApiGatewayV2::Api": 1, "AWS::DynamoDB::Table": 1, "AWS::S3::Bucket": 1}
+        assert (found["open"], found["dollars"], found["question"]) == (["Api"], 1.87, "Create stepwire?")
+
+    def test_of_a_condition_that_nobody_can_read_is_refused(self) -> None:
+        strange = replace(RELEASE, creates=(Created("Api", "AWS::ApiGatewayV2::Api", "IsGone"),))
+
+        with pytest.raises(CommandError, match=r"a condition that cannot be read \('IsGone'\)"):
+            deployed(FakeAccount(), replace(NEW, is_dry_run=True), strange)
 
 
 @pytest.mark.parametrize(
@@ -399,8 +513,10 @@ def test_a_bucket_of_another_account_or_region_is_not_used(account: FakeAccount,
 @pytest.mark.parametrize("is_planted_with_checksum", [True, False])
 def test_an_object_in_the_bucket_is_believed_by_its_checksum_alone(is_planted_with_checksum: bool) -> None:
     """Who may write to the bucket knows the names of the next release."""
-    account = FakeAccount()
-    deployed(account, replace(NEW, agree=no))
+    account = FakeAccount(refused_change="Not now.")
+    with pytest.raises(AccountError):  # after the upload
+        deployed(account)
+    account.refused_change = ""
     account.buckets[BUCKET]["stepwire/Api-1.zip"] = b"not the code"
     if not is_planted_with_checksum:
         account.without_checksum.add("stepwire/Api-1.zip")

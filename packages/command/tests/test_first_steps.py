@@ -107,6 +107,13 @@ def test_a_server_without_tools_says_so(capsys: pytest.CaptureFixture[str]) -> N
     assert (code, capsys.readouterr()) == (Exit.DONE, ("", "The server has no tools.\n"))
 
 
+def test_a_deployment_without_the_account_can_only_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["deploy", "--offline", "Authorizer=none"])
+
+    said = "error: --offline needs --dry-run: without the account, nothing can be deployed.\n"
+    assert (code, capsys.readouterr().err) == (Exit.USAGE, said)
+
+
 def test_a_failed_tool_says_its_sentence_once(capsys: pytest.CaptureFixture[str]) -> None:
     words = "The workflow failed with Boom: because"
 

@@ -29,17 +29,16 @@ class Bucket:
     suffix: str = "amazonaws.com"
     """Of the hosts of AWS."""
 
-    def make(self) -> bool:
-        """Create the bucket unless it is there, and tell whether it was created.
+    def is_there(self) -> bool:
+        """Tell whether the bucket is there, as one that may be used.
 
         Raises:
-            AccountError: it belongs to another account or Region, or cannot be created.
+            AccountError: it belongs to another account or Region.
         """
         try:
             found = self.calls.call("s3", "HeadBucket", Bucket=self.name, ExpectedBucketOwner=self.account)
         except NotThere:
-            self._create()
-            return True
+            return False
         except NotAllowed:
             raise NotAllowed(
                 f"the bucket {self.name} belongs to another account, or these credentials may not see it: add the "
@@ -51,32 +50,44 @@ class Bucket:
                 f"the bucket {self.name} is in {region}, and functions take their code from their own Region: name one "
                 f"in {self.region} with --bucket, or leave the option out"
             )
-        return False
+        return True
 
-    def upload(self, files: Mapping[str, bytes], watch: Callable[[str], object]) -> dict[str, str]:
-        """Upload the files that are not there yet, and return the URL of each. The names must depend on the content."""
+    def lacking(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return the files that are not in the bucket."""
+        return {name: content for name, content in files.items() if self._checksum_of(name) != _checksum(content)}
+
+    def upload(self, files: Mapping[str, bytes], watch: Callable[[str], object]) -> None:
+        """Upload files. The names must depend on the content."""
         for name, content in files.items():
-            key = {"Bucket": self.name, "Key": PREFIX + name, "ExpectedBucketOwner": self.account}
-            checksum = base64.b64encode(hashlib.sha256(content).digest()).decode()
-            if self._checksum_of(key) != checksum:
-                watch(name)
-                self.calls.call("s3", "PutObject", **key, Body=content, ChecksumSHA256=checksum)
-        return {name: f"https://s3.{self.region}.{self.suffix}/{self.name}/{PREFIX}{name}" for name in files}
+            watch(name)
+            self.calls.call("s3", "PutObject", **self._key(name), Body=content, ChecksumSHA256=_checksum(content))
 
-    def _checksum_of(self, key: Mapping[str, str]) -> str | None:
-        """Return the SHA-256 that S3 has computed of an object; None: there is none, or S3 knows no such checksum."""
+    def url(self, name: str) -> str:
+        """Return the URL of a file, as CloudFormation takes it."""
+        return f"https://s3.{self.region}.{self.suffix}/{self.name}/{PREFIX}{name}"
+
+    def _key(self, name: str) -> dict[str, str]:
+        return {"Bucket": self.name, "Key": PREFIX + name, "ExpectedBucketOwner": self.account}
+
+    def _checksum_of(self, name: str) -> str | None:
+        """Return the SHA-256 that S3 has computed of a file; None: there is none, or S3 knows no such checksum."""
         try:
-            return self.calls.call("s3", "HeadObject", **key, ChecksumMode="ENABLED").get("ChecksumSHA256")
+            return self.calls.call("s3", "HeadObject", **self._key(name), ChecksumMode="ENABLED").get("ChecksumSHA256")
         except NotThere:
             return None
 
-    def _create(self) -> None:
+    def create(self) -> None:
+        """Create the bucket."""
         place = (
             {}
             if self.region == _WITHOUT_LOCATION
             else {"CreateBucketConfiguration": {"LocationConstraint": self.region}}
         )
         self.calls.call("s3", "CreateBucket", Bucket=self.name, **place)
+
+
+def _checksum(content: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(content).digest()).decode()
 
 
 def bucket_in(calls: Calls, name: str | None) -> Bucket:

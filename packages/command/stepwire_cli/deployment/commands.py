@@ -8,15 +8,16 @@ by itself.
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.deployment import change_set
-from stepwire_cli.deployment.bucket import PREFIX, bucket_in, named
-from stepwire_cli.deployment.change_set import Action, ChangeSet
+from stepwire_cli.deployment.bucket import PREFIX, Bucket, bucket_in, named
+from stepwire_cli.deployment.change_set import ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
+from stepwire_cli.deployment.plan import AUTHORIZER, Plan, compared, created_by
 from stepwire_cli.deployment.release import Release
 from stepwire_cli.deployment.stack import (
     ENDPOINT,
@@ -33,7 +34,6 @@ from stepwire_cli.deployment.stack import (
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 
-AUTHORIZER: Final = "Authorizer"
 _OF_THE_COMMAND: Final = ("ArtifactBucket", "ArtifactPrefix")
 """The parameters that the command sets."""
 _WHO_MAY_CALL: Final = (
@@ -48,10 +48,6 @@ _CLIENTS: Final = (
     ("VsCode", "VS Code, .vscode/mcp.json"),
     ("Cursor", "Cursor, .cursor/mcp.json"),
 )
-_OPEN: Final = frozenset({"AWS::ApiGatewayV2::Api", "AWS::ApiGatewayV2::DomainName", "AWS::Cognito::UserPoolDomain"})
-"""The types of what answers the internet."""
-_SHOWN: Final = (Action.REPLACED, Action.MAY_BE_REPLACED, Action.DELETED, Action.LEFT, Action.CHANGED)
-"""What is listed by name, the gravest first; what is created is counted."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +63,10 @@ class Deployment:
     """Whether there must be a stack."""
     goes_back: bool = False
     """Whether an older release may take the place of a newer one."""
+    is_dry_run: bool = False
+    """Whether it is only said what would be done."""
+    is_offline: bool = False
+    """Whether that is said of a new stack, without reading the account."""
     agree: Callable[[str], bool] = lambda _question: False
     """Asks whether to go on."""
     sleep: Sleep = time.sleep
@@ -79,34 +79,135 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
         CommandError: it cannot be done, with what to do first.
     """
     _check_given(options.parameters, release)
-    stack = described(calls, options.name)
-    _check_succession(stack, release, options)
-    check_free(stack)
+    if options.is_offline:
+        stack = _checked(Stack(options.name), release, options)
+        plan = _plan(stack, release, _parameters(stack, release, options.parameters))
+        return _end_dry_run(plan, "The account was not read: this is a new stack.", screen)
+    stack = _checked(described(calls, options.name), release, options)
     parameters = _parameters(stack, release, options.parameters)
-    bucket = bucket_in(calls, options.bucket)
-    if bucket.make():
-        screen.say(f"made the bucket {bucket.name} for the files of releases")
-    template = named(release.template.encode(), "template", ".yaml")
-    bucket.upload(release.files, lambda name: screen.progress("uploading", name))
-    urls = bucket.upload({template: release.template.encode()}, lambda _name: None)
-    parameters |= {"ArtifactBucket": bucket.name, "ArtifactPrefix": PREFIX}
+    storing = _storing(bucket_in(calls, options.bucket), release)
+    parameters |= {"ArtifactBucket": storing.bucket.name, "ArtifactPrefix": PREFIX}
     if _is_same(calls, stack, release, parameters):
         screen.say(f"{stack.name} has version {release.version} with these parameters already.")
         _show_outputs(stack, screen)
         return Exit.DONE
+    plan = _plan(stack, release, parameters)
+    if options.is_dry_run:
+        there = {} if stack.readiness is Readiness.ABSENT else resources_of(calls, stack)
+        return _end_dry_run(replace(plan, changes=compared(plan.changes, there)), storing.words, screen)
+    if not _may_write(plan, storing, options, screen):
+        screen.say("Nothing was made, uploaded or changed.")
+        return Exit.FAILED
+    storing.store(screen)
+    return _changed(plan, parameters, storing, options, calls, screen)
+
+
+@dataclass(frozen=True)
+class _Storing:
+    """What of a release is to be stored in a bucket."""
+
+    bucket: Bucket
+    template: str
+    """Name of the template's file."""
+    is_new: bool
+    """Whether the bucket is to be made."""
+    lacking: Mapping[str, bytes]
+    """The files that are to be uploaded."""
+
+    @property
+    def words(self) -> str:
+        """What would be written before CloudFormation begins; empty: nothing."""
+        if not self.lacking:
+            return ""
+        size = sum(map(len, self.lacking.values())) / 1_000_000
+        place = f"a new bucket, {self.bucket.name}" if self.is_new else f"the bucket {self.bucket.name}"
+        return f"{len(self.lacking)} files of the release ({size:.1f} MB) go to {place}."
+
+    def store(self, screen: Screen) -> None:
+        """Make the bucket and upload the files."""
+        if self.is_new:
+            self.bucket.create()
+            screen.say(f"made the bucket {self.bucket.name} for the files of releases")
+        self.bucket.upload(self.lacking, lambda name: screen.progress("uploading", name))
+
+
+def _storing(bucket: Bucket, release: Release) -> _Storing:
+    template = named(release.template.encode(), "template", ".yaml")
+    files = {**release.files, template: release.template.encode()}
+    is_there = bucket.is_there()
+    return _Storing(bucket, template, not is_there, bucket.lacking(files) if is_there else files)
+
+
+def _checked(stack: Stack, release: Release, options: Deployment) -> Stack:
+    """Return a stack that this release may make or change.
+
+    Raises:
+        CommandError: it may not, with what to do first.
+    """
+    _check_succession(stack, release, options)
+    check_free(stack)
+    return stack
+
+
+def _plan(stack: Stack, release: Release, parameters: Mapping[str, str | None]) -> Plan:
+    chosen = {name: value for name, value in {**stack.parameters, **parameters}.items() if value is not None}
+    return Plan(stack, release, chosen, created_by(release, chosen))
+
+
+def _end_dry_run(plan: Plan, words: str, screen: Screen) -> int:
+    """Show what a deployment would do, and do nothing."""
+    if screen.as_json:
+        screen.json({**plan.as_json(), "note": words})
+        return Exit.DONE
+    plan.show(screen)
+    if plan.stack.readiness is not Readiness.ABSENT:
+        screen.result("What is changed or replaced, CloudFormation tells when it has the files.")
+    if words:
+        screen.result(words)
+    screen.result(f"It would ask: {plan.question}")
+    screen.say("Nothing was made, uploaded or changed.")
+    return Exit.DONE
+
+
+def _may_write(plan: Plan, storing: _Storing, options: Deployment, screen: Screen) -> bool:
+    """Show what would be written, and ask; a change of a stack that needs no file is asked about when it is known."""
+    if plan.stack.readiness is Readiness.ABSENT:
+        plan.show(screen)
+        if storing.words and not screen.as_json:
+            screen.result(storing.words)
+        return options.agree(plan.question)
+    if not storing.words:
+        return True
+    screen.say(f"{storing.words} Then CloudFormation computes what would change in {plan.stack.name}.")
+    return options.agree("Upload them?")
+
+
+def _changed(
+    plan: Plan,
+    parameters: Mapping[str, str | None],
+    storing: _Storing,
+    options: Deployment,
+    calls: Calls,
+    screen: Screen,
+) -> int:
+    """Let CloudFormation compute the change; ask unless it is the new stack that was agreed to; run it."""
+    stack = plan.stack
     screen.progress("comparing", "CloudFormation computes what would change")
-    planned = change_set.make(calls, stack, urls[template], parameters, options.sleep)
+    made = change_set.make(calls, stack, storing.bucket.url(storing.template), parameters, options.sleep)
+    found = replace(plan, changes=made.changes)
     try:
-        _show_plan(planned, stack, release, parameters, screen)
-        agreed = options.agree(_question(stack, planned))
+        agreed = stack.readiness is Readiness.ABSENT and found.created == plan.created
+        if not agreed:
+            found.show(screen)
+            agreed = options.agree(found.question)
     except BaseException:
-        planned.drop(stack)
+        made.drop(stack)
         raise
     if not agreed:
-        planned.drop(stack)
-        screen.say(f"{stack.name} was not changed. The files of the release stay in the bucket {bucket.name}.")
+        made.drop(stack)
+        screen.say(f"{stack.name} was not changed. The files of the release stay in the bucket {storing.bucket.name}.")
         return Exit.FAILED
-    return _run(planned, options, calls, screen)
+    return _run(made, options, calls, screen)
 
 
 def status(name: str, calls: Calls, screen: Screen, sleep: Sleep, *, watches: bool) -> int:
@@ -213,39 +314,6 @@ def _is_same(calls: Calls, stack: Stack, release: Release, parameters: Mapping[s
         return False
     found = calls.call("cloudformation", "GetTemplate", StackName=stack.name, TemplateStage="Original")
     return found["TemplateBody"] == release.template
-
-
-def _show_plan(
-    planned: ChangeSet, stack: Stack, release: Release, parameters: Mapping[str, str | None], screen: Screen
-) -> None:
-    before = "" if stack.readiness is Readiness.ABSENT else f" (now {stack.version or 'from its sources'})"
-    if screen.as_json:
-        return  # whoever reads JSON has agreed on the command line
-    screen.heading(f"{stack.name}: version {release.version}{before}")
-    counts = change_set.counted(planned.changes)
-    rows = [
-        (action.value, change.name, change.kind.removeprefix("AWS::"))
-        for action in _SHOWN
-        for change in sorted(planned.changes, key=lambda one: one.name)
-        if change.action is action
-    ]
-    if counts[Action.CREATED]:
-        rows.append(("created", f"{counts[Action.CREATED]} resources", ""))
-    screen.table(("what", "resource", "type"), rows)
-    chosen = {name: value for name, value in {**stack.parameters, **parameters}.items() if value is not None}
-    opened = [one for one in planned.changes if one.kind in _OPEN and one.action is Action.CREATED]
-    if opened:
-        who = chosen.get(AUTHORIZER, "")
-        whoever = "everybody who learns its URL may call it" if who == "none" else f"callers sign in with {who}"
-        screen.result(f"The internet reaches {' and '.join(one.name for one in opened)}: {whoever}.")
-    screen.result(f"While nobody calls, it costs about ${release.cost.with_(chosen):.2f} a month, by list prices.")
-
-
-def _question(stack: Stack, planned: ChangeSet) -> str:
-    grave = change_set.counted(planned.changes)[Action.REPLACED]
-    replaced = f", and replace {grave} of its resources" if grave else ""
-    what = "Create" if stack.readiness is Readiness.ABSENT else "Change"
-    return f"{what} {stack.name}{replaced}?"
 
 
 def _run(planned: ChangeSet, options: Deployment, calls: Calls, screen: Screen) -> int:

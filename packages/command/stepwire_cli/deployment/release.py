@@ -38,6 +38,7 @@ _Version: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9]{1,6}\.[0-9]{1,6}\.[0
 _Choice: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,255}=[A-Za-z0-9._-]{0,255}\Z")]
 _Dollars: TypeAlias = Annotated[float, Meta(ge=-1_000_000, le=1_000_000)]
 _LogicalId: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,255}\Z")]
+_Type: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,64}(::[A-Za-z0-9]{1,64}){1,4}\Z")]
 _Value: TypeAlias = str | int | float | bool
 
 
@@ -46,12 +47,22 @@ class _Idle(Struct, frozen=True):
     more: dict[_Choice, _Dollars]
 
 
+class Created(Struct, frozen=True):
+    """A resource that CloudFormation makes of the template."""
+
+    name: _LogicalId
+    type: _Type
+    condition: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{0,255}\Z")] = ""
+    """Name of the condition under which it is made; empty: always."""
+
+
 class _About(Struct, frozen=True):
     """What release.json must have."""
 
     version: _Version
     oldest: _Version
     idle: _Idle
+    creates: tuple[Created, ...]
 
 
 class _Parameter(Struct, frozen=True, rename="pascal"):
@@ -101,6 +112,8 @@ class Release:
     cost: Cost
     oldest: str
     """The oldest version from which a stack may be upgraded to this one."""
+    creates: tuple[Created, ...] = ()
+    """What a stack of it can have; the template's conditions decide."""
     digest: str = field(default="", compare=False)
     """SHA-256 of the file that it came in, in hexadecimal."""
 
@@ -185,6 +198,7 @@ def _release_in(contents: Mapping[str, bytes], digest: str) -> Release:
         files={one.removeprefix(_FILES): code for one, code in contents.items() if one.startswith(_FILES)},
         cost=Cost(about.idle.dollars, about.idle.more),
         oldest=about.oldest,
+        creates=about.creates,
         digest=digest,
     )
     _ = release.document  # refuses what is no template

@@ -1,0 +1,160 @@
+"""What a deployment would create, open and cost, and how that is shown before anything is written.
+
+The rule: a new stack's plan comes from the release alone, whose list of resources was made by translating its template;
+nothing of the account is asked. What becomes of a stack that is there, only CloudFormation's change set tells.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepwire.json_text import Json, JsonObject
+from stepwire_cli.deployment import change_set
+from stepwire_cli.deployment.change_set import Action, Change
+from stepwire_cli.deployment.release import Release
+from stepwire_cli.deployment.stack import Readiness, Stack
+from stepwire_cli.exits import CommandError
+from stepwire_cli.files.intrinsics import Resolver
+from stepwire_cli.screen import Screen
+
+AUTHORIZER: Final = "Authorizer"
+_OPEN: Final = frozenset({"AWS::ApiGatewayV2::Api", "AWS::ApiGatewayV2::DomainName", "AWS::Cognito::UserPoolDomain"})
+"""The types of what answers the internet."""
+_SHOWN: Final = (Action.REPLACED, Action.MAY_BE_REPLACED, Action.DELETED, Action.LEFT, Action.CHANGED)
+"""What is listed by name, the gravest first; what is created is counted by its kind."""
+_WORDS_OF: Final = re.compile(r"[A-Z][a-z0-9]+|[A-Z]+(?=[A-Z]|$)")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a deployment of a release would do to a stack."""
+
+    stack: Stack
+    release: Release
+    chosen: Mapping[str, str]
+    """The values of the parameters."""
+    changes: tuple[Change, ...]
+
+    @property
+    def created(self) -> Counter[str]:
+        """How many resources of each type are created."""
+        return Counter(one.kind for one in self.changes if one.action is Action.CREATED)
+
+    @property
+    def opens(self) -> list[str]:
+        """The names of what is created and answers the internet."""
+        return [one.name for one in self.changes if one.kind in _OPEN and one.action is Action.CREATED]
+
+    @property
+    def dollars(self) -> float:
+        """What the stack costs a month while nobody calls."""
+        return round(self.release.cost.with_(self.chosen), 2)
+
+    @property
+    def question(self) -> str:
+        """What is asked before it is done."""
+        grave = change_set.counted(self.changes)[Action.REPLACED]
+        replaced = f", and replace {grave} of its resources" if grave else ""
+        what = "Create" if self.stack.readiness is Readiness.ABSENT else "Change"
+        return f"{what} {self.stack.name}{replaced}?"
+
+    def show(self, screen: Screen) -> None:
+        """Print it; whoever reads JSON has agreed on the command line."""
+        if screen.as_json:
+            return
+        stack = self.stack
+        before = "" if stack.readiness is Readiness.ABSENT else f" (now {stack.version or 'from its sources'})"
+        screen.heading(f"{stack.name}: version {self.release.version}{before}")
+        screen.table(("what", "resource", "type"), self._rows())
+        if self.opens:
+            who = self.chosen.get(AUTHORIZER, "")
+            whoever = "everybody who learns its URL may call it" if who == "none" else f"callers sign in with {who}"
+            screen.result(f"The internet reaches {' and '.join(self.opens)}: {whoever}.")
+        screen.result(f"While nobody calls, it costs about ${self.dollars:.2f} a month.")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        rest = [one for one in self.changes if one.action is not Action.CREATED]
+        return {
+            "stack": self.stack.name,
+            "version": self.release.version,
+            "created": dict(sorted(self.created.items())),
+            "changed": [{"action": one.action.value, "resource": one.name, "type": one.kind} for one in rest],
+            "open": self.opens,
+            "dollars": self.dollars,
+            "question": self.question,
+        }
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        by_name = sorted(self.changes, key=lambda one: one.name)
+        rows = [
+            (one.action.value, one.name, _short(one.kind))
+            for action in _SHOWN
+            for one in by_name
+            if one.action is action
+        ]
+        most_first = sorted(self.created.items(), key=lambda one: (-one[1], one[0]))
+        return [*rows, *((Action.CREATED.value, _counted(count, kind), _short(kind)) for kind, count in most_first)]
+
+
+def created_by(release: Release, chosen: Mapping[str, str]) -> tuple[Change, ...]:
+    """Return what a stack of a release has with these parameters.
+
+    Raises:
+        CommandError: a condition of its template cannot be read.
+    """
+    conditions: JsonObject = release.document.get("Conditions", {})
+    resolver = Resolver(_values(release, chosen))
+    try:
+        return tuple(
+            Change(Action.CREATED, one.name, one.type)
+            for one in release.creates
+            if not one.condition or _holds(conditions[one.condition], conditions, resolver)
+        )
+    except (LookupError, ValueError, RecursionError) as error:
+        raise CommandError(f"The release has a condition that cannot be read ({error}): fetch it again.") from None
+
+
+def compared(planned: Sequence[Change], there: Mapping[str, tuple[str, str]]) -> tuple[Change, ...]:
+    """Return what a stack would gain and lose by name, compared with the resources that it has."""
+    names = {one.name for one in planned}
+    lost = (Change(Action.DELETED, name, kind) for name, (kind, _) in there.items() if name not in names)
+    return (*(one for one in planned if one.name not in there), *lost)
+
+
+def _values(release: Release, chosen: Mapping[str, str]) -> dict[str, Json]:
+    given = {name: chosen.get(name, str(one.get("Default", ""))) for name, one in release.parameters.items()}
+    lists = {name for name, one in release.parameters.items() if "List" in one["Type"]}
+    return {name: list[Json](text.split(",")) if name in lists else text for name, text in given.items()}
+
+
+def _holds(value: Json, conditions: JsonObject, resolver: Resolver) -> bool:
+    """Evaluate a condition as CloudFormation does."""
+    match value:
+        case {"Condition": str(name)}:
+            return _holds(conditions[name], conditions, resolver)
+        case {"Fn::Not": [one]}:
+            return not _holds(one, conditions, resolver)
+        case {"Fn::And": [*some]}:
+            return all(_holds(one, conditions, resolver) for one in some)
+        case {"Fn::Or": [*some]}:
+            return any(_holds(one, conditions, resolver) for one in some)
+        case {"Fn::Equals": [one, other]}:
+            return resolver.text(one) == resolver.text(other)
+        case _:
+            raise ValueError(str(value)[:100])
+
+
+def _short(kind: str) -> str:
+    return kind.removeprefix("AWS::")
+
+
+def _counted(count: int, kind: str) -> str:
+    """Return a number of resources in words: 3 log groups."""
+    word = " ".join(_WORDS_OF.findall(kind.rpartition("::")[2])).lower()
+    if count == 1:
+        return f"1 {word}"
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("s") else f"{word}s"
+    return f"{count} {plural}"
