@@ -12,7 +12,6 @@ from stepwire_cli.code import tree
 
 SIZES: Final = frozenset({"length", "size"})  # of a text or a list in JavaScript
 _NO_NUMBER: Final = frozenset({"isNaN", "Number.isNaN"})
-_PAIR: Final = 2
 
 
 @dataclass(frozen=True)
