@@ -93,6 +93,7 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
     [
         ("poll_intervall: PT1S", "poll_intervall: unknown field; did you mean poll_interval?"),
         ("steps: 3", "steps: unknown field; there are name, title, description,"),
+        ("limit: {at_once: 2}", "limit: unknown field; did you mean concurrency?"),
         ("retries: 3", "retries: unknown field; did you mean retry?"),
         ("retry: 3", "retry: must have fields, each as `name: value`"),
         ("retry: {}", "retry.attempts: is missing"),

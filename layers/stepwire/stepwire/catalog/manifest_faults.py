@@ -85,9 +85,14 @@ def impossible_choices(schema: Json, pointer: str = "") -> Iterator[str]:
         yield from impossible_choices(part, f"{pointer}/{path}")
 
 
+_OTHER_FIELDS: Final = {"limit": "concurrency", "limits": "concurrency", "line": "concurrency", "lines": "concurrency"}
+"""What the pages and the screens call a field, and its name."""
+
+
 def unknown_field(name: str, fields: Sequence[str]) -> str:
     """Say that there is no such field, and which was meant."""
-    near = nearest(name, fields)
+    meant = _OTHER_FIELDS.get(name)
+    near = meant if meant in fields else nearest(name, fields)
     return f"unknown field; did you mean {near}?" if near else f"unknown field; there are {', '.join(fields)}"
 
 
