@@ -243,9 +243,12 @@ def wrap(  # noqa: PLR0913 - one for each option
     decides: Annotated[
         Decides | None, typer.Option(help="Who else decides there: whoever does now, or the caller.")
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put what --snippet prints into your template and definition, after a look.")
+    ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Tag the state machines and register the tools.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Replace or write without asking.")] = False,
 ) -> None:
     """Write manifests of state machines, and register them.
 
@@ -256,7 +259,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     chosen = None if snippet is None else snippet.value
     given = wrapping.Given(
         names or (), tag, stack, endpoint, output, chosen, samples, role, apply, dry_run, yes,
-        None if decides is None else decides.value, approvers or (),
+        None if decides is None else decides.value, approvers or (), write,
     )  # fmt: skip
     _end(wrapping.wrap(context.obj, given))
 

@@ -23,6 +23,7 @@ from stepwire_cli.deployment.archives import LARGEST, RELATIVE, contents_of
 from stepwire_cli.deployment.release import Release, opened
 from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.files.positions import MappingNode, Text, member
 from stepwire_cli.files.texts import Unreadable, parsed, text_of
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings, reason
@@ -96,9 +97,6 @@ _VALUE: Final = re.compile(rf"\{{\{{ cookiecutter\.(?P<name>\w+)(?P<filters>(?: 
 """What the templates, which `sam init` takes too, write for a value: of Jinja's filters, `replace` alone."""
 _TABLE: Final = re.compile(r"\| tool \| its states \|(\r?\n)\|---\|---\|\r?\n")
 """The head of the tools in a README that this command has made."""
-_RESOURCES: Final = re.compile(
-    r"^\ufeff?Resources:[ \t]*(?:#[^\r\n]*)?(\r?\n)((?:[ \t]*(?:#[^\r\n]*)?\r?\n)*)([ ]+)\S", re.MULTILINE
-)
 _FILLED: Final = (".md", ".toml", "template.yaml")
 """How the names of the files end in which values are filled; the others have braces of their own."""
 _CODE: Final = {"CodeUri": "functions", "ContentUri": "layers"}
@@ -266,12 +264,11 @@ def _with_tool(template: Path, made: str, tool_name: str, definition: str, stack
     added = re.sub(r"^(Workflow|Tool):$", rf"{prefix}\1:", added, flags=re.MULTILINE)
     if "Endpoint" not in as_object(before.get("Parameters")):
         added = added.replace("!Ref Endpoint", stack).replace("${Endpoint}", stack)
-    heading = _RESOURCES.search(text)
-    if heading is None:
+    document = Text(text) if "Resources" in before else None
+    resources = None if document is None else member(document.root, "Resources")
+    if document is None or not isinstance(resources, MappingNode) or resources.flow_style:
         raise CommandError(f"{template} has no resources in block style, so nothing can be added to it.")
-    at, line_end = heading.end(2), heading[1]
-    lines = f"{textwrap.indent(added, heading[3])}\n".replace("\n", line_end)
-    after = f"{text[:at]}{lines}{text[at:]}"
+    after = document.changed([document.with_member(resources, f"\n{added}")])
     old, new = as_object(before["Resources"]), as_object(_template_of(template, after)["Resources"])
     is_registered = any(_name_of(one).endswith(f"/tools/{tool_name}") for one in old.values())
     is_more = new.keys() - old.keys() == {f"{prefix}Workflow", f"{prefix}Tool"} and new.items() >= old.items()

@@ -68,6 +68,8 @@ class Place:
     """Name of the endpoint's stack."""
     snippet: Tool | None = None
     """What makes the owner's stack, if its lines are wanted."""
+    rewrites: bool = False
+    """Whether these lines go into the owner's own files."""
 
 
 def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes: Sequence[str] = ()) -> None:
@@ -87,7 +89,7 @@ def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
         screen.say(problem, "warning")
-    for line in (*_hints(made, place.folder), *_ways(made), *_without_approvers(made, place.folder)):
+    for line in (*lines_of_hints(made, place.folder), *_without_approvers(made, place.folder)):
         screen.say(line)
     for note in notes:
         screen.say(note)
@@ -96,11 +98,13 @@ def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes
     screen.say(f"{counted(written, 'manifest')} written to {place.folder}/{there}.")
 
 
-def _hints(made: Sequence[Draft], folder: Path) -> Iterator[str]:
+def lines_of_hints(made: Sequence[Draft], folder: Path | None = None) -> Iterator[str]:
+    """Yield the hints to drafts, with the place of their lines if these are in the manifests of a folder."""
     for one in made:
         for hint in one.hints:
-            where = f", with the lines at the end of {folder / one.name}.yaml" if hint.lines else ""
+            where = f", with the lines at the end of {folder / one.name}.yaml" if hint.lines and folder else ""
             yield f"{one.machine.name}: {hint}{where}"
+    yield from _ways(made)
 
 
 def _ways(made: Sequence[Draft]) -> Iterator[str]:

@@ -42,6 +42,7 @@ class Given:
     says_yes: bool
     decides: str | None = None
     approvers: Sequence[str] = ()
+    writes: bool = False
 
 
 def wrap(settings: Settings, given: Given) -> int:
@@ -57,8 +58,15 @@ def wrap(settings: Settings, given: Given) -> int:
         raise CommandError(f"{given.endpoint[:100]!r} is no name of a stack: write --endpoint with {NAMES}.")
     is_asked = screen.is_interactive and not (screen.as_json or given.says_yes)
     deciding = Deciding.of(given.decides, given.approvers, partial(answered, screen) if is_asked else None)
+
+    def agree(question: str) -> bool:
+        return given.says_yes or agrees(screen, question)
+
     if paths := _paths(given):
-        return files.wrap(paths, Place(given.folder, given.endpoint, _tool(given)), screen, deciding)
+        place = Place(given.folder, given.endpoint, _tool(given), rewrites=given.writes)
+        return files.wrap(paths, place, screen, deciding, agree)
+    if given.writes:
+        raise CommandError("--write changes templates and definitions: write a PATH to them.")
     chosen = Chosen(given.names, _tag(given.tag), given.stack)
     calls = endpoint_of(settings, given.endpoint).calls
     with _progress(screen) as watch:
@@ -72,7 +80,7 @@ def wrap(settings: Settings, given: Given) -> int:
             given.applies,
             given.is_dry,
             deciding,
-            lambda question: given.says_yes or agrees(screen, question),
+            agree,
             watch,
         )
         try:

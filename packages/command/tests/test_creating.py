@@ -141,8 +141,9 @@ def test_a_tool_is_added_to_a_template_whose_other_lines_stay(tmp_path: Path) ->
     text = (tmp_path / "template.yaml").read_text()
     before, _, after = text.partition("    ShipItWorkflow:\n")
     tag, parameter = 'Tags: {"stepwire:endpoint": ours}', 'Name: !Sub "/stepwire/ours/tools/ship_it"'
-    assert before == "Transform: AWS::Serverless-2016-10-31\nResources:   # ours\n\n"
-    assert after.endswith("\n    Orders: {Type: AWS::DynamoDB::Table}\nOutputs: {Table: {Value: !Ref Orders}}\n")
+    resources = "Resources:   # ours\n\n    Orders: {Type: AWS::DynamoDB::Table}\n\n"
+    assert before == f"Transform: AWS::Serverless-2016-10-31\n{resources}"
+    assert after.endswith("\nOutputs: {Table: {Value: !Ref Orders}}\n")
     assert tag in after
     assert parameter in after
     assert (tmp_path / "ship_it.asl.yaml").is_file()
@@ -190,6 +191,8 @@ def test_what_cannot_be_written_whole_is_not_written(
     ("template", "words"),
     [
         ("Resources: {A: {Type: AWS::SSM::Parameter}}\n", "no resources in block style"),
+        ("- Resources\n", "no resources in block style"),
+        ("Resources:\n", "no resources in block style"),
         ("Resources:\n  ShipItTool: {Type: AWS::SSM::Parameter}\n", "choose another --name"),
         ("Resources:\n  A: {Properties: {Name: !Sub '/stepwire/${E}/tools/ship_it'}}\n", "choose another --name"),
         ("Resources:\n  A: {Properties: {Name: /stepwire/e/tools/ship_it}}\n", "choose another --name"),

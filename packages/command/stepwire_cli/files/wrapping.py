@@ -1,7 +1,7 @@
 """Describe the state machines of files and folders as tools, without an account."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from stepwire_cli.drafting import Place, Screen, Wrapped, write_and_show
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.finding import contents_of
 from stepwire_cli.files.handlers import Reader
+from stepwire_cli.files.rewriting import rewrite
 from stepwire_cli.files.templates import Fault, FoundMachine
 from stepwire_cli.files.texts import Unreadable, text_of
 from stepwire_cli.wrap.descriptions import Words
@@ -30,8 +31,14 @@ def is_path(text: str) -> bool:
     return "/" in text or "\\" in text or text in (".", "..") or text.endswith(_PATH) or Path(text).exists()
 
 
-def wrap(paths: Sequence[Path], place: Place, screen: Screen, deciding: Deciding = NOBODY_SAYS) -> int:
-    """Write the manifests of the state machines in files and folders.
+def wrap(
+    paths: Sequence[Path],
+    place: Place,
+    screen: Screen,
+    deciding: Deciding = NOBODY_SAYS,
+    agree: Callable[[str], bool] = lambda _question: False,
+) -> int:
+    """Write the manifests of the state machines in files and folders, or put all into their owner's templates.
 
     Raises:
         CommandError: a path does not exist, or none has a state machine.
@@ -49,6 +56,9 @@ def wrap(paths: Sequence[Path], place: Place, screen: Screen, deciding: Deciding
     wrapped = [*decided(_wrapped(found.machines), deciding, screen), *map(_not_wrapped, found.faults)]
     express = [one.draft.machine.name for one in wrapped if one.draft is not None and one.draft.machine.is_express]
     notes = [f"Of type EXPRESS, so plain tools without tasks: {', '.join(express)}."] if express else []
+    if place.rewrites:
+        is_done = rewrite([*zip(found.machines, wrapped, strict=False)], place, screen, agree)
+        return Exit.DONE if is_done and not found.faults else Exit.FAILED
     write_and_show(wrapped, place, screen, notes)
     return Exit.FAILED if found.faults else Exit.DONE
 

@@ -54,8 +54,7 @@ def parameter_name(endpoint: str, tool: str) -> str:
 
 
 def _sam(draft: Draft, endpoint: str) -> str:
-    name = draft.machine.logical_id or _camel(draft.name)
-    text = _with_arn(_escaped(_referring(draft), "${", "${!"), draft, f"${{{name}}}")
+    name = _name_in_sam(draft)
     is_there = "Endpoint" in draft.machine.parameters
     given = "" if is_there else f"  # a parameter of the template: Endpoint: {{Type: String, Default: {endpoint}}}"
     return f"""\
@@ -64,10 +63,27 @@ def _sam(draft: Draft, endpoint: str) -> str:
   Properties:
     Tags: {{"{CONSENT}": !Ref Endpoint}}  # add this tag; {_only(draft)}
 {_RIGHT_TO_ASK if draft.proposals else ""}
+{resource_of_the_tool(draft, given)}"""
+
+
+def _name_in_sam(draft: Draft) -> str:
+    return draft.machine.logical_id or _camel(draft.name)
+
+
+def resource_of_the_tool(draft: Draft, note: str = "") -> str:
+    """Return the resource that registers a draft, as YAML of a template with a parameter `Endpoint`.
+
+    Args:
+        draft: the draft.
+        note: a comment to the parameter.
+    """
+    name = _name_in_sam(draft)
+    text = _with_arn(_escaped(_referring(draft), "${", "${!"), draft, f"${{{name}}}")
+    return f"""\
 {name}Tool:
   Type: AWS::SSM::Parameter
   Properties:
-    Name: !Sub {parameter_name("${Endpoint}", draft.name)}{given}
+    Name: !Sub {parameter_name("${Endpoint}", draft.name)}{note}
     Type: String
     Tier: Intelligent-Tiering
     Value: !Sub |
