@@ -233,7 +233,7 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
         if age >= seconds:
             steps[replace(coming, lines=1, item=assumed.ended_item)] += heard
             steps[repairing] += 1 - heard
-        elif assumed.state_after and age - looked >= max(assumed.state_after, age / Intervals().part_of_age):
+        elif assumed.state_after and age - looked >= _until_next_look(assumed, age, is_first=not looked):
             is_in_next_step = age // _INDEX_STEP > looked // _INDEX_STEP
             steps[looking if is_in_next_step else replace(looking, index_writes=0)] += 1
             looked = age
@@ -246,6 +246,12 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
     # batch.
     steps[Step(calls.REMOVAL, 0, 0, over_http=False)] += 1
     return steps
+
+
+def _until_next_look(assumed: Assumptions, age: float, *, is_first: bool) -> float:
+    """Return the seconds between two reads of the state's name at an age, or until the first."""
+    usual = min(assumed.state_after, Intervals().first_state.total_seconds()) if is_first else assumed.state_after
+    return max(usual, age / Intervals().part_of_age)
 
 
 def _reads_within(seconds: float) -> int:

@@ -243,10 +243,27 @@ class TestTheStateThatRuns:
 
         assert world.workflows.states[task.execution] == Running()
 
+    def test_is_read_soon_after_the_call_so_that_who_looks_reads_what_is_waited_for(self) -> None:
+        world = World()
+        task = world.call(TELLING)
+        world.workflows.current_states[task.execution] = "Ask the manager by mail"
+        world.clock.advance(seconds=9.999)
+        before = world.operations.get(ALICE, task.task_id).status.message
+        world.clock.advance(seconds=0.001)
+
+        after = world.operations.get(ALICE, task.task_id).status.message
+
+        assert before is None
+        assert "Ask the manager by mail" in (after or "")
+        assert world.workflows.looked_at == [task.execution]
+
     @pytest.mark.parametrize(("repair", "state", "due"), [(60, 30, 30), (20, 30, 20)])
     def test_is_read_after_the_shorter_of_both_intervals(self, repair: int, state: int, due: int) -> None:
         world = World(intervals=Intervals(timedelta(seconds=repair), timedelta(seconds=state)))
         task = world.call(TELLING)
+        world.clock.advance(seconds=Intervals().first_state.total_seconds())
+        world.operations.get(ALICE, task.task_id)
+        world.workflows.looked_at.clear()
         world.clock.advance(seconds=due - 0.001)
         world.operations.get(ALICE, task.task_id)
         assert world.workflows.looked_at == []
