@@ -319,6 +319,16 @@ def test_a_user_who_asked_for_it_has_the_assistant_told_in_a_message(card: Card)
     assert "pay twice" in card.told()[0]
 
 
+@pytest.mark.parametrize(("more", "offers"), [({}, False), ({"message": {"text": {}}}, True)])
+def test_a_host_without_an_assistant_offers_to_tell_none(card: Card, more: dict[str, Any], *, offers: bool) -> None:
+    capabilities: dict[str, Any] = {"serverTools": {}, "updateModelContext": {"text": {}}, **more}
+
+    card.opens(result=FIRST, context=LIGHT, capabilities=capabilities, replies={"card_task": [RUNNING]})
+
+    card.sees("Checking the order", "Cancel task")
+    assert ("Tell the assistant when it is done" in card.text) is offers
+
+
 def test_a_host_that_takes_no_context(card: Card) -> None:
     card.opens(result=FIRST, context=LIGHT, deaf=True, replies={"card_task": [done(structuredContent=ORDERS)]})
 

@@ -111,3 +111,11 @@ def test_the_log_messages_that_the_documents_name_are_written() -> None:
 
     assert len(named) >= 3
     assert [name for name in named if f'"{name}"' not in code] == []
+
+
+def test_the_site_has_the_consoles_logo() -> None:
+    logo = ROOT / "docs" / "assets" / "icon.svg"
+
+    assert logo.read_bytes() == (ROOT / "packages/local/stepwire_local/console/static/icon.svg").read_bytes()
+    settings = (ROOT / "mkdocs.yml").read_text()
+    assert all(f"\n  {name}: assets/icon.svg" in settings for name in ("logo", "favicon"))

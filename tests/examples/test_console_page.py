@@ -1,6 +1,7 @@
 """The console in a real Chromium: the examples run, watched and answered by clicks, in both eras."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ Json = dict[str, Any]
 
 
 def served(*others: Path) -> Iterator[LocalStack]:
-    stack = LocalStack(ROOT / "template.yaml", others=[*others])
+    stack = LocalStack(ROOT / "template.yaml", others=[*others], parameters={"ApprovalLinks": "link"})
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:
@@ -82,6 +83,45 @@ def test_a_refund_is_asked_for_answered_and_made(stack: LocalStack, era: str) ->
     assert '"order_id": "A-1002"' in opened
 
 
+def test_somebody_new_starts_with_an_example_and_sees_the_newest_tasks_and_what_waits(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["open", "#/"],
+        ["example", "Refund an order"],
+        ["state", "AskForApproval", "waiting"],
+        ["times"],
+        ["within", ".legend p"],
+        ["open", "#/"],
+        ["text", ".welcome p:nth-of-type(2)"],
+        ["text", ".recent li"],
+        ["axe"],
+        ["size", 390, 800, "light"],
+        ["visible", "nav"],
+        ["press_menu"],
+        ["visible", "nav"],
+        ["axe"],
+    ]
+
+    found = seen(stack, steps)
+
+    assert found[1] == {"order_id": "A-1002", "amount": "100.00", "reason": "The chair wobbles."}
+    assert {bool(re.fullmatch(r"\d\d:\d\d:\d\d UTC", one)) for one in found[3]} == {True}
+    assert found[4]["bottom"] <= 900
+    assert re.fullmatch(r"\d+ tasks? waits? for an answer\.", found[6])
+    assert found[7].startswith("Refund an order")
+    assert (found[8], found[13]) == ([], []), "what axe found"
+    assert (found[9], found[10], found[12]) == (False, 0, 1), "on a phone, the lists are a menu"
+
+
+def test_a_card_writes_its_question_once_and_its_button_looks_as_the_consoles(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [["start", "Refund an order", REFUND], ["state", "AskForApproval", "waiting"], ["card"]]
+
+    (*_, card) = seen(stack, steps)
+
+    assert card["text"].count("Refund 100.00 EUR for order A-1002 (Office chair)?") == 1
+    assert "Tell the assistant" not in card["text"]
+    assert card["send"] == card["start"]
+
+
 def test_a_second_person_in_the_console_decides_what_is_not_the_callers(stack: LocalStack) -> None:
     steps: list[list[Any]] = [
         ["start", "Refund an order", LARGE_REFUND],
@@ -106,6 +146,19 @@ def test_a_second_person_in_the_console_decides_what_is_not_the_callers(stack: L
     assert "A leg is short." in decided["shown"]
     assert "Dismiss" not in decided["shown"]
     assert decided["said"].startswith("Bob of finance approved, ")
+
+
+def test_a_form_whose_question_is_decided_on_its_page_goes_and_the_console_says_how(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Refund an order", LARGE_REFUND],
+        ["status", "waits for finance"],
+        ["open", "#/approvals"],
+        ["decided_on_the_page"],
+    ]
+
+    found = seen(stack, steps)
+
+    assert found[3] == "Refund an order: It was decided on the page: approved, amount = 890."
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -39,14 +39,21 @@ async function altered(page, address, change) {
 }
 
 const isCall = (method) => (request) => request.postDataJSON()?.method === method;
-const named = (page, tool) => page.getByRole("navigation").getByRole("link", { name: tool }).first();
+const named = (page, tool) => page.getByRole("navigation", { includeHidden: true }).getByRole("link", { name: tool, includeHidden: true }).first();
 const shownTask = (page) => new URL(page.url()).hash;
 // The task that is shown, in the list: this is read each second, so that its first may still be another one.
 const listedTask = (page) => page.locator(`#tasks a[href="${shownTask(page)}"]`);
 
+// Presses a link of the lists, which are a menu on a small screen.
+async function press(page, link) {
+  const menu = page.getByRole("button", { name: "Menu" });
+  if (await menu.isVisible() && await menu.getAttribute("aria-expanded") === "false") await menu.click();
+  await link.click();
+}
+
 // Chooses a tool, and fills in its form: labels and what to write, or ["label", {option}] to choose.
 async function fill(page, tool, fields) {
-  await named(page, tool).click();
+  await press(page, named(page, tool));
   await page.locator("main h1").filter({ hasText: tool }).waitFor();
   for (const [label, value] of fields) {
     const field = page.locator("main").getByLabel(label);
@@ -62,6 +69,28 @@ const STEPS = {
     await page.locator(".head .id").waitFor();
     return page.locator(".head .id").innerText();
   },
+  // Starts a tool of the start page with its example; returns what was filled in.
+  example: async (page, tool) => {
+    await page.locator(".tries").getByRole("link", { name: tool }).click();
+    await page.getByRole("button", { name: "Fill in an example" }).click();
+    const filled = await page.locator("form.call").evaluate((form) => Object.fromEntries(
+      [...form.querySelectorAll("input[type=text]")].filter((one) => one.value).map((one) => [one.dataset.name, one.value])
+        .concat([...form.querySelectorAll("textarea[data-name]")].filter((one) => one.value).map((one) => [one.dataset.name, one.value]))));
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.locator(".head .id").waitFor();
+    return filled;
+  },
+  times: (page) => page.locator("nav time").allInnerTexts(),
+  press_menu: (page) => page.getByRole("button", { name: "Menu" }).click(),
+  // What a card that asks shows, and the colours of its button and of the console's own.
+  card: async (page) => {
+    const frame = page.frameLocator("main .card-frame"), colours = (one) => { const { color, backgroundColor } = getComputedStyle(one); return [color, backgroundColor]; };
+    const send = frame.getByRole("button", { name: "Send answer" });
+    await send.waitFor();
+    const found = { text: (await frame.locator("main > :not(.unseen)").allInnerTexts()).join("\n"), send: await send.evaluate(colours) };
+    await named(page, "Wait and echo").click();
+    return { ...found, start: await page.getByRole("button", { name: "Start" }).evaluate(colours) };
+  },
   // Answers or cancels, in the card of the server or, where it has none, in the console's own panel.
   press: async (page, inCard, inPanel) => {
     const frame = page.frameLocator(".card-frame").getByRole("button", { name: inCard, exact: true });
@@ -71,7 +100,7 @@ const STEPS = {
   },
   // Answers a question to others as somebody; returns what was shown of it, and what the page says afterwards.
   decide: async (page, person, button) => {
-    await page.getByRole("link", { name: /^Questions to others/ }).click();
+    await press(page, page.getByRole("link", { name: /^Questions to others/, includeHidden: true }));
     await page.getByLabel("You are").selectOption(person);
     const card = page.locator(".approval").first();
     await card.waitFor();
@@ -80,6 +109,17 @@ const STEPS = {
     const said = page.locator("main [role=status]").filter({ hasText: /\S/ });
     await said.waitFor();
     return { shown, said: await said.innerText() };
+  },
+  // Approves the first question to others on its own page, in another window; returns what the console says then.
+  decided_on_the_page: async (page) => {
+    const link = page.getByRole("link", { name: "The page for approvers" }).first();
+    const context = await page.context().browser().newContext(), other = await context.newPage();
+    await other.goto(await link.getAttribute("href"));
+    await Promise.all([other.waitForEvent("load"), other.getByRole("button", { name: "Approve" }).click()]);
+    await context.close();
+    const said = page.locator("main [role=status]").filter({ hasText: /\S/ });
+    await said.waitFor();
+    return said.innerText();
   },
   // Waits for what the list says of the task that is shown.
   status: async (page, words) => {
@@ -122,7 +162,7 @@ const STEPS = {
     return { rows, opened };
   },
   all: async (page) => {
-    await page.getByRole("link", { name: "All messages" }).click();
+    await press(page, page.getByRole("link", { name: "All messages", includeHidden: true }));
     await page.locator("main .wire details").first().waitFor();
     return page.locator("main .wire details").evaluateAll((all) => all.map((one) => one.dataset.method));
   },

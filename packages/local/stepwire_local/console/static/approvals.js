@@ -1,6 +1,6 @@
 // Questions to others than the callers, answered as a second person: somebody named, who is of the audience.
 
-import { h, clock, latest, listing, renew } from "./dom.js";
+import { h, latest, listing, moment, renew } from "./dom.js";
 import { questionForm } from "./panel.js";
 
 const KEPT = "person";
@@ -57,10 +57,10 @@ export class ApprovalsView {
     const counted = one.approvals > 1 ? `${one.approvedBy.length} of ${one.approvals} have approved${one.approvedBy.length ? `: ${one.approvedBy.join(", ")}` : ""}.` : "";
     const shown = Object.entries(one.arguments);
     return [
-      h("p", { class: "line" }, h("span", { class: "badge waiting" }, one.audience), h("span", { class: "quiet" }, `asked ${clock(one.askedAt)}. ${counted}`), h("a", { href: `#/tasks/${one.taskId}` }, "The caller's task"), one.links.map((link) => h("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, "The page for approvers"))),
+      h("p", { class: "line" }, h("span", { class: "badge waiting" }, one.audience), h("span", { class: "quiet" }, `asked ${moment(one.askedAt)}. ${counted}`), h("a", { href: `#/tasks/${one.taskId}` }, "The caller's task"), one.links.map((link) => h("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, "The page for approvers"))),
       h("dl", { class: "facts" },
-        h("dt", {}, "Asked by"), h("dd", {}, one.askedBy), h("dt", {}, "Tool"), h("dd", {}, this.titleOf(one), " ", h("code", {}, one.tool)),
-        h("dt", {}, "Until"), h("dd", {}, new Date(one.expiresAt).toLocaleString()), shown.map(([name, value]) => [h("dt", {}, name), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value))])),
+        h("dt", {}, "Asked by"), h("dd", {}, one.askedBy), h("dt", {}, "Tool"), h("dd", {}, this.titleOf(one), this.titleOf(one) === one.tool ? "" : [" ", h("code", {}, one.tool)]),
+        h("dt", {}, "Until"), h("dd", {}, moment(one.expiresAt)), shown.map(([name, value]) => [h("dt", {}, name), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value))])),
     ];
   }
 

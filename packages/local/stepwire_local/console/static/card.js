@@ -10,6 +10,8 @@ const HIGHEST = 1200;
 const COLOURS = {
   "--color-background-primary": "--paper",
   "--color-background-secondary": "--raised",
+  "--color-background-inverse": "--accent-back",
+  "--color-text-inverse": "--on-accent",
   "--color-text-primary": "--text",
   "--color-text-secondary": "--quiet",
   "--color-border-tertiary": "--line",
@@ -107,7 +109,8 @@ export class CardHost {
         return {
           protocolVersion: PROTOCOL,
           hostInfo: { name: "stepwire-console", version: "1" },
-          hostCapabilities: { serverTools: {}, openLinks: {}, updateModelContext: { text: {} }, message: { text: {} } },
+          // There is no model here, so the card offers no message to one.
+          hostCapabilities: { serverTools: {}, openLinks: {}, updateModelContext: { text: {} } },
           hostContext: this.context(),
         };
       case "tools/call":
@@ -118,8 +121,7 @@ export class CardHost {
         open(params.url, "_blank", "noopener,noreferrer");
         return {};
       case "ui/update-model-context":
-      case "ui/message":
-        this.note(method, params);
+        this.note(params);
         return {};
       case "ping":
         return {};

@@ -1,6 +1,6 @@
 // The page: lists of tools and tasks, and what is chosen of them.
 
-import { h, arrange, badge, byId, clock, latest, listing } from "./dom.js";
+import { h, arrange, badge, byId, clock, latest, listing, renew } from "./dom.js";
 import { Client } from "./mcp.js";
 import { ApprovalsView } from "./approvals.js";
 import { LinesView } from "./lines.js";
@@ -129,8 +129,15 @@ function show(view) {
   if (view.look) attempt(() => view.look());
 }
 
+// On a small screen the lists are a menu, which closes when something was chosen of it.
+function unfold(isOpen) {
+  document.querySelector(".columns").classList.toggle("is-open", isOpen);
+  byId("menu").setAttribute("aria-expanded", String(isOpen));
+}
+
 // Who chose a view, goes on in it: the focus moves to its heading.
 function followed() {
+  unfold(false);
   route();
   const heading = byId("main").querySelector("h1");
   if (!heading) return;
@@ -165,11 +172,32 @@ function formFor(tool) {
   return state.forms.get(tool.name);
 }
 
+const RECENT = 5;
+
+// The start: each tool with what it does, the newest tasks, and what waits for an answer.
 function welcome(missing) {
-  return { waits: true, element: h("div", { class: "welcome" }, missing ? h("p", { class: "fault", role: "alert" }, missing) : null, h("h1", {}, "Run a workflow"),
-    h("p", {}, "Choose a tool to start it. A task shows its card, its workflow as it goes on, and each message of the protocol."),
-    h("p", { class: "quiet" }, "Any other client can use the same endpoint; its tasks appear here too."), h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, `claude mcp add --transport http stepwire ${state.about.url}`)) };
+  const shown = state.tools.filter((one) => !isApp(one));
+  const recent = h("ul", { class: "recent" }), others = h("p", {}), newest = h("h2", {}, "Newest tasks");
+  const list = listing(recent, (one) => one.taskId, (one) => h("li", {}, h("a", { href: `#/tasks/${one.taskId}` })), (row, one) =>
+    renew(row, h("a", { href: `#/tasks/${one.taskId}` }, titleOf(one.tool)), badge(one.status, one.waitsFor ?? one.inLine), h("time", { class: "quiet" }, clock(one.createdAt))));
+  const look = () => {
+    list(state.tasks.slice(0, RECENT));
+    newest.hidden = !state.tasks.length;
+    const waiting = state.tasks.filter((one) => one.waitsFor || one.status === "input_required").length;
+    const words = waiting === 1 ? "1 task waits for an answer." : `${waiting} tasks wait for an answer.`;
+    if (others.textContent !== words) others.textContent = words;
+    others.hidden = !waiting;
+  };
+  const element = h("div", { class: "welcome" }, missing ? h("p", { class: "fault", role: "alert" }, missing) : null, h("h1", {}, "Run a workflow"),
+    h("p", {}, "Choose a tool to start it. A task shows its card, its workflow as it goes on, and each message of the protocol."), others, h("ul", { class: "tries" }, shown.map((one) => h("li", {}, h("a", { href: `#/tools/${encodeURIComponent(one.name)}` }, one.title ?? one.name), h("span", { class: "quiet" }, sentence(one.description ?? ""))))),
+    newest, recent,
+    h("p", { class: "quiet" }, "Any other client can use the same endpoint; its tasks appear here too."), h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, `claude mcp add --transport http stepwire ${state.about.url}`));
+  look();
+  return { waits: true, element, look };
 }
+
+const titleOf = (tool) => context.toolNamed(tool)?.title ?? tool;
+const sentence = (words) => words.match(/^[^]*?[.](?=\s|$)/)?.[0] ?? words;
 
 function allMessages() {
   const wire = new Wire();
@@ -220,6 +248,7 @@ async function start() {
     sessionStorage.setItem("era", target.value);
     state.connected = connect();
   });
+  byId("menu").addEventListener("click", () => unfold(byId("menu").getAttribute("aria-expanded") !== "true"));
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // its address is no view's
     byId("main").focus();

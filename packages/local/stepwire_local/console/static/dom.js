@@ -83,9 +83,9 @@ export function latest(read, show) {
   };
 }
 
-export function clock(iso) {
-  return iso ? new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "";
-}
+// Times are in UTC and in one form, as the server writes them in its sentences.
+export const clock = (iso) => (iso ? `${new Date(iso).toISOString().slice(11, 19)} UTC` : "");
+export const moment = (iso) => (iso ? `${new Date(iso).toISOString().slice(0, 16).replace("T", " ")} UTC` : "");
 
 export function lasting(from, to) {
   const ms = new Date(to ?? Date.now()) - new Date(from);

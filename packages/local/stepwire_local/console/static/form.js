@@ -30,6 +30,15 @@ export function formOf(schema, { values = {} } = {}) {
   return { element, read, draft, isEmpty: !fields.length };
 }
 
+// The values of the examples that a schema gives for its fields, or null where a field that is required has none.
+export function exampleOf(schema) {
+  const fields = Object.entries(schema?.properties ?? {}), required = new Set(schema?.required ?? []);
+  const found = fields.flatMap(([name, one]) => (one.examples?.length ? [[name, one.examples[0]]] : []));
+  const given = new Set(found.map(([name]) => name));
+  const isWhole = fields.every(([name, one]) => !required.has(name) || given.has(name) || "default" in one);
+  return found.length && isWhole ? Object.fromEntries(found) : null;
+}
+
 function field(id, name, schema, isRequired, given) {
   const kind = kindOf(schema);
   const control = CONTROLS[kind](schema, given);

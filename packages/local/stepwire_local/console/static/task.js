@@ -6,6 +6,7 @@ import { Graph, timesOf } from "./graph.js";
 import { Panel } from "./panel.js";
 import { Wire } from "./wire.js";
 
+const HINT = "Choose a state of the graph to see its times, its input and its output.";
 const LIVE = 700; // milliseconds between two looks at an execution that runs
 const QUIET = 4000;
 
@@ -18,7 +19,7 @@ export class TaskView {
     this.side = h("div", { class: "side" });
     this.attempts = h("div", { class: "attempts", role: "group", "aria-label": "Executions" });
     this.canvas = h("div", { class: "canvas-holder" }, h("p", { class: "quiet padded" }, "No execution yet."));
-    this.legend = legend();
+    this.legend = h("div", { class: "legend" }, legend(), h("p", { class: "quiet" }, HINT));
     this.legend.hidden = true;
     this.times = h("span", { class: "quiet" });
     this.state = h("div", { class: "state-detail" });
@@ -92,7 +93,7 @@ export class TaskView {
     if (this.isClosed) return;
     if (html) {
       const task = { taskId: this.taskId, title: this.title, arguments: this.context.argumentsOf(this.taskId) };
-      this.shown = new CardHost({ call: (name, args) => this.context.client.tool(name, args), html, task, isForCards: this.context.isForCards, note: (method, params) => this.note(method, params) });
+      this.shown = new CardHost({ call: (name, args) => this.context.client.tool(name, args), html, task, isForCards: this.context.isForCards, note: (params) => this.note(params) });
       this.side.replaceChildren(this.shown.frame, this.notes);
     } else {
       this.shown = new Panel({ client, taskId: this.taskId, endpoint, token, say });
@@ -100,8 +101,8 @@ export class TaskView {
     }
   }
 
-  note(method, params) {
-    const words = method === "ui/message" ? "Message to the model" : "For the model to know";
+  note(params) {
+    const words = "For the model to know";
     const text = (params.content ?? []).map((one) => one.text ?? "").join("\n");
     this.notes.replaceChildren(h("h2", {}, words), h("pre", { tabindex: "0", role: "region", "aria-label": words }, text || JSON.stringify(params.structuredContent, null, 2)));
   }
@@ -194,7 +195,7 @@ export class TaskView {
 
   explain() {
     Object.assign(this, { chosen: null, shownState: "" });
-    this.state.replaceChildren(h("p", { class: "quiet" }, "Choose a state of the graph to see its times, its input and its output."));
+    this.state.replaceChildren(h("p", { class: "quiet" }, "No state is chosen."));
   }
 
   async showState(name) {
@@ -235,5 +236,5 @@ const block = ({ since, operator, reason }) => h("span", { class: "fault" }, `It
 
 function legend() {
   const parts = [["running", "running"], ["waiting", "waiting"], ["succeeded", "passed"], ["failed", "failed"], ["caught", "failed, caught"]];
-  return h("ul", { class: "legend", "aria-label": "Legend" }, parts.map(([name, words]) => h("li", {}, h("span", { class: `spot ${name}` }), words)), h("li", {}, h("span", { class: "dash" }), "on error"));
+  return h("ul", { "aria-label": "Legend" }, parts.map(([name, words]) => h("li", {}, h("span", { class: `spot ${name}` }), words)), h("li", {}, h("span", { class: "dash" }), "on error"));
 }

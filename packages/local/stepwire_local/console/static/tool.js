@@ -1,7 +1,7 @@
 // A tool: the form of its arguments, and what came of a call of it.
 
 import { h, alone } from "./dom.js";
-import { formOf } from "./form.js";
+import { exampleOf, formOf } from "./form.js";
 import { questionForm, resultOf } from "./panel.js";
 
 const SHORT = 240; // characters of a description that are shown at once
@@ -14,10 +14,10 @@ export class ToolView {
     this.out = h("div", {});
     this.said = h("div", {});
     const more = [tool.execution?.taskSupport === "forbidden" ? "ends at once" : "", tool.annotations?.readOnlyHint ? "reads only" : "", tool.annotations?.destructiveHint ? "may change or delete things" : ""].filter(Boolean).join(" · ");
-    this.element = h("div", { class: "page" }, h("h1", {}, this.title), h("p", { class: "line" }, h("code", {}, tool.name), h("span", { class: "quiet" }, more)),
+    this.element = h("div", { class: "page" }, h("h1", {}, this.title), h("p", { class: "line" }, tool.title ? h("code", {}, tool.name) : "", h("span", { class: "quiet" }, more)),
       described(tool.description ?? ""),
       h("form", { class: "call", novalidate: true, onsubmit: (event) => this.start(event) }, this.fields.isEmpty ? h("p", { class: "quiet" }, "It takes no arguments.") : null, this.fields.element, this.raw,
-        h("div", { class: "row" }, h("button", { class: "primary" }, "Start"), h("div", { class: "field boolean" }, this.asJson, h("label", { for: "as-json" }, "as JSON")))),
+        h("div", { class: "row" }, h("button", { class: "primary" }, "Start"), h("div", { class: "field boolean" }, this.asJson, h("label", { for: "as-json" }, "as JSON")), exampleOf(tool.inputSchema) && h("button", { type: "button", onclick: () => this.try() }, "Fill in an example"))),
       h("div", { class: "out", "aria-live": "polite" }, this.out, this.said));
   }
 
@@ -29,12 +29,22 @@ export class ToolView {
       const values = this.json();
       this.asJson.checked = values === null;
       if (values === null) return;
-      const fields = formOf(this.known.inputSchema, { values });
-      this.fields.element.replaceWith(fields.element);
-      this.fields = fields;
+      this.fill(values);
     }
     this.raw.hidden = !this.asJson.checked;
     this.fields.element.hidden = this.asJson.checked;
+  }
+
+  fill(values) {
+    const fields = formOf(this.known.inputSchema, { values });
+    this.fields.element.replaceWith(fields.element);
+    this.fields = fields;
+  }
+
+  try() {
+    this.asJson.checked = false;
+    this.raw.hidden = true;
+    this.fill(exampleOf(this.known.inputSchema));
   }
 
   json() {
