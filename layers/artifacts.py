@@ -28,6 +28,7 @@ LAYER_BUDGETS: Final = {
     "StepwireLayer": 1 * MB,
     "DependenciesLayer": 12 * MB,
     "CatalogDependenciesLayer": 3 * MB,
+    "TokenDependenciesLayer": 6 * MB,
 }
 # Lambda's own limit for a function with its layers, unpacked.
 UNPACKED_LIMIT: Final = 250 * 1024 * 1024
@@ -81,15 +82,21 @@ def table(found: Sequence[Artifact]) -> str:
 
 def _measured(build: Path, name: str, kind: str, properties: Mapping[str, Any]) -> Artifact:
     folder = build / properties[CONTENTS[kind]]
-    layers = cast(list[Mapping[str, str]], properties.get("Layers") or [])
+    layers = cast(list[Mapping[str, Any]], properties.get("Layers") or [])
     return Artifact(
         name,
         kind,
         unpacked=sum(file.stat().st_size for file in _files(folder)),
         zipped=_zipped_size(folder),
         digest=content_hash(folder),
-        layers=tuple(layer["Ref"] for layer in layers if "Ref" in layer),
+        layers=tuple(name for layer in layers for name in _layers_in(layer)),
     )
+
+
+def _layers_in(layer: Mapping[str, Any]) -> list[str]:
+    """Return the layer that an entry names, with one that a condition may add."""
+    ways = [layer, *layer.get("Fn::If", [""])[1:]]
+    return [way["Ref"] for way in ways if way.get("Ref", "AWS::NoValue") != "AWS::NoValue"]
 
 
 def _zipped_size(folder: Path) -> int:

@@ -18,6 +18,8 @@ AS_TESTED = ("--constraint", "requirements/dev.txt")
 IN_THE_RUNTIME = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
 # Function catalog reads manifests with these, from a layer of its own. All others use pydantic-core alone, for JSON.
 FOR_MANIFESTS = ("annotated-types", "pydantic", "pyyaml", "typing-inspection")
+# Function authorizer verifies tokens with these, and links of approvers are encrypted, from a layer of their own.
+FOR_TOKENS = ("cffi", "cryptography", "pycparser", "pyjwt")
 FOR_ALL = (
     "aws-lambda-powertools",
     "jsonschema-rs",
@@ -43,13 +45,19 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "pyproject.toml",
         *LAMBDA,
         *AS_TESTED,
-        *(word for name in (*IN_THE_RUNTIME, *FOR_MANIFESTS) for word in ("--no-emit-package", name)),
+        *(word for name in (*IN_THE_RUNTIME, *FOR_MANIFESTS, *FOR_TOKENS) for word in ("--no-emit-package", name)),
     ),
     "layers/catalog_dependencies/requirements.txt": (
         "pyproject.toml",
         *LAMBDA,
         *AS_TESTED,
-        *(word for name in (*IN_THE_RUNTIME, *FOR_ALL) for word in ("--no-emit-package", name)),
+        *(word for name in (*IN_THE_RUNTIME, *FOR_ALL, *FOR_TOKENS) for word in ("--no-emit-package", name)),
+    ),
+    "layers/token_dependencies/requirements.txt": (
+        "pyproject.toml",
+        *LAMBDA,
+        *AS_TESTED,
+        *(word for name in (*IN_THE_RUNTIME, *FOR_ALL, *FOR_MANIFESTS) for word in ("--no-emit-package", name)),
     ),
     # After the layer's lock, whose versions it has to have.
     "requirements/bench-release.txt": (

@@ -14,7 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.approval_page.links import Link, link_of, opened, sealed
-from stepwire.protocol.tokens import Purpose, seal, wrap
+from stepwire.approval_page.sealed import Purpose, seal
+from stepwire.protocol.tokens import wrap
 from stepwire_local.console.sign_in import PAGE_CLIENT_ID
 from tests.approval_page.desk import COOKIE, PEOPLE, RESTATING, Browser, Desk, Question, form_of, query_of, text_of
 from tests.server.approving import Decider

@@ -27,6 +27,7 @@ from stepwire.approval_page.links import Link, LinkMode, sealed
 from stepwire.approval_page.markup import HEADERS
 from stepwire.approval_page.page import ApprovalPage
 from stepwire.approval_page.pages import APPROVE, DECISION, FORM_TOKEN, REFUSE
+from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.approval_page.signing_in import COOKIE, Client, Endpoints, SigningIn, SignInRefused
 from stepwire.aws.approvals_function import ApprovalsHandler, approver_by
 from stepwire.aws.gateway import SignIn, caller_with_claims
@@ -34,7 +35,7 @@ from stepwire.aws.rest_door import http_event_of
 from stepwire.catalog.access import Access
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, as_list, as_object, write
-from stepwire.protocol.tokens import Purpose, encode, seal
+from stepwire.protocol.tokens import encode
 from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task

@@ -17,8 +17,9 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from stepwire.aws.access_tokens import LONGEST_TOKEN, VERIFIED, Rules
+from stepwire.aws.access_tokens import LONGEST_TOKEN, Rules
 from stepwire.aws.authorizer_function import AuthorizerHandler
+from stepwire.aws.bearer_tokens import VERIFIED
 from stepwire.aws.gateway import SignIn
 from stepwire.aws.issuer_keys import IssuerKeys
 from stepwire.aws.rest_door import http_event_of

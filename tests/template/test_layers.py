@@ -13,7 +13,8 @@ import pytest
 from layers.fill import FOR_LAMBDA, PYTHON, add_bytecode, copy, leave_out_what_pip_adds
 from requirements.lock import IN_THE_RUNTIME, LAMBDA
 from requirements.lock import LOCKS as ALL_LOCKS
-from tests.template.document import FUNCTION, ROOT, Resource, listed, resources, template
+from tests.template.chosen import stack
+from tests.template.document import FUNCTION, ROOT, Resource, references, resources, template
 
 VERSION: Final = ".".join(map(str, PYTHON))
 LAYER: Final = ROOT / "layers/dependencies/requirements.txt"
@@ -46,12 +47,20 @@ OF_CATALOG: Final = (
     "stepwire.catalog.skill_files",
     "stepwire.catalog.yaml_text",
 )
+# Imported by function authorizer only. What encrypts links is imported with the first link.
+OF_AUTHORIZER: Final = (
+    "stepwire.aws.access_tokens",
+    "stepwire.aws.authorizer_function",
+    "stepwire.aws.issuer_keys",
+)
+TOKEN_LAYER: Final = ROOT / "layers/token_dependencies/requirements.txt"
 CATALOG_LAYER: Final = ROOT / "layers/catalog_dependencies/requirements.txt"
 OURS: Final = {"stepwire"}
 DIST_INFO: Final = ("INSTALLER", "METADATA", "RECORD", "REQUESTED", "WHEEL")
 LAMBDA_LOCKS: Final = [
     name for name, arguments in ALL_LOCKS.items() if "--only-binary" in arguments and name.startswith("layers/")
 ]
+CERTIFICATE: Final = "arn:aws:acm:us-east-1:123456789012:certificate/0123-4567"
 OPTIONAL: Final = {"certifi"}  # botocore takes the certificates of its own where it is not there
 
 
@@ -70,9 +79,10 @@ def in_the_layer() -> set[str]:
 @pytest.mark.parametrize(
     ("function", "left_out", "more"),
     [
-        ("mcp", OF_CATALOG, set[str]()),
-        pytest.param("execution_events", OF_CATALOG, set[str](), marks=pytest.mark.long),
-        pytest.param("catalog", (), locked(CATALOG_LAYER), marks=pytest.mark.long),
+        ("mcp", (*OF_CATALOG, *OF_AUTHORIZER), set[str]()),
+        pytest.param("execution_events", (*OF_CATALOG, *OF_AUTHORIZER), set[str](), marks=pytest.mark.long),
+        pytest.param("catalog", OF_AUTHORIZER, locked(CATALOG_LAYER), marks=pytest.mark.long),
+        ("authorizer", OF_CATALOG, locked(TOKEN_LAYER)),
     ],
 )
 def test_a_function_imports_only_packages_of_its_layers_or_lambda(
@@ -93,9 +103,32 @@ def test_a_function_imports_only_packages_of_its_layers_or_lambda(
     assert imported - OURS - OPTIONAL <= in_the_layer() | set(IN_THE_RUNTIME) | more
 
 
-def test_the_layer_of_function_catalog_holds_nothing_that_the_layer_of_all_has() -> None:
-    assert locked(CATALOG_LAYER)
-    assert not locked(CATALOG_LAYER) & in_the_layer()
+@pytest.mark.parametrize("layer", [CATALOG_LAYER, TOKEN_LAYER], ids=lambda layer: layer.parent.name)
+def test_a_layer_of_few_functions_holds_nothing_that_another_has(layer: Path) -> None:
+    others = [lock for lock in (LAYER, CATALOG_LAYER, TOKEN_LAYER) if lock != layer]
+
+    assert locked(layer)
+    assert not any(locked(layer) & locked(other) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("function", "has_links", "has_it"),
+    [
+        ("AuthorizerFunction", False, True),
+        ("ApprovalsFunction", True, True),
+        ("StatusChangesFunction", True, True),
+        ("StatusChangesFunction", False, False),
+        ("McpFunction", True, False),
+    ],
+)
+def test_functions_that_verify_tokens_or_encrypt_links_have_the_layer_for_it(
+    function: str, has_links: bool, has_it: bool
+) -> None:
+    given = {"FrontDoor": "rest", "EndpointUrl": "https://mcp.example/mcp", "CertificateArn": CERTIFICATE}
+
+    made = stack("jwt", ApprovalLinks="link" if has_links else "off", **given)
+
+    assert any("TokenDependencies" in str(layer) for layer in made.properties(function)["Layers"]) is has_it
 
 
 def test_the_function_without_layers_imports_nothing_but_python() -> None:
@@ -156,10 +189,8 @@ def test_every_makefile_of_a_build_has_the_target_that_sam_calls() -> None:
 def test_every_layer_of_a_function_is_in_the_template() -> None:
     layers = {layer.logical_id for layer in resources("AWS::Serverless::LayerVersion")}
 
-    named = {
-        layer["Ref"] for function in resources(FUNCTION) for layer in listed(function.properties.get("Layers") or [])
-    }
-    assert named == layers
+    named = {name for function in resources(FUNCTION) for name in references(function.properties.get("Layers"))}
+    assert named - {"AWS::NoValue", "HasApprovalLinks"} == layers
 
 
 def test_a_layer_holds_the_package_without_the_bytecode_of_this_machine(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepwire.approval_page.links import Link, LinkMode, Links, link_of, sealed
+from stepwire.approval_page.sealed import Purpose, seal, unseal
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json
 from stepwire.principal import Principal
-from stepwire.protocol.tokens import Purpose, encode, seal, unseal
+from stepwire.protocol.tokens import encode
 from stepwire.subscriptions.approvals import Happened, approval_changes
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE

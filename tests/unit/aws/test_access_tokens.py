@@ -1,4 +1,4 @@
-"""Signatures and keys of RSA without a library: only what RFC 8017 calls valid is, and keys are read seldom."""
+"""Signatures and keys of RSA: only what RFC 8017 calls valid is, and keys are read seldom."""
 
 import hashlib
 import json

@@ -19,6 +19,7 @@ FUNCTIONS = Path(__file__).parents[3] / "functions"
 # The local stack and its server, the clients, the slow validator, and the compiler of catalogs.
 NOT_IN_A_FUNCTION = (
     *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "stepwire_local", "stepwire.catalog.manifests"),
+    *("cffi", "cryptography", "jwt"),  # in a layer of those functions alone that verify tokens or encrypt links
 )
 
 ENVIRONMENT = {**SETTINGS, "STATE_MACHINES": "{}"}
@@ -83,6 +84,10 @@ def test_a_function_for_which_no_client_waits_loads_no_server(function: str) -> 
     # The settings of function mcp name a type of the room of the server.
     loaded = {module for module in modules if module.startswith("stepwire.server.")}
     assert loaded <= {"stepwire.server.services"}
+
+
+def test_function_status_changes_loads_no_cryptography_before_it_makes_a_link() -> None:
+    assert not {"cffi", "cryptography", "jwt"} & set(imported("status_changes")["modules"])
 
 
 def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: Path) -> None:

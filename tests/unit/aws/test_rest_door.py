@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.access_tokens import digest_of
 from stepwire.aws.approvals_function import request_in
+from stepwire.aws.bearer_tokens import digest_of
 from stepwire.aws.gateway import SignIn, caller_with_unique_id, request_of
 from stepwire.aws.rest_door import RestDoor, http_event_of
 from stepwire.errors import InvalidParams, NotSignedIn

@@ -11,10 +11,10 @@ from msgspec import Struct, ValidationError
 
 from stepwire.approval_page.forms import Given
 from stepwire.approval_page.links import Link, Secrets, opened
+from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.approval_page.signing_in import LONGEST_SIGN_IN
 from stepwire.codec import value_of
 from stepwire.json_text import Json
-from stepwire.protocol.tokens import Purpose, seal
 
 COOKIE: Final = "__Host-stepwire-typed"
 FORGET: Final = f"{COOKIE}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax"

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, ValidationError
 
+from stepwire.approval_page.sealed import Purpose, seal, unseal
 from stepwire.codec import value_of
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
-from stepwire.protocol.tokens import Purpose, seal, unseal
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire.tasks.approvals import recipient_key
 from stepwire.tasks.ids import TaskId, TaskKey

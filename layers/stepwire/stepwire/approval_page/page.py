@@ -33,6 +33,7 @@ from stepwire.approval_page.pages import (
     unclear_page,
     voted_page,
 )
+from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.approval_page.signing_in import COOKIE, IssuerUnavailable, SigningIn, SignInRefused
 from stepwire.codec import value_of
 from stepwire.engine.approvals import Approvals, HasVoted
@@ -41,7 +42,6 @@ from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import OpenQuestion
 from stepwire.errors import CallerBlocked, UnknownApproval
 from stepwire.json_text import Json, load_json
-from stepwire.protocol.tokens import Purpose, seal
 from stepwire.tasks.approvals import Approver, Decision, HasScope, VoteWay
 from stepwire.tasks.inputs import Action, FormElicitation
 

@@ -19,10 +19,11 @@ from urllib.parse import urlencode
 from msgspec import Struct, ValidationError
 
 from stepwire.approval_page.links import PATH, Secrets, opened
+from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.codec import value_of
 from stepwire.errors import StepwireError
 from stepwire.json_text import Json, JsonObject, as_list, as_object, parse
-from stepwire.protocol.tokens import Purpose, encode, seal
+from stepwire.protocol.tokens import encode
 from stepwire.tasks.approvals import Approver
 
 COOKIE: Final = "__Host-stepwire-approval"

@@ -1,13 +1,12 @@
 """Access tokens, verified by the rules of an HTTP API's JWT authorizer. Pure: keys and the time are arguments.
 
-The rule: no claim is used before the signature is verified. API Gateway takes RSA alone (RS256, RS384, RS512), which
-needs no library: the encoding that a true signature has (RFC 8017, 8.2.2) is built and compared as a whole, so nothing
-of a signature is ever parsed. The caller of any other token learns only that it was refused.
+The rule: no claim is used before the signature is verified. PyJWT verifies it, with the three algorithms that API
+Gateway takes (RS256, RS384, RS512) and no other. What a claim may be is checked here, because API Gateway is stricter
+than the library: a time is a number, and an issuer a text. The caller of any other token learns only that it was
+refused. Only function authorizer loads this, whose layer has PyJWT and cryptography.
 """
 
 import base64
-import hashlib
-import hmac
 import json
 import math
 import re
@@ -16,34 +15,24 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, Final, cast
 
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
+from jwt import PyJWS
+from jwt.exceptions import InvalidTokenError
 from msgspec import Struct
 
 from stepwire.json_text import JsonObject, as_list, as_object
 
-VERIFIED: Final = "verified"
-"""The key, in the context of function authorizer, of the digest of the token that it has verified."""
 LONGEST_TOKEN: Final = 10_240  # characters: all headers of a request together have no more
 _TOKEN: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
-# Of each algorithm: its digest, and what precedes the digest in the signed encoding (RFC 8017, 9.2, note 1).
-_ALGORITHMS: Final = {
-    "RS256": ("sha256", bytes.fromhex("3031300d060960864801650304020105000420")),
-    "RS384": ("sha384", bytes.fromhex("3041300d060960864801650304020205000430")),
-    "RS512": ("sha512", bytes.fromhex("3051300d060960864801650304020305000440")),
-}
+_ALGORITHMS: Final = ("RS256", "RS384", "RS512")
 _MOST_LEVELS: Final = 100
 _KEY_BITS: Final = range(2048, 8193)  # RFC 7518, 3.3; the longest bounds the work
 _LARGEST_EXPONENT: Final = 2**32
+_SIGNATURES: Final = PyJWS(_ALGORITHMS)
 
 
 class TokenRefused(Exception):
     """The token is not valid here; the message says why, for an operator, and has nothing of the token."""
-
-
-class Key(Struct, frozen=True):
-    """A public key of RSA."""
-
-    modulus: int
-    exponent: int
 
 
 class Rules(Struct, frozen=True):
@@ -55,18 +44,7 @@ class Rules(Struct, frozen=True):
     """One of them must be the token's `aud`, or its `client_id` where it has no `aud`, as Cognito's."""
 
 
-def token_in(header: str) -> str:
-    """Return the token in the header `Authorization`; the word `Bearer` may be missing, as at an HTTP API."""
-    scheme, space, rest = header.strip().partition(" ")
-    return rest.strip() if space and scheme.lower() == "bearer" else header.strip()
-
-
-def digest_of(token: str) -> str:
-    """Return what names a token without telling it."""
-    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
-
-
-def verified_claims(token: str, rules: Rules, key_of: Callable[[str], Key | None], at: datetime) -> JsonObject:
+def verified_claims(token: str, rules: Rules, key_of: Callable[[str], RSAPublicKey | None], at: datetime) -> JsonObject:
     """Return the claims of a token after verifying 1. form and algorithm; 2. key, by kid; 3. signature; 4. claims.
 
     Raises:
@@ -82,36 +60,31 @@ def verified_claims(token: str, rules: Rules, key_of: Callable[[str], Key | None
     key = key_of(kid) if isinstance(kid, str) else None
     if key is None:
         raise TokenRefused("the token's key is none of the issuer's")
-    if not _is_signed(f"{form[1]}.{form[2]}".encode(), _bytes_in(form[3]), algorithm, key):
-        raise TokenRefused("the token's signature is wrong")
+    try:
+        _SIGNATURES.decode(token, key, list(_ALGORITHMS))
+    except InvalidTokenError:
+        raise TokenRefused("the token's signature is wrong") from None
     claims = _object_in(form[2])
     _check(claims, rules, at.timestamp())
     return claims
 
 
-def keys_in(document: Mapping[str, Any]) -> dict[str, Key]:
+def keys_in(document: Mapping[str, Any]) -> dict[str, RSAPublicKey]:
     """Return the keys of RSA that a JWKS (RFC 7517) lists for signatures, by their kid; others are left out."""
     entries = [as_object(one) for one in as_list(document.get("keys"))]
     return {str(one["kid"]): key for one in entries if "kid" in one and (key := _key(one)) is not None}
 
 
-def _key(entry: Mapping[str, Any]) -> Key | None:
+def _key(entry: Mapping[str, Any]) -> RSAPublicKey | None:
     if entry.get("kty") != "RSA" or entry.get("use", "sig") != "sig":
         return None
     modulus, exponent = (int.from_bytes(_bytes_in(str(entry.get(name, ""))), "big") for name in ("n", "e"))
-    is_usable = modulus.bit_length() in _KEY_BITS and modulus % 2 and 1 < exponent < _LARGEST_EXPONENT and exponent % 2
-    return Key(modulus, exponent) if is_usable else None
-
-
-def _is_signed(signed: bytes, signature: bytes, algorithm: str, key: Key) -> bool:
-    """Tell whether a signature is that of a text: RSASSA-PKCS1-v1_5."""
-    size, number = (key.modulus.bit_length() + 7) // 8, int.from_bytes(signature, "big")
-    if len(signature) != size or number >= key.modulus:
-        return False
-    name, prefix = _ALGORITHMS[algorithm]
-    end = prefix + hashlib.new(name, signed).digest()
-    expected = b"\x00\x01" + b"\xff" * (size - len(end) - 3) + b"\x00" + end
-    return hmac.compare_digest(pow(number, key.exponent, key.modulus).to_bytes(size, "big"), expected)
+    if modulus.bit_length() not in _KEY_BITS or not modulus % 2 or not 1 < exponent < _LARGEST_EXPONENT:
+        return None
+    try:
+        return RSAPublicNumbers(exponent, modulus).public_key()
+    except ValueError:
+        return None
 
 
 def _check(claims: JsonObject, rules: Rules, now: float) -> None:

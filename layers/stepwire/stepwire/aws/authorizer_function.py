@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stepwire.aws.access_tokens import VERIFIED, Rules, TokenRefused, digest_of, token_in, verified_claims
+from stepwire.aws.access_tokens import Rules, TokenRefused, verified_claims
+from stepwire.aws.bearer_tokens import VERIFIED, digest_of, token_in
 from stepwire.aws.invocations import SystemClock, builds_once, new_logger
 from stepwire.aws.issuer_documents import Unanswered
 from stepwire.aws.issuer_keys import IssuerKeys

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from msgspec import Struct, field
 
-from stepwire.aws.access_tokens import Key, keys_in
+from stepwire.aws.access_tokens import keys_in
 from stepwire.aws.issuer_documents import Unanswered, metadata_of, read_document
 from stepwire.json_text import JsonObject
 
@@ -39,11 +40,11 @@ class IssuerKeys(Struct):
     """Receives the reason why keys could not be read."""
     read: Callable[[str], JsonObject] = jwks_of
     """Returns the JWKS of an issuer."""
-    _keys: dict[str, Key] = field(default_factory=dict[str, Key])
+    _keys: dict[str, RSAPublicKey] = field(default_factory=dict[str, RSAPublicKey])
     _read_at: datetime | None = None
     _asked_at: datetime | None = None
 
-    def key_of(self, kid: str, at: datetime) -> Key | None:
+    def key_of(self, kid: str, at: datetime) -> RSAPublicKey | None:
         """Return the key of this id; None if the issuer has none, or does not say."""
         is_stale = self._read_at is None or at - self._read_at > _KEPT_FOR
         pause = _PAUSE if self._keys else _PAUSE_WITHOUT_KEYS

@@ -1,10 +1,10 @@
 """The tokens that clients keep for the server, so that it stores none: opaque text, which any header can hold.
 
-Three kinds. A plain token (a session, a position on a stream, a cursor) is JSON in base64url. Its reader checks it like
+Two kinds. A plain token (a session, a position on a stream, a cursor) is JSON in base64url. Its reader checks it like
 any input, and looks its task up among those of the caller that sends it. A signed token is made with the stack's
 secret: no client can forge or change it. A requestState is a signed payload (M45); its reader checks what it is bound
-to: caller, tool, arguments and time. A card's answer token is a MAC alone, bound to caller, task and question. A sealed
-token is signed and hidden: its holder cannot read it either.
+to: caller, tool, arguments and time. A card's answer token is a MAC alone, bound to caller, task and question.
+What approvers keep is encrypted besides (`approval_page.sealed`).
 """
 
 import base64
@@ -44,7 +44,6 @@ _IN_URI: Final = "://"
 NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
 _STATE: Final = "stepwire requestState 1"
 _ANSWER: Final = "stepwire card answer 1"
-_TAG: Final = 16  # bytes of the MAC of a sealed token
 
 
 # ---------------------------------------------------------------------------------------------------------------- plain
@@ -60,7 +59,7 @@ def unwrap(text: str) -> Json:
     if len(text) > LONGEST:
         return None
     try:
-        return parse(_decode(text))
+        return parse(decode(text))
     except ValueError:  # no base64, or no JSON that is read strictly
         return None
 
@@ -70,7 +69,8 @@ def encode(octets: bytes) -> str:
     return base64.urlsafe_b64encode(octets).decode().rstrip("=")
 
 
-def _decode(text: str) -> bytes:
+def decode(text: str) -> bytes:
+    """Return the octets of a text in base64url without padding; raise ValueError if it is none."""
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
@@ -88,7 +88,7 @@ def cursor_text_in(params: JsonObject) -> str | None:
     if cursor is None:
         return None
     try:
-        return _decode(cursor).decode()
+        return decode(cursor).decode()
     except ValueError:  # no base64, or no UTF-8
         raise InvalidCursor from None
 
@@ -137,7 +137,7 @@ def payload_of(token: str, secret: bytes) -> JsonObject:
     """
     if not is_signed(token, secret):
         raise InvalidRequestState("The requestState is not valid: call the tool again without it.")
-    return as_object(load_json(_decode(token.partition(".")[0]).decode()))
+    return as_object(load_json(decode(token.partition(".")[0]).decode()))
 
 
 def answer_token(owner: str, task_id: str, key: str, secret: bytes) -> str:
@@ -156,49 +156,6 @@ def is_answer_token(token: str, owner: str, task_id: str, key: str, secret: byte
 
 def _mac(purpose: str, text: str, secret: bytes) -> str:
     return encode(hmac.digest(secret, f"{purpose}\n{text}".encode(), hashlib.sha256))
-
-
-# --------------------------------------------------------------------------------------------------------------- sealed
-
-
-class Purpose(Enum):
-    """What a sealed token is for; it opens for nothing else."""
-
-    APPROVAL_LINK = "stepwire approval link 1"
-    APPROVAL_SIGN_IN = "stepwire approval sign-in 1"
-    APPROVAL_FORM = "stepwire approval form 1"
-    APPROVAL_DRAFT = "stepwire approval draft 1"
-
-
-def seal(value: Json, purpose: Purpose, secret: bytes) -> str:
-    """Return a value as a token that nobody else can read, change or make; of the same value, the same token.
-
-    This is SIV (RFC 5297, with HMAC and SHAKE as its two functions): the MAC of the text is what the key stream is made
-    of, so that equal streams are of equal texts.
-    """
-    text = write(value).encode()
-    tag = hmac.digest(secret, f"{purpose.value}\n".encode() + text, hashlib.sha256)[:_TAG]
-    return encode(tag + _mixed(text, tag, purpose, secret))
-
-
-def unseal(token: str, purpose: Purpose, secret: bytes) -> Json:
-    """Return what was sealed for a purpose with this secret; None if the text is no such token."""
-    try:
-        octets = _decode(token) if len(token) <= LONGEST_STATE else b""
-    except ValueError:
-        return None
-    if encode(octets) != token:  # the same octets, written in another way
-        return None
-    tag, hidden = octets[:_TAG], octets[_TAG:]
-    text = _mixed(hidden, tag, purpose, secret)
-    expected = hmac.digest(secret, f"{purpose.value}\n".encode() + text, hashlib.sha256)[:_TAG]
-    return load_json(text.decode()) if hmac.compare_digest(tag, expected) else None
-
-
-def _mixed(text: bytes, tag: bytes, purpose: Purpose, secret: bytes) -> bytes:
-    key = hmac.digest(secret, f"{purpose.value} stream".encode(), hashlib.sha256)
-    stream = hashlib.shake_256(key + tag).digest(len(text))
-    return bytes(one ^ other for one, other in zip(text, stream, strict=True))
 
 
 # ------------------------------------------------------------------------------------------------------- request states
