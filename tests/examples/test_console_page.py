@@ -253,7 +253,7 @@ def test_what_changes_on_the_page_takes_nothing_from_whoever_uses_it(stack: Loca
 def test_a_failure_a_cancel_and_attempts_are_shown(stack: LocalStack) -> None:
     steps: list[list[Any]] = [
         ["start", "Wait and echo", [["message", "hello"], ["error", "Made.Up"], ["cause", "to see it"]]],
-        ["status", "failed"],
+        ["status", "completed, with an error"],
         ["choose", "FailOnPurpose"],
         ["start", "Wait and echo", [["message", "hello"], ["seconds", "600"]]],
         ["state", "Wait", "waiting"],

@@ -105,6 +105,6 @@ export function pretty(text) {
   }
 }
 
-const WORDS = { input_required: "needs an answer", working: "working", caught: "failed, caught", completed_with_error: "failed" };
+const WORDS = { input_required: "needs an answer", working: "working", caught: "failed, caught", completed_with_error: "completed, with an error" };
 // What a task waits for is shown instead of its status.
 export const badge = (status, waitsFor) => h("span", { class: `badge ${waitsFor ? "waiting" : status}` }, waitsFor ?? WORDS[status] ?? status);
