@@ -45,8 +45,7 @@ class SecondPerson:
         """
         question = await self._question()
         if links := question["links"]:
-            page = "Decide it here, or open this page, as she would with the link that she is sent. The first counts."
-            self._user.note("", page, *links)
+            self._user.note("", "Decide it here, or on this page, whose link she is sent. The first counts.", *links)
         asking = asyncio.create_task(self._user.elicit(ElicitRequestFormParams.model_validate(question["params"])))
         elsewhere = asyncio.create_task(self._decided_elsewhere(question["name"]))
         try:

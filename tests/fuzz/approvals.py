@@ -143,8 +143,10 @@ class _Scene:
     world: World
     open_links: Mapping[str, str]
     """The links of undecided questions, each with the digest that stands for who votes with it."""
-    other_links: Sequence[str]
-    """Those that show no question: it is decided, this link has voted, or it has expired."""
+    used_links: Sequence[str]
+    """Those that only read: the question is decided, or this link has voted."""
+    expired_links: Sequence[str]
+    """Those that show no question."""
     forms: Mapping[tuple[str, str], str]
     """The links and form tokens of people who may decide, each with the digest of the person."""
     other_forms: Sequence[str]
@@ -169,7 +171,8 @@ def _scene() -> _Scene:
         answer = {"action": "accept", "content": {"note": "fine", "amount": 1}}
         world.approvals.vote(key, approver, answer, VoteWay.LINK)
     live = [_link(is_open, now + day), _link(half, now + day, 1)]
-    past = [_link(decided, now + day), _link(half, now + day, 0), _link(is_open, now - day)]
+    used = [_link(decided, now + day), _link(half, now + day, 0)]
+    expired = [_link(is_open, now - day), _link(decided, now - day)]
     signing = [replace(link, needs_sign_in=True) for link in live]
     until = int((now + timedelta(minutes=5)).timestamp())
     forms: dict[tuple[str, str], str] = {}
@@ -182,7 +185,8 @@ def _scene() -> _Scene:
     return _Scene(
         world,
         {sealed(link, SECRET): link.person for link in live},
-        [sealed(link, SECRET) for link in past],
+        [sealed(link, SECRET) for link in used],
+        [sealed(link, SECRET) for link in expired],
         forms,
         others,
         dict(_begun(sealed(link, SECRET), world) for link in signing),
@@ -252,7 +256,7 @@ def check_answer(event: Json, mode: LinkMode, response: Json, world: World, aske
     if "httpMethod" in event and asked_for.method == "OPTIONS":
         return
     may_see = asked_for.who is not None
-    assert SHOWN not in written or may_see, "only somebody who may decide a question sees it"
+    assert SHOWN not in written or may_see or asked_for.may_read, "only somebody who may decide a question sees it"
     typed = str(asked_for.form)
     assert not [one for one in _kept_from_all() if one in written and one not in typed], "nobody sees this"
     assert KEPT not in written or KEPT in typed or (may_see and asked_for.method != "POST"), "only Frida typed it"
@@ -338,6 +342,11 @@ class _Asked:
         return _person("frida").person if self.mode is LinkMode.SIGN_IN and is_theirs and is_answered else None
 
     @property
+    def may_read(self) -> bool:
+        """Whether the request is of somebody who has decided the question, or could have."""
+        return self.mode is LinkMode.LINK and self.link in _scene().used_links
+
+    @property
     def is_from_the_page(self) -> bool:
         given: dict[str, str] = self.event.get("headers") or {}
         headers = {name.lower(): value for name, value in given.items()}
@@ -414,7 +423,7 @@ def words() -> list[str]:
     tokens = [*(token for pair in (*scene.forms, *scene.sign_ins) for token in pair), *scene.other_forms]
     return [
         *(TYPED, *scene.drafts),
-        *dict.fromkeys((*scene.open_links, *scene.other_links, *tokens)),
+        *dict.fromkeys((*scene.open_links, *scene.used_links, *scene.expired_links, *tokens)),
         *(DECISION, APPROVE, REFUSE, FORM_TOKEN, "signed-in", "link", "mode", "sign-in", COOKIE, CODE, "code", "state"),
         *("iss", ISSUER, "error", "access_denied", ORIGIN, "null", "same-origin", "cross-site", "sec-fetch-site"),
         *("sec-purpose", "prefetch", "cookies", "cookie", "rawQueryString", "pathParameters", "HEAD", "OPTIONS"),
@@ -431,7 +440,7 @@ def seeds() -> list[bytes]:
     faulty = {**filled, "field-0": '"<b>', "field-1": "</textarea>\u202e", "field-4": "701", "field-7": "9"}
     first = next(iter(scene.open_links))
     respelt = [f"{first}=", first.replace("-", "+"), first[:-1] + chr(ord(first[-1]) + 1)]
-    links = [browsing(link) for link in (*scene.open_links, *scene.other_links, *respelt)]
+    links = [browsing(link) for link in (*scene.open_links, *scene.used_links, *scene.expired_links, *respelt)]
     votes = [_voting(first, form) for form in (filled, faulty, {DECISION: REFUSE})]
     signing = [browsing(link, query) for link, _ in scene.forms for query in ("", "sign-in")]
     tokens = [token for _, token in scene.forms]

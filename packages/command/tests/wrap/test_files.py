@@ -55,9 +55,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def wrapped(folder: Path, *paths: Path, **more: Tool) -> tuple[Shown, dict[str, str]]:
+def wrapped(folder: Path, *paths: Path, snippet: Tool | None = None) -> tuple[Shown, dict[str, str]]:
     screen = Shown()
-    wrap(paths, Place(folder / "tools", "live", **more), screen)
+    wrap(paths, Place(folder / "tools", "live", snippet), screen)
     files = {one.stem: one.read_text() for one in (folder / "tools").glob("*.yaml")}
     if files:
         assert compile_directory(folder / "tools")
