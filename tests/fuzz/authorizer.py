@@ -2,8 +2,8 @@
 
 An input is {"header", "claims": JSON texts, "signature": base64url, or null for the signature of the issuer's key,
 "before", "after": what surrounds the token in the header Authorization}. A token is accepted only if the signature is
-the one that the key makes of it, and its claims name this endpoint and this time. The claims are fuzzed as if anybody
-could have them signed.
+the one that the key makes of it, its base64url is as RFC 4648 writes it, and its claims name this endpoint and this
+time. The claims are fuzzed as if anybody could have them signed.
 """
 
 import base64
@@ -157,9 +157,11 @@ def _claims_in(token: str) -> JsonObject | None:
     parts = token.split(".")
     if len(parts) != 3 or len(token) > LONGEST_TOKEN or not all(map(_BASE64URL.fullmatch, parts)):
         return None
+    if any(encode(_octets_in(part)) != part for part in parts):  # the same octets, written in another way
+        return None
     header, claims = _object_in(parts[0]), _object_in(parts[1])
     algorithm = header.get("alg")
-    if algorithm not in list(_PREFIXES) or header.get("kid") != KID or "crit" in header:
+    if algorithm not in list(_PREFIXES) or header.get("kid") != KID or "crit" in header or header.get("b64") is False:
         return None
     is_signed = _octets_in(parts[2]) == _signature_of(f"{parts[0]}.{parts[1]}", algorithm)
     return claims if is_signed and _is_for_us(claims, time.time()) else None
@@ -230,12 +232,13 @@ def seeds() -> list[bytes]:
         {"aud": ["x"]},
         {"exp": "1"},
     ]
-    strange = [{"alg": "none"}, {"alg": "HS256"}, {"kid": "another"}, {"kid": 7}, {"crit": ["exp"]}]
+    strange = [{"alg": "none"}, {"alg": "HS256"}, {"kid": "another"}, {"kid": 7}, {"crit": ["exp"]}, {"b64": False}]
     tokens = [(header, _CLAIMS) for header in (*headers, *({**_HEADER, **one} for one in strange))]
     tokens += [(_HEADER, one) for one in (*claims, *({**_CLAIMS, **one} for one in refused))]
     texts = [{**usual, "header": json.dumps(header), "claims": json.dumps(one)} for header, one in tokens]
     true = header_of({**texts[0], "before": ""}).rpartition(".")[2]
     others = [{"before": ""}, {"before": "bearer  "}, {"signature": true}, {"signature": ""}, {"after": ",a.b.c"}]
+    others.append({"signature": true[:-1] + chr(ord(true[-1]) + 1)})  # the same octets: 4 bits of the last are spare
     return [json.dumps(one).encode() for one in (*texts, *({**texts[0], **other} for other in others))]
 
 
