@@ -120,6 +120,25 @@ def test_one_owner_s_worst_manifests_do_not_keep_another_s_waiting() -> None:
     assert set(many(20, "z_tool")) <= set(registry.published.tools)
 
 
+def test_a_newcomer_is_served_beside_more_greedy_owners_than_a_run_has_time_for() -> None:
+    registry, owners = Registry(), int(RUN) + 2
+
+    def change_all(title: str) -> None:
+        for number in range(owners):
+            registry.register(*many(5, f"owner_{number:03}"), owner=f"owner {number}", cost=1.0, title=title)
+
+    change_all("First")
+    registry.run()
+    change_all("Changed")
+    registry.register("z_tool", owner="team", cost=1.0)
+
+    for number in range(2):
+        registry.run()
+        change_all(f"Changed again {number}")
+
+    assert "z_tool" in registry.published.tools, "each owner has one turn before anybody's second"
+
+
 def test_a_refused_manifest_is_not_read_again_until_it_changes_or_the_schedule_comes() -> None:
     registry = Registry()
     registry.register("tool", task_support="often")
