@@ -83,7 +83,8 @@ def test_a_warm_instance_reads_the_list_once_for_many_polls_and_with_the_task_of
 ) -> None:
     stack, modern = quiet_stack, ModernClient(quiet_stack)
     task_id = modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
-    modern.task("get", task_id)
+    clock.move(seconds=10)
+    modern.task("get", task_id)  # the first poll that reads the name of the state
     stack.calls.forget()
 
     for _ in range(20):

@@ -55,6 +55,8 @@ def test_polls_never_read_the_catalog_and_calls_read_it_once_in_30_seconds(stack
     assert (stack.calls.block_reads, stack.calls.made) == (["BatchGetItem"], []), "with the list of blocked callers"
 
     task_id = client.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
+    clock.move(seconds=10)
+    client.task("get", task_id)  # the first poll that reads the name of the state
     clock.move(seconds=30)
     stack.calls.forget()
     client.task("get", task_id)
