@@ -91,6 +91,7 @@ def test_a_redrive_in_the_console_reaches_its_owner_by_events(stack: Deployed, m
 
     until(lambda: followed(modern, old, Means.REDRIVE) is not None)
     new = followed(modern, old, Means.REDRIVE)
+    until(lambda: modern.task("get", new).status == 200)  # it is named first, and written then
     assert modern.task("get", new).result["status"] == "working"
     put(stack, old, "execution_succeeded", output=json.dumps(OUTPUT), redriveCount=1)
 
