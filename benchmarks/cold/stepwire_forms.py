@@ -35,9 +35,9 @@ def forms(folder: Path, tools: Tools, artifact: Path | None = None) -> tuple[Con
         write_catalog(folder)
     variables = {
         **ENVIRONMENT,
-        # The task is polled for as long as the measurement takes, and each poll is to be one read.
+        # The task is polled for as long as the measurement takes, and each poll is one read: none asks for the state.
         "REPAIR_AFTER_SECONDS": "86400",
-        "STATE_AFTER_SECONDS": "86400",
+        "STATE_AFTER_SECONDS": "0",
         "LAMBDA_TASK_ROOT": str(folder),
         **({"REGISTERED_TOOLS": "off"} if tools is Tools.PACKAGE else {}),
     }
