@@ -41,7 +41,7 @@ CALLS: Final = 4_000
 
 _RULES: Final = Rules(most=2, waiting=2 * CROWD)
 _LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", _RULES))
-_ON_LINES: Final = ("line", "rank", "turn")
+_ON_LINES: Final = ("line", "round", "turn")
 Rows: TypeAlias = Mapping[str, Iterable[str]]
 """What operations have taken, by what they are called."""
 

@@ -92,7 +92,7 @@ class InMemoryLines:
         self.states: dict[str, Line] = {}
         self.held: dict[tuple[str, Ticket], Held] = {}
         self.places: dict[tuple[str, Ticket], Place] = {}
-        self.ranks: dict[str, list[Rank]] = {}
+        self.orders: dict[str, list[Order]] = {}
         """The places of each line, in the order in which they are served."""
         self.shares: dict[tuple[str, Principal], Share] = {}
         self.calls: list[str] = []
@@ -123,11 +123,11 @@ class InMemoryLines:
 
     def first(self, key: str, count: int = 1) -> list[Place]:
         self.calls.append("first")
-        return [self.places[key, one[-1]] for one in self.ranks.get(key, [])[:count]]
+        return [self.places[key, one[-1]] for one in self.orders.get(key, [])[:count]]
 
     def before(self, key: str, place: Place, most: int) -> int:
         self.calls.append("before")
-        return min(most, bisect_left(self.ranks.get(key, []), rank_of(place)))
+        return min(most, bisect_left(self.orders.get(key, []), order_of(place)))
 
     def turns(self, key: str, owner: Principal | None = None) -> list[Held]:
         self.calls.append("turns")
@@ -156,26 +156,26 @@ class InMemoryLines:
             if change.share is not None:
                 self.shares[key, place.ticket.owner] = change.share
         for before_move, place in change.moves:
-            self.ranks[key].remove(rank_of(before_move))
+            self.orders[key].remove(order_of(before_move))
             self._place(key, place)
         for place in change.leaves:
             self.places.pop((key, place.ticket), None)
-            self.ranks[key].remove(rank_of(place))
+            self.orders[key].remove(order_of(place))
             share = self.shares.get((key, place.ticket.owner), Share())
             self.shares[key, place.ticket.owner] = replace(share, waiting=max(0, share.waiting - 1))
         return True
 
     def _place(self, key: str, place: Place) -> None:
         self.places[key, place.ticket] = place
-        insort(self.ranks.setdefault(key, []), rank_of(place))
+        insort(self.orders.setdefault(key, []), order_of(place))
 
 
-Rank: TypeAlias = tuple[int, datetime, TaskId, int, Ticket]
+Order: TypeAlias = tuple[int, datetime, TaskId, int, Ticket]
 
 
-def rank_of(place: Place) -> Rank:
+def order_of(place: Place) -> Order:
     """Return what places are served by."""
-    return place.rank, place.joined_at, place.ticket.task_id, place.ticket.run, place.ticket
+    return place.round, place.joined_at, place.ticket.task_id, place.ticket.run, place.ticket
 
 
 class InMemoryTaskStore:

@@ -50,9 +50,9 @@ def ticket(number: int, owner: Principal = ALICE) -> Ticket:
     return Ticket(owner, a_task(owner, number=number).task_id, number % 3)
 
 
-def asking(number: int, owner: Principal = ALICE, priority: int = 0) -> Asking:
+def asking(number: int, owner: Principal = ALICE) -> Asking:
     task = a_task(owner, number=number)
-    return Asking(ticket(number, owner), task.execution, LATER, priority)
+    return Asking(ticket(number, owner), task.execution, LATER)
 
 
 def change(lines: Lines, one: Change) -> Change:
@@ -61,10 +61,10 @@ def change(lines: Lines, one: Change) -> Change:
     return one
 
 
-def join(lines: Lines, number: int, owner: Principal = ALICE, priority: int = 0) -> Place:
+def join(lines: Lines, number: int, owner: Principal = ALICE) -> Place:
     """Place a run in the line as it is now."""
     seen = lines.see(KEY, ticket(number, owner))
-    made = joined(seen.line or EMPTY, asking(number, owner, priority), seen.share, START_OF_TIME)
+    made = joined(seen.line or EMPTY, asking(number, owner), seen.share, START_OF_TIME)
     return change(lines, made).joins[0]
 
 
@@ -92,12 +92,14 @@ def test_a_turn_that_is_taken_is_held_until_it_is_freed(lines: Lines) -> None:
 def test_places_are_in_the_order_in_which_they_are_served(lines: Lines) -> None:
     first, second = join(lines, 1), join(lines, 2)
     others = join(lines, 3, BOB)
-    urgent = join(lines, 4, BOB, priority=5)
+    last = join(lines, 4, BOB)
+    change(lines, moved_to_front(lines.line(KEY) or EMPTY, last))
+    moved = replace(last, round=0)
 
     found = lines.first(KEY, 10)
 
-    assert list(found) == [urgent, first, others, second]
-    assert list(lines.first(KEY)) == [urgent]
+    assert list(found) == [moved, first, others, second]
+    assert list(lines.first(KEY)) == [moved]
     assert [lines.before(KEY, one, 100) for one in found] == [0, 1, 2, 3]
     assert lines.before(KEY, second, 2) == 2
     assert lines.see(KEY, ticket(2)).share == Share(2, 2)
@@ -125,7 +127,7 @@ def test_a_run_that_is_moved_to_the_front_is_the_first(lines: Lines) -> None:
 
     assert [one.ticket for one in lines.first(KEY, 10)] == [last.ticket, first.ticket]
     moved = lines.see(KEY, last.ticket)
-    assert (moved.place, moved.share) == (replace(last, rank=0), Share(2, 2))
+    assert (moved.place, moved.share) == (replace(last, round=0), Share(2, 2))
     change(lines, called(moved.line or EMPTY, moved.place or last, START_OF_TIME))
     assert [one.ticket for one in lines.first(KEY, 10)] == [first.ticket]
 

@@ -477,7 +477,7 @@ OPERATIONS: Final = (
     Operation(
         "create, in line",
         Caller.CLIENT,
-        (*_SLOT, "PutItem task", *_TURN, "Query rank", "PutItem task"),
+        (*_SLOT, "PutItem task", *_TURN, "Query round", "PutItem task"),
         arrange_create_in_line,
         line_is_right,
         first=3,
@@ -487,7 +487,7 @@ OPERATIONS: Final = (
     Operation(
         "end, and the next in line begins",
         Caller.EVENTBRIDGE,
-        (*_ENDED, "TransactGetItems line", "Query rank", "TransactWriteItems line", *_CALLED),
+        (*_ENDED, "TransactGetItems line", "Query round", "TransactWriteItems line", *_CALLED),
         arrange_end_of_turn,
         lambda site: [*ends_are_recorded(site), *line_is_right(site)],
         first=3,
@@ -513,7 +513,7 @@ OPERATIONS: Final = (
     Operation(
         "get, in line",
         Caller.CLIENT,
-        ("GetItem task", "TransactGetItems line", *_MENDED, "GetItem line", "Query rank", "PutItem task"),
+        ("GetItem task", "TransactGetItems line", *_MENDED, "GetItem line", "Query round", "PutItem task"),
         arrange_look_in_line,
         line_is_right,
         first=1,
@@ -524,8 +524,8 @@ OPERATIONS: Final = (
         Caller.SCHEDULE,
         (
             *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
-            *("GetItem line", "Query rank", "TransactWriteItems line", "GetItem line"),
-            *(*_CALLED, "Query rank", *_QUERIES[1:6]),
+            *("GetItem line", "Query round", "TransactWriteItems line", "GetItem line"),
+            *(*_CALLED, "Query round", *_QUERIES[1:6]),
         ),
         arrange_sweep_line,
         line_is_right,

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.access import Access
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.published import Compiled, Registered
 from stepwire.catalog.tools import LiveCatalog, Published
@@ -14,7 +13,7 @@ from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limits import line_key
 from tests.fakes import FixedClock
 from tests.kits import ALICE, BOB, OUTPUT, World, catalog_of
-from tests.server.clients import ModernClient, SignedIn
+from tests.server.clients import ModernClient
 from tests.unit.catalog.registrations import compiled, reason, registered
 
 OWNER: Final = "settle"
@@ -90,20 +89,6 @@ def test_callers_of_both_tools_take_turns_in_one_order() -> None:
     assert order == [first, flood[0], *others, *flood[1:]]
 
 
-def test_the_owner_alone_says_who_overtakes_also_for_calls_of_the_other_tool() -> None:
-    world = serving(
-        manifest(OWNER, most=1, priority={"urgent": 10}, shared_with=["ship"]), manifest("ship", pool=OWNER)
-    )
-    first, _ = start(world, OWNER), [start(world, OWNER) for _ in range(3)]
-    start(world, OWNER, BOB)
-
-    urgent = SignedIn(world, frozenset({"api/urgent"}), Access(prefix="api/"))
-    task_id = ModernClient(urgent, CAROL).call("ship", ARGUMENTS).id_in()
-    world.succeed(first, OUTPUT)
-
-    assert running(world) == [task_id]
-
-
 @pytest.mark.parametrize(("own", "per"), [("customer", "customer"), ("caller", "caller")])
 def test_what_is_counted_is_the_same_in_both_tools(own: str, per: str) -> None:
     world = serving(manifest(OWNER, most=1, per=own, shared_with=["*"]), manifest("ship", pool=OWNER, per=per))
@@ -143,7 +128,6 @@ def test_a_tool_that_does_not_fit_the_limit_starts_nothing_and_is_in_no_line(
     [
         ({"most": 1_000}, "most"),
         ({"start": {"most": 1, "every": "P1D"}, "queue": {"most": 0}}, "queue, start"),
-        ({"priority": {"theirs": 100}}, "priority"),
         ({"shared_with": ["friend"]}, "shared_with"),
     ],
 )

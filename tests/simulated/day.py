@@ -132,7 +132,7 @@ class Day:
     def _call(self, number: int) -> None:
         owner, line = caller(number), _TOOL.concurrency
         assert line is not None
-        terms = line.terms(line, ARGUMENTS, Caller(owner), lambda _: False)
+        terms = line.terms(line, ARGUMENTS, Caller(owner))
         task = self.world.calls.call(ToolCall(owner, _TOOL, ARGUMENTS, line=terms))
         self._called_at[task.task_id] = self.world.clock.time
         self.called += 1

@@ -110,7 +110,6 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
         ("concurrency: {most: 1, start: {most: 5}}", "concurrency.start.every: is missing"),
         ("concurrency: {most: 1, start: {most: 301, every: PT1M}}", "concurrency.start.most: must be at most 300"),
         ("concurrency: {most: 1, queue: {longest: P366D}}", "concurrency.queue.longest: must be at most 365 days"),
-        ("concurrency: {most: 1, priority: {urgent: 101}}", "concurrency.priority.urgent: must be at most 100"),
         ("concurrency: {most: 1, per: nobody}", "at concurrency.per: 'nobody' is no property of input_schema"),
         ("concurrency: {most: 1, per: note}", "at concurrency.per: 'note' is not required by input_schema"),
         ("concurrency: {most: 1, per: part}", "at concurrency.per: 'part' may be nested: a line is made of"),

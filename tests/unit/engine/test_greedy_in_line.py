@@ -189,7 +189,7 @@ def test_turns_are_reserved_where_callers_share_them(per: str, is_everybody: boo
     limit = Concurrency("tool", Rules(most=5, reserved=2), per)
     arguments: JsonObject = {"argument": "value"}
 
-    terms = limit.terms(limit, arguments, Caller(ALICE, is_everybody=is_everybody), lambda _: False)
+    terms = limit.terms(limit, arguments, Caller(ALICE, is_everybody=is_everybody))
 
     assert terms.rules.reserved == reserved
     assert terms.is_own is (not reserved)

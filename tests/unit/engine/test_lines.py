@@ -33,12 +33,11 @@ def limited(rules: Rules = RULES, tool: Tool = OPTIONAL, per: str = "") -> Tool:
     return replace(tool, concurrency=Concurrency(OPTIONAL.name, rules, per))
 
 
-def call(world: World, tool: Tool | None = None, owner: Principal = ALICE, priority: int = 0) -> Task:
+def call(world: World, tool: Tool | None = None, owner: Principal = ALICE) -> Task:
     """Call a tool with a limit."""
     tool = tool or limited()
     assert tool.concurrency is not None
-    line = tool.concurrency.terms(tool.concurrency, ARGUMENTS, Caller(owner), lambda _: False)
-    line = replace(line, priority=priority)
+    line = tool.concurrency.terms(tool.concurrency, ARGUMENTS, Caller(owner))
     return world.calls.call(ToolCall(owner, tool, ARGUMENTS, None, Origin(BOTH_MODES), line=line))
 
 
@@ -128,20 +127,6 @@ def test_callers_take_turns(world: World) -> None:
         end(world, next(one for one in (begun, *flood, other) if one.task_id == now))
 
     assert order == [one.task_id for one in (begun, flood[0], other, *flood[1:])]
-
-
-def test_a_priority_overtakes_a_bounded_number_of_rounds(world: World) -> None:
-    begun = call(world)
-    waiting = [call(world) for _ in range(4)]
-
-    urgent = call(world, priority=2)
-    end(world, begun)
-    end(world, waiting[0])
-    end(world, waiting[1])
-
-    assert running(world) == [waiting[2].task_id]
-    end(world, waiting[2])
-    assert running(world) == [urgent.task_id]
 
 
 def test_each_value_and_each_caller_has_a_line_of_its_own(world: World) -> None:

@@ -118,7 +118,7 @@ class LineCommands(Struct, frozen=True):
             return ()
         if not lines.change(name, seen.line, moved_to_front(seen.line, seen.place), now):
             return None
-        return (lines.before(name, replace(seen.place, rank=0), MOST_COUNTED) + 1,)
+        return (lines.before(name, replace(seen.place, round=0), MOST_COUNTED) + 1,)
 
     def _described(self, key: str, line: Line) -> JsonObject:
         first = next(iter(self.engine.recorder.store.lines.first(key)), None) if line.waiting else None

@@ -29,7 +29,7 @@ from stepwire.tasks.audiences import (
 )
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
-from stepwire.tasks.limits import MOST_PRIORITY, MOST_STARTS, MOST_WAITING, Rules, Starts
+from stepwire.tasks.limits import MOST_STARTS, MOST_WAITING, Rules, Starts
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
 from stepwire.tasks.shares import reserved_of
 from stepwire.tasks.task import LONGEST_TTL
@@ -77,7 +77,6 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 MemberName = Annotated[str, Field(min_length=1, max_length=64)]
-Priority = Annotated[int, Field(ge=1, le=MOST_PRIORITY, strict=True)]
 Role = Annotated[str, Field(pattern=ROLE_PATTERN, max_length=2048)]
 Title = Annotated[str, AfterValidator(visible)]
 Text = Annotated[str, AfterValidator(partial(visible, keep="\n\r\t"))]
@@ -461,11 +460,6 @@ class ConcurrencyFields(Fields):
     """Who may wait."""
     start: StartFields | None = None
     """A rate of starts, beside `most` or alone."""
-    priority: dict[Annotated[str, Field(min_length=1, max_length=200)], Priority] = Field(
-        default_factory=dict[str, Any], max_length=10
-    )
-    """By the scope of a caller's token: how many rounds, 1 to 100, its calls may overtake others. In a round, each
-    caller has one turn."""
 
     @model_validator(mode="after")
     def check_together(self) -> Self:
@@ -486,7 +480,7 @@ class ConcurrencyFields(Fields):
         starts = None if self.start is None else Starts(self.start.most, self.start.every)
         reserved = reserved_of(self.most or 0) if self.reserved is None else self.reserved
         rules = Rules(self.most, starts, self.queue.most, self.queue.longest, reserved)
-        return tools.Concurrency(self.pool or tool, rules, self.per or "", dict(self.priority), tuple(self.shared_with))
+        return tools.Concurrency(self.pool or tool, rules, self.per or "", tuple(self.shared_with))
 
 
 class RetryFields(Fields):

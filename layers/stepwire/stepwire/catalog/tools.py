@@ -158,8 +158,6 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
     """They count for nothing where the limit is another tool's."""
     per: str = ""
     """What it is counted for: an argument, `caller`, or nothing, if there is one limit for all."""
-    priorities: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Rounds by which callers with a scope may overtake others."""
     shared_with: tuple[str, ...] = ()
     """Names of the tools that may share the limit, or beginnings of them that end in `*`."""
 
@@ -168,16 +166,13 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
         """What each line of the limit is for: an `argument`, a `caller`, or all."""
         return {PER_CALLER: PER_CALLER, "": ""}.get(self.per, "argument")
 
-    def terms(
-        self, limit: "Concurrency", arguments: JsonObject, caller: Caller, has_scope: Callable[[str], bool]
-    ) -> LineTerms:
+    def terms(self, limit: "Concurrency", arguments: JsonObject, caller: Caller) -> LineTerms:
         """Return the line of a call, in the limit that holds for it: this one, or the one that the tool shares."""
-        priority = max((rounds for scope, rounds in limit.priorities.items() if has_scope(scope)), default=0)
         value = caller.principal if self.per == PER_CALLER else arguments.get(self.per)
         line = line_key(limit.pool, self.kind, value)
         is_own = caller.is_everybody or self.per == PER_CALLER
         rules = replace(limit.rules, reserved=0) if is_own else limit.rules
-        return LineTerms(line, limit.pool, rules, priority, is_own=is_own)
+        return LineTerms(line, limit.pool, rules, is_own=is_own)
 
     def fault_of_sharing(self, tool: str, limit: "Concurrency | None") -> str | None:
         """Return why a tool may not share the limit of another one; None if it may."""

@@ -126,7 +126,7 @@ class Turns(Struct, frozen=True):
             if seen.line is not None and seen.place is not None:
                 return self._stand(line.line, seen.line, seen.place, now)
             try:
-                change = self._asked(task, _asking(task, line, ticket), seen, together, now)
+                change = self._asked(task, _asking(task, ticket), seen, together, now)
             except NoRoomInLine:
                 self._take_over(line, seen.line, now)
                 raise
@@ -148,7 +148,7 @@ class Turns(Struct, frozen=True):
             if seen.turn is not None:
                 return True
             line = seen.line or Line(terms.pool, terms.rules)
-            change = called(line, seen.place, now) if seen.place else taken(line, _asking(task, terms, ticket), now)
+            change = called(line, seen.place, now) if seen.place else taken(line, _asking(task, ticket), now)
             return self._changes(terms.line, seen.line, change, now, ticket) or None
 
         self.until_written(attempt)
@@ -375,8 +375,8 @@ class Turns(Struct, frozen=True):
         self.recorder.clock.sleep(SystemRandom().uniform(0, _LONGEST_PAUSE))
 
 
-def _asking(task: Task, terms: LineTerms, ticket: Ticket) -> Asking:
-    return Asking(ticket, task.execution_of(ticket.run), task.expires_at, terms.priority)
+def _asking(task: Task, ticket: Ticket) -> Asking:
+    return Asking(ticket, task.execution_of(ticket.run), task.expires_at)
 
 
 def _next_change(line: Line, first: "Place | _Nobody", now: datetime) -> Change | None:

@@ -116,7 +116,7 @@ def _line_of(services: Services, call: Call, tool: Tool, complete: JsonObject) -
     own, limit = tool.concurrency, services.catalog.limit_of(tool)
     if own is None or limit is None:
         return None
-    return own.terms(limit, complete, call.caller, lambda scope: services.access.has(call.caller.scopes, scope))
+    return own.terms(limit, complete, call.caller)
 
 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:

@@ -15,8 +15,6 @@ from stepwire.json_text import Json, equal_form
 
 MOST_WAITING: Final = 1_000
 """Of a line whose manifest does not say."""
-MOST_PRIORITY: Final = 100
-"""Rounds by which a place may overtake others."""
 MOST_STARTS: Final = 300
 """Of a rate: the times of the last starts are in one small item."""
 
@@ -50,8 +48,6 @@ class LineTerms(Struct, frozen=True, omit_defaults=True):
     pool: str
     """The name of the limit."""
     rules: Rules
-    priority: int = 0
-    """How many rounds it may overtake."""
     is_own: bool = False
     """Whether nobody else may stand in it, or all callers are one."""
 

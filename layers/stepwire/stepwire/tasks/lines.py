@@ -8,8 +8,8 @@ A run of a limited tool begins only with a turn of its line, and gives it back w
 - Callers take turns. Each place in the line has a round: the one after that which was served last, or after the last
   one of its caller, whichever is later (start-time fair queueing). The lowest round is served first, and within a
   round, whoever came first. So a caller's thousand calls stand in a thousand rounds, and another's one in the first.
-- A priority lets a place be served as if its round were earlier, by a bounded number of rounds. Rounds only grow, so
-  every place is overtaken by a bounded number of others.
+- Rounds only grow, so every place is overtaken by a bounded number of others. An operator may move one into round 0,
+  before all that were not moved so.
 - A run that has had a turn before, and is tried again, comes back to the round that is served now.
 - A line is one state with a version, and every change of it is one write. So a turn is never given twice.
 """
@@ -61,8 +61,6 @@ class Asking(Struct, frozen=True):
     """What begins with the turn."""
     expires_at: datetime
     """When its task expires."""
-    priority: int = 0
-    """Rounds that it may overtake."""
 
 
 class Held(Struct, frozen=True):
@@ -83,9 +81,8 @@ class Place(Struct, frozen=True):
 
     ticket: Ticket
     execution: Execution
-    rank: int
-    """The round as which it is served: `round`, or an earlier one."""
     round: int
+    """Whose turn it is; 0: an operator has moved it to the front."""
     joined_at: datetime
     expires_at: datetime
     """When its task expires."""
@@ -219,15 +216,14 @@ def joined(line: Line, asking: Asking, share: Share, at: datetime) -> Change:
     """Place a run behind the last one of its caller."""
     last = share.round if share.waiting else line.round
     number = max(line.round, last) + 1
-    rank = max(0, number - asking.priority)
-    place = Place(asking.ticket, asking.execution, rank, number, at, asking.expires_at)
+    place = Place(asking.ticket, asking.execution, number, at, asking.expires_at)
     return _placed(line, place, Share(share.waiting + 1, number))
 
 
 def joined_again(line: Line, asking: Asking, share: Share, at: datetime) -> Change:
     """Place a run that has had a turn before in the round that is served now."""
     last = share.round if share.waiting else line.round
-    place = Place(asking.ticket, asking.execution, line.round, line.round, at, asking.expires_at)
+    place = Place(asking.ticket, asking.execution, line.round, at, asking.expires_at)
     return _placed(line, place, Share(share.waiting + 1, last))
 
 
@@ -245,7 +241,7 @@ def left(line: Line, place: Place) -> Change:
 
 def moved_to_front(line: Line, place: Place) -> Change:
     """Let a run that waits be served before all that were not moved so."""
-    return Change(line, moves=() if not place.rank else ((place, replace(place, rank=0)),))
+    return Change(line, moves=() if not place.round else ((place, replace(place, round=0)),))
 
 
 def freed(line: Line, turn: Held, at: datetime) -> Change:
@@ -289,7 +285,7 @@ def position_of(line: Line, place: Place, before: int) -> int:
 def _ahead(line: Line, place: Place) -> int:
     """Estimate from its round how many of those who wait are before a place."""
     rounds = line.furthest - line.round
-    part = min(1.0, max(0.0, (place.rank - line.round) / rounds)) if rounds > 0 else 1.0
+    part = min(1.0, max(0.0, (place.round - line.round) / rounds)) if rounds > 0 else 1.0
     return round(part * line.waiting)
 
 

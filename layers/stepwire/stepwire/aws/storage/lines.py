@@ -4,7 +4,7 @@
     sk  "line"                                      its state, and `version`, which every change compares
     sk  "turn#" + owner + task + run                a turn that is held
     sk  "place#" + owner + task + run               that a run waits, and where
-    sk  "rank#" + rank + time + task + run          the same, in the order in which they are served
+    sk  "round#" + round + time + task + run        the same, in the order in which they are served
     sk  "share#" + owner                            how many runs of a caller wait, and the round of its last place
     pk  "lines"    sk  the line's key               a line that is in use; `restricted` if an operator has restricted it
 
@@ -29,7 +29,7 @@ from stepwire.tasks.task import AFTER_ANY_TASK
 _LINE: Final = "line"
 _TURN: Final = "turn#"
 _PLACE: Final = "place#"
-_RANK: Final = "rank#"
+_ROUND: Final = "round#"
 _SHARE: Final = "share#"
 _LINES: Final = "lines"
 _RESTRICTED: Final = "restricted"
@@ -69,7 +69,7 @@ class DynamoDbLines(Struct, frozen=True):
         return None if item is None else _line_of(item)
 
     def first(self, key: str, count: int = 1) -> Sequence[Place]:
-        return [decode(item["place"]["S"], Place) for item in self._items(key, _RANK, count)]
+        return [decode(item["place"]["S"], Place) for item in self._items(key, _ROUND, count)]
 
     def before(self, key: str, place: Place, most: int) -> int:
         answer = self.table.client.query(
@@ -77,8 +77,8 @@ class DynamoDbLines(Struct, frozen=True):
             KeyConditionExpression="pk = :line AND sk BETWEEN :prefix AND :place",
             ExpressionAttributeValues={
                 ":line": {"S": key},
-                ":prefix": {"S": _RANK},
-                ":place": {"S": _rank_of(place)},
+                ":prefix": {"S": _ROUND},
+                ":place": {"S": _order_of(place)},
             },
             Select="COUNT",
             Limit=most + 1,
@@ -124,7 +124,7 @@ class DynamoDbLines(Struct, frozen=True):
         for place in change.joins:
             text = {"place": {"S": encode_without((), place)}}
             yield self._put(key, _PLACE + _name_of(place.ticket), text, lasts)
-            yield self._put(key, _rank_of(place), text, lasts)
+            yield self._put(key, _order_of(place), text, lasts)
             if change.share is not None:
                 share = {"waiting": {"N": str(change.share.waiting)}, "round": {"N": str(change.share.round)}}
                 yield self._put(key, _SHARE + place.ticket.owner, share, lasts)
@@ -133,7 +133,7 @@ class DynamoDbLines(Struct, frozen=True):
         fewer = dict[Principal, int]()
         for place in change.leaves:
             yield self._delete(key, _PLACE + _name_of(place.ticket))
-            yield self._delete(key, _rank_of(place))
+            yield self._delete(key, _order_of(place))
             fewer[place.ticket.owner] = fewer.get(place.ticket.owner, 0) + 1
         for owner, count in fewer.items():
             yield {
@@ -154,8 +154,8 @@ class DynamoDbLines(Struct, frozen=True):
         for before, after in change.moves:
             text = {"place": {"S": encode_without((), after)}}
             yield self._put(key, _PLACE + _name_of(after.ticket), text, lasts)
-            yield self._delete(key, _rank_of(before))
-            yield self._put(key, _rank_of(after), text, lasts)
+            yield self._delete(key, _order_of(before))
+            yield self._put(key, _order_of(after), text, lasts)
 
     def _listing(self, key: str, before: Line | None, line: Line, lasts: datetime) -> Iterator[Any]:
         """Yield what adds a line to those that are in use, or removes it."""
@@ -194,10 +194,10 @@ def _name_of(ticket: Ticket) -> str:
     return f"{ticket.owner}#{ticket.task_id}#{ticket.run}"
 
 
-def _rank_of(place: Place) -> str:
+def _order_of(place: Place) -> str:
     """Return the sort key by which a place is served."""
     joined = int(place.joined_at.timestamp() * 1000)
-    return f"{_RANK}{place.rank:012}#{joined:014}#{place.ticket.task_id}#{place.ticket.run}"
+    return f"{_ROUND}{place.round:012}#{joined:014}#{place.ticket.task_id}#{place.ticket.run}"
 
 
 def _line_of(item: Item) -> Line:
