@@ -32,7 +32,7 @@ from stepwire.errors import (
 )
 from stepwire.json_text import write
 from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskId, TaskKey, slot_names
+from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Share, Ticket
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
 from stepwire.tasks.usage import Limits, Usage, admit, admit_anywhere, home_of, may_reclaim
@@ -250,20 +250,20 @@ class InMemoryTaskStore:
         self._check_available()
         return self.keys.get((owner, digest))
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
         self.calls.append("reserve")
         shards = self._shards_of(key.owner)
         home = home_of(key.task_id, limits)
         shard = home
-        if not isinstance(admit(shards.get(home, Usage()), limits.share(home), key.task_id, at, slots), Usage):
+        if not isinstance(admit(shards.get(home, Usage()), limits.share(home), key.task_id, at), Usage):
             counted = shards if limits.shards > 1 else {0: shards.get(0, Usage())}
-            found = admit_anywhere(counted, limits, key.task_id, at, slots)
+            found = admit_anywhere(counted, limits, key.task_id, at)
             if not isinstance(found, int):
                 raise NotAdmitted(found)
             shard = found
         usage = shards.get(shard, Usage())
         if key.task_id not in usage.active:
-            decided = admit(usage, limits.share(shard), key.task_id, at, slots)
+            decided = admit(usage, limits.share(shard), key.task_id, at)
             assert isinstance(decided, Usage)
             self._put_usage(key.owner, shard, decided)
         return shard
@@ -278,11 +278,11 @@ class InMemoryTaskStore:
         else:
             self.usage[owner] = usage
 
-    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
         self.calls.append("release")
         self._check_available()
         usage = self._shards_of(owner).get(shard, Usage())
-        self._put_usage(owner, shard, replace(usage, active=usage.active - slots))
+        self._put_usage(owner, shard, replace(usage, active=usage.active - task_ids))
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         self.calls.append("begin_reclaim")
@@ -293,12 +293,12 @@ class InMemoryTaskStore:
         self.usage[owner] = replace(usage, reclaimed_at=at)
         return True
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
         self.calls.append("unreserve")
         self._check_available()
         usage = self._shards_of(key.owner).get(shard, Usage())
         if key.task_id in usage.active and usage.paced_until is not None:
-            active = usage.active - slot_names(key.task_id, slots)
+            active = usage.active - {key.task_id}
             paced_until = usage.paced_until - limits.share(shard).pace
             self._put_usage(key.owner, shard, replace(usage, active=active, paced_until=paced_until))
 

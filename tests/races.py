@@ -28,12 +28,9 @@ def arms(count: int = 2, delays: tuple[float, ...] = ()) -> tuple[Run, ...]:
     )
 
 
-def racing(
-    count: int = 2, *delays: float, quorum: int = 1, retry: Retry | None = None, has_slot_each: bool = False
-) -> Tool:
+def racing(count: int = 2, *delays: float, quorum: int = 1, retry: Retry | None = None) -> Tool:
     """Return a tool whose state machines race; `delays` are those of its first arms, in seconds."""
-    plan = Plan(arms(count, delays), quorum, count if has_slot_each else 1)
-    return replace(OPTIONAL, name="racing", plan=plan, retry=retry)
+    return replace(OPTIONAL, name="racing", plan=Plan(arms(count, delays), quorum), retry=retry)
 
 
 def with_constants(tool: Tool) -> Tool:

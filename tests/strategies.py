@@ -266,6 +266,5 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         runs=st.lists(runs, min_size=1, max_size=5).map(tuple),
         quorum=st.integers(1, 2),
         retry=st.just(ONCE) | retries,
-        slots=st.integers(1, 5),
         version=st.integers(0, 1000),
     )

@@ -10,7 +10,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import KeyClaim, TaskStore
 from stepwire.errors import NotAdmitted
-from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.usage import Limits, TooManyActive
@@ -190,64 +190,28 @@ def test_a_batch_read_of_any_owners_returns_only_existing_tasks(store: TaskStore
     assert found == {task.key: task for task in tasks}
 
 
-# R24
-def test_several_slots_are_reserved_all_or_none_and_freed_together(store: TaskStore) -> None:
-    limits = replace(GENEROUS, active=4)
-    first, second, third = keys(3)
-    store.slots.reserve(first, limits, START_OF_TIME, 3)
-    store.slots.reserve(first, limits, START_OF_TIME, 3)
-
-    with pytest.raises(NotAdmitted) as refused:
-        store.slots.reserve(second, limits, START_OF_TIME, 2)
-    store.slots.reserve(third, limits, START_OF_TIME)
-
-    assert isinstance(refused.value.refusal, TooManyActive)
-    assert refused.value.refusal.usage.active == slot_names(first.task_id, 3)
-    store.slots.release(ALICE, slot_names(first.task_id, 3))
-    store.slots.reserve(second, limits, START_OF_TIME, 3)
-
-
-def test_a_task_that_needs_more_slots_than_the_limit_is_refused_although_none_is_taken(store: TaskStore) -> None:
+def test_a_caller_with_no_slot_is_refused_although_none_is_taken(store: TaskStore) -> None:
     (key,) = keys(1)
 
     with pytest.raises(NotAdmitted) as refused:
-        store.slots.reserve(key, replace(GENEROUS, active=2), START_OF_TIME, 3)
+        store.slots.reserve(key, replace(GENEROUS, active=0), START_OF_TIME)
 
     assert isinstance(refused.value.refusal, TooManyActive)
 
 
-def test_undoing_a_reservation_of_several_slots_is_idempotent(store: TaskStore) -> None:
-    limits = Limits(active=3, per_minute=2)
-    first, second, third = keys(3)
-    store.slots.reserve(first, limits, START_OF_TIME)
-    store.slots.release(ALICE, frozenset({first.task_id}))
-    store.slots.reserve(second, limits, START_OF_TIME, 3)
-
-    for _ in range(3):
-        store.slots.unreserve(second, limits, slots=3)
-
-    store.slots.reserve(third, limits, START_OF_TIME, 3)
-    with pytest.raises(NotAdmitted) as refused:
-        store.slots.reserve(a_task(number=9).key, replace(limits, active=9), START_OF_TIME)
-    assert isinstance(refused.value.refusal, TooFast)
-
-
-# R24
-def test_concurrent_reservations_of_several_slots_never_exceed_the_limit(aws: None) -> None:
+def test_concurrent_reservations_never_exceed_the_limit(aws: None) -> None:
     store = on_dynamodb(task_store)()
     limits = Limits(active=20, per_minute=60_000)
 
-    def counted(number_and_key: tuple[int, TaskKey]) -> int:
-        number, key = number_and_key
-        slots = 1 + number % 5
+    def counted(key: TaskKey) -> bool:
         try:
-            store.slots.reserve(key, limits, START_OF_TIME, slots)
+            store.slots.reserve(key, limits, START_OF_TIME)
         except NotAdmitted:
-            return 0
-        return slots
+            return False
+        return True
 
     with ThreadPoolExecutor(16) as pool:
-        taken = sum(pool.map(counted, enumerate(keys(100))))
+        taken = sum(pool.map(counted, keys(100)))
 
     with pytest.raises(NotAdmitted) as full:
         store.slots.reserve(a_task(number=1_000).key, limits, START_OF_TIME)

@@ -14,7 +14,7 @@ from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.aws.storage.usage import CallerUsage, usage_key
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import NotAdmitted
-from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.shares import TooFast
 from stepwire.tasks.usage import Limits, Refusal, TooManyActive, home_of
 from tests.contracts.task_stores import a_task
@@ -26,8 +26,6 @@ from tests.tables import new_table, write_units
 GATEWAY = Limits(active=10_000, per_minute=60_000)
 FIVE_SHARDS = Limits(active=1_250, per_minute=60_000)
 """Of 250 slots each."""
-AT_ONCE = 5
-"""Slots of one task, at most."""
 
 
 def on_store() -> DynamoDbTaskStore:
@@ -55,10 +53,10 @@ def fill(store: DynamoDbTaskStore, limits: Limits, free: int) -> None:
 
 
 def fill_home(store: TaskStore, shard: int) -> list[TaskKey]:
-    """Take the slots of one of the five shards, some for each task, and return the tasks."""
-    keys = keys_of(shard, FIVE_SHARDS, FIVE_SHARDS.share(shard).active // AT_ONCE)
+    """Take the slots of one of the five shards, and return the tasks."""
+    keys = keys_of(shard, FIVE_SHARDS, FIVE_SHARDS.share(shard).active)
     for key in keys:
-        assert store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == shard
+        assert store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME) == shard
     return keys
 
 
@@ -134,10 +132,10 @@ def test_a_slot_is_freed_in_the_shard_that_counts_it(store: TaskStore) -> None:
     second, third = keys_of(1, FIVE_SHARDS, len(home) + 2)[-2:]
 
     for _ in range(3):
-        store.slots.release(ALICE, slot_names(home[0].task_id, AT_ONCE), 1)
+        store.slots.release(ALICE, frozenset({home[0].task_id}), 1)
 
-    assert store.slots.reserve(second, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == 1
-    assert store.slots.reserve(third, FIVE_SHARDS, START_OF_TIME, AT_ONCE) != 1
+    assert store.slots.reserve(second, FIVE_SHARDS, START_OF_TIME) == 1
+    assert store.slots.reserve(third, FIVE_SHARDS, START_OF_TIME) != 1
 
 
 def test_an_undone_reservation_uses_nothing_of_its_shard(store: TaskStore) -> None:
@@ -183,19 +181,3 @@ def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) ->
         rate.count(ALICE, limits, START_OF_TIME)
 
     assert isinstance(refused.value.refusal, TooFast)
-
-
-# R24
-def test_several_slots_are_all_in_one_shard_that_has_room(aws: None) -> None:
-    """The home of the task has room for one."""
-    store = on_store()
-    home = fill_home(store, 1)
-    store.slots.release(ALICE, frozenset({home[0].task_id}), 1)
-    key = keys_of(1, FIVE_SHARDS, len(home) + 1)[-1]
-
-    with counted(store) as calls:
-        shard = store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
-        again = store.slots.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
-
-    assert shard == again != 1
-    assert calls == ["UpdateItem", "Query", "UpdateItem"] * 2

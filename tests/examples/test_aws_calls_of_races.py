@@ -1,9 +1,5 @@
-"""The AWS calls of a race, counted where botocore makes them: n starts, one write at its creation, at most n stops.
+"""The AWS calls of a race, counted where botocore makes them: n starts, one write at its creation, at most n stops."""
 
-They are the same if the race takes a slot of its caller's limit for each arm.
-"""
-
-import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,17 +7,12 @@ import pytest
 
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire_local import LocalStack, never
-from tests.examples.stacks import EXAMPLES, ROOT, Json, manifest_of
-from tests.integration.owners import Owner
+from tests.examples.stacks import EXAMPLES, ROOT
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.recorded import recorded
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
-from tests.waiting import until
 
-EACH: Final = "quote_each"
-"""The tool get_quote with a slot for each arm."""
 GOODS: Final = {"goods": "a piano"}
-TOOLS: Final = ("get_quote", EACH)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +27,6 @@ def stack() -> Iterator[Deployed]:
     )
     with served as stack, calls.of_handlers():
         made = Deployed(stack, calls)
-        register_with_a_slot_for_each_arm(made)
         made.list_tools()
         client(made).call("get_quote", GOODS)  # builds the clients
         cancel_all(made)
@@ -51,17 +41,6 @@ def afterwards(stack: Deployed) -> Iterator[None]:
     cancel_all(stack)
 
 
-def register_with_a_slot_for_each_arm(stack: Deployed) -> None:
-    owner = Owner(stack, "")
-    manifest = manifest_of("get_quote")
-    race: Json = {**manifest["race"], "slots": "each"}
-    arms: list[Json] = race["arms"]
-    for arm in arms:
-        arm["state_machine"] = stack.stack.physical_ids[arm["state_machine"].strip("${}")]
-    owner.register(EACH, json.dumps({**manifest, "name": EACH, "race": race}))
-    until(lambda: EACH in owner.published())
-
-
 def cancel_all(stack: Deployed) -> None:
     keys = {task_key_from_execution(arn.rpartition(":")[2]) for arn in _executions(stack)}
     for key in filter(None, keys):
@@ -72,10 +51,10 @@ def client(stack: Deployed) -> ModernClient:
     return ModernClient(stack, capabilities=TASKS_CAPABILITY)
 
 
-def started(stack: Deployed, tool: str = "get_quote") -> list[str]:
+def started(stack: Deployed) -> list[str]:
     """Start a race, and return the ARNs of its executions."""
     before = set(_executions(stack))
-    client(stack).call(tool, GOODS)
+    client(stack).call("get_quote", GOODS)
     return sorted(set(_executions(stack)) - before, key=lambda arn: arn[-1])
 
 
@@ -95,18 +74,16 @@ def ended(stack: Deployed, arn: str, recording: str) -> None:
     stack.stack.invoke("ExecutionEventsFunction", event)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_race_of_two_arms_that_start_and_one_that_waits(stack: Deployed, tool: str) -> None:
+def test_a_race_of_two_arms_that_start_and_one_that_waits(stack: Deployed) -> None:
     stack.calls.forget()
-    started(stack, tool)
+    started(stack)
 
     made = [one for one in stack.calls.made if one != "UpdateItem"]  # one or two of them reserve the slot
     assert made == ["PutItem", "StartExecution", "StartExecution", "SendMessage", "GetItem"]
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_the_end_of_a_race_is_a_read_two_writes_the_slot_and_a_stop_for_each_loser(stack: Deployed, tool: str) -> None:
-    swift, _ = started(stack, tool)
+def test_the_end_of_a_race_is_a_read_two_writes_the_slot_and_a_stop_for_each_loser(stack: Deployed) -> None:
+    swift, _ = started(stack)
     stack.calls.forget()
 
     ended(stack, swift, "execution_succeeded")
@@ -124,13 +101,14 @@ def test_a_failure_of_an_arm_is_a_read_and_a_write(stack: Deployed) -> None:
 
 
 # R24
-def test_a_race_with_a_slot_for_each_arm_fills_the_limit_of_three_until_its_end(stack: Deployed) -> None:
-    swift, _ = started(stack, EACH)
+def test_a_race_holds_one_slot_until_its_end(stack: Deployed) -> None:
+    swift, _ = started(stack)
+    for _ in range(2):
+        started(stack)
 
-    refused = [client(stack).call(tool, GOODS) for tool in TOOLS]
+    refused = client(stack).call("get_quote", GOODS)
     ended(stack, swift, "execution_succeeded")
-    admitted = client(stack).call(EACH, GOODS)
+    admitted = client(stack).call("get_quote", GOODS)
 
-    assert [answer.code for answer in refused] == [-31002, -31002]
-    assert refused[1].error["message"].startswith("This call counts as 3 tasks, one for each arm of its race.")
+    assert refused.code == -31002
     assert admitted.id_in()

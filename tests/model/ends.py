@@ -33,7 +33,6 @@ class Rules:
     quorum: int
     late: str = ""
     """The letters of the arms that let the others have a head start."""
-    slots: int = 1
 
     @property
     def most_failures(self) -> int:
@@ -41,19 +40,13 @@ class Rules:
         return self.arms - self.quorum
 
 
-RULES: Final = {"racing": Rules(3, 1, "c"), "quorum": Rules(3, 2, slots=3)}
+RULES: Final = {"racing": Rules(3, 1, "c"), "quorum": Rules(3, 2)}
 """The races, by the names of their tools."""
 
 
 def rules_of(label: str) -> Rules | None:
     """Return the rules of the race of a call with this label; None if its tool does not race."""
     return RULES.get(label.split(" ", maxsplit=1)[0])
-
-
-def slots_of(label: str) -> int:
-    """Return how many slots a call with this label takes."""
-    rules = rules_of(label)
-    return 1 if rules is None else rules.slots
 
 
 def arm_of(arn: str) -> str:

@@ -26,7 +26,6 @@ from tests.model.ends import (
     ends_of_race,
     first_run_of,
     rules_of,
-    slots_of,
 )
 from tests.simulated.step_functions import Execution, StepFunctions
 
@@ -232,12 +231,12 @@ class Reference:
         """Check a refusal because of too many active tasks: ended ones count until slots may be reclaimed."""
         mine = [one for one in (*self.calls, *self.commands) if one.owner == operation.owner]
         if not operation.reclaims:
-            assert _slots(mine) > most, "a call is refused although a slot is free"
+            assert len(mine) > most, "a call is refused although a slot is free"
             was_lately = reclaimed_at is not None and reclaimed_at > operation.began_at - RECLAIM_PAUSE
             assert was_lately, "a call is refused before slots were reclaimed"
             return
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
-        assert _slots(mine) - _slots(over) > most, "a call is refused although a slot is free"
+        assert len(mine) - len(over) > most, "a call is refused although a slot is free"
 
     def is_refused(self, operation: Operation, *, has_claimed: bool) -> None:
         """Record that a call is refused, whose key is claimed or not."""
@@ -428,11 +427,6 @@ class Reference:
         ended = {arm_of(arn) for arn, one in self.world.executions.items() if task_id in arn and one.status in _LOSSES}
         out = ended | {arm_of(arn) for arn in self.world.refused if task_id in arn}
         assert len(out - set(rules.late)) >= rules.arms - len(rules.late), "an arm starts in the others' head start"
-
-
-def _slots(calls: list[Operation]) -> int:
-    """Return how many slots calls take."""
-    return sum(slots_of(one.label) for one in calls)
 
 
 def _made(task_id: str) -> datetime:

@@ -3,11 +3,10 @@
 The first check is made while workflows run; the second after all have ended without an event.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stepwire.aws.step_functions import execution_arn_of
-from stepwire.tasks.ids import TaskId, slot_names
+from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import Callback
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Task
@@ -90,12 +89,12 @@ class Rest:
         """
         now = self.stack.clock.time
         for owner, slots in self.stack.slots().items():
-            counted: set[str] = {*slots}
+            counted = {*slots}
             tasks = [task for task in self.stack.tasks().values() if task.owner == owner and not task.has_ended]
-            open_tasks = _slots_of(task for task in tasks if not as_of(task, now).has_ended)
+            open_tasks = {task.task_id for task in tasks if not as_of(task, now).has_ended}
             assert open_tasks <= counted, "an active task holds no slot"
             if counted != open_tasks:
-                assert anyone_died or counted <= _slots_of(tasks), "a slot is leaked"
+                assert anyone_died or counted <= {task.task_id for task in tasks}, "a slot is leaked"
                 self.stack.limit(len(counted))
                 created = ModernClient(self.stack, owner).start()
                 assert {*self.stack.slots()[owner]} == {*open_tasks, created}, "an ended task holds a slot"
@@ -109,7 +108,3 @@ class Rest:
                 told = modern_details(client.task("get", task.task_id).result)
                 assert told.kinds != OPEN, "an end is lost"
                 self.reference.tells(operation, told)
-
-
-def _slots_of(tasks: Iterable[Task]) -> set[str]:
-    return {name for task in tasks for name in slot_names(task.task_id, task.slots)}

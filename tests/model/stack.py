@@ -61,7 +61,7 @@ LIMITED_RETRIED: Final = replace(RESTARTED, name="limited_retried", concurrency=
 IN_LINE: Final = (LIMITED.name, LIMITED_RETRIED.name)
 """The tools that share a limit."""
 RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
-QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY, has_slot_each=True), name="quorum")
+QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY), name="quorum")
 RACED: Final = tuple(RULES)
 WITH_RETRY: Final = (*RETRIED, LIMITED_RETRIED.name, QUORUM.name)
 _APPROVED: Final = [replace(OPTIONAL, name=name, approvers=policy_of(needed)) for name, needed in NEEDED.items()]
@@ -214,8 +214,8 @@ class Stack:
         """Yield the tasks that operators made."""
         yield from (task for task in self.tasks().values() if task.follows is not None)
 
-    def slots(self) -> dict[Principal, frozenset[str]]:
-        """Return the names of the slots that are taken, by owner."""
+    def slots(self) -> dict[Principal, frozenset[TaskId]]:
+        """Return the tasks that hold a slot, by owner."""
         counted = (item for item in self.items if item["sk"]["S"] == "usage#0")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
 

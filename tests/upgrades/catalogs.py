@@ -26,7 +26,6 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
             ]
         },
     },
-    "racing_with_slots": {"race": {"arms": [{"name": "a"}, {"name": "b"}], "slots": "each"}},
     "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
     "leaving": {"result_bucket": "my-reports", "output": {"object": "result"}},
     "approved": {

@@ -112,7 +112,6 @@ ELSEWHERE: Final = replace(
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
 RACING: Final = replace(TOOL, name="racing", plan=Plan(arms(3, (0, 0, 60))))
-WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", plan=Plan(arms(3), slots=3))
 APPROVED: Final = replace(
     TOOL,
     name="approved",
@@ -128,7 +127,7 @@ APPROVED: Final = replace(
         recipients=("ann@example.com", "ben@example.com"),
     ),
 )
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, WITH_SLOTS, APPROVED)
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, APPROVED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -283,11 +282,6 @@ def racing(world: World) -> Scene:
     world.end_arm(task, "a", ExecutionFailed("CarrierClosed", "closed today"))
     world.ask(task_id)
     return Scene(task_id)
-
-
-def racing_with_slots(world: World) -> Scene:
-    """It takes a slot for each arm."""
-    return Scene(_modern(world).start(WITH_SLOTS.name))
 
 
 def won(world: World) -> Scene:
@@ -460,7 +454,6 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     redriven_by_its_operator,
     restarted_by_its_operator,
     racing,
-    racing_with_slots,
     won,
     large,
     reporting,

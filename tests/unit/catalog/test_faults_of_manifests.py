@@ -128,7 +128,6 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
         ("race: {arms: [{name: a, delays: PT1S}, {name: b}]}", "arms.0.delays: unknown field; did you mean delay?"),
         ("race: {arms: [{name: a, delay: P2D}, {name: b}]}", "race.arms.0.delay: must be at most 1 day"),
         ("race: {arms: [{name: a}, {name: b}], quorum: 3}", "race: at quorum: must be at most 2, the number of arms"),
-        ("race: {arms: [{name: a}, {name: b}], slots: two}", "race.slots: must be one of one, each"),
         (
             "race: {arms: [{name: a}, {name: b, delay: PT1S}], quorum: 2}",
             "race: at arms: at least 2 must start at once, without delay: as many as the quorum",

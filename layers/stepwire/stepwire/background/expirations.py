@@ -11,7 +11,6 @@ from msgspec import Struct
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.assembly import Engine
 from stepwire.engine.runs import BEGUN_TOO_LATE
-from stepwire.tasks.ids import slot_names
 from stepwire.tasks.runs import Pending, Run, RunState
 from stepwire.tasks.task import Task
 from stepwire.tracing import follow
@@ -27,7 +26,7 @@ class Expirations(Struct, frozen=True):
     engine: Engine
 
     def record(self, task: Task) -> None:
-        """Stop the executions and free the slots of an expired task, given as it was last saved.
+        """Stop the executions and free the slot of an expired task, given as it was last saved.
 
         Raises:
             Exception: Step Functions or the store did not answer; the record must be delivered again.
@@ -40,7 +39,7 @@ class Expirations(Struct, frozen=True):
             runs = [index for index, run in enumerate(task.runs) if _may_run(run)]
             self._stop(task, runs, "The task expired.")
         recorder = self.engine.recorder
-        recorder.store.slots.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
+        recorder.store.slots.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         recorder.audit(
             AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id, trace=task.origin.trace)
         )

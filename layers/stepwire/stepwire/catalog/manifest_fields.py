@@ -296,8 +296,6 @@ class RaceFields(Fields):
     """The state machines that race, two to five: a list of these fields."""
     quorum: int = Field(default=1, ge=1, le=MOST_RUNS, strict=True)
     """How many arms must succeed. The result is that of the arm with which there are enough."""
-    slots: Literal["one", "each"] = "one"
-    """How many of its caller's `MostActiveTasks` a call takes: `one`, or one for `each` arm."""
 
     @model_validator(mode="after")
     def check_together(self) -> Self:
@@ -329,7 +327,7 @@ class RaceFields(Fields):
             )
             for arm in self.arms
         )
-        return Plan(runs, self.quorum, len(runs) if self.slots == "each" else 1)
+        return Plan(runs, self.quorum)
 
 
 class AudienceFields(Fields):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.engine.recorder import Recorder
-from stepwire.errors import LimitReached, NotAdmitted, StoreBusy, WorkflowNotStarted
+from stepwire.errors import LimitReached, NotAdmitted, StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.ids import created_at_of
 from stepwire.tasks.lifecycle import as_of
@@ -35,38 +35,31 @@ class Admission(Struct, frozen=True):
     limits: Limits
 
     def admitted(self, new: Task, at: datetime) -> Task:
-        """Return a new task after reserving its slots, with their shard, and a part of the rate. Idempotent per task.
+        """Return a new task after reserving its slot, with its shard, and a part of the rate. Idempotent per task.
 
         Raises:
-            LimitReached: the owner is at a limit, and too few slots could be reclaimed.
-            WorkflowNotStarted: the task needs more slots than a caller has.
+            LimitReached: the owner is at a limit, and no slot could be reclaimed.
         """
-        if new.slots > max(1, self.limits.active):
-            raise WorkflowNotStarted(
-                f"The workflow of {new.work.tool} cannot run here: it counts as {new.slots} active tasks, one for "
-                f"each arm of its race, of at most {self.limits.active} (MostActiveTasks). "
-                "Its operator can change either."
-            )
         return replace(new, usage_shard=self._reserved(new, at))
 
     def _reserved(self, new: Task, at: datetime) -> int:
-        """Reserve the slots of a task, if need be after reclaiming some, and return their shard."""
+        """Reserve the slot of a task, if need be after reclaiming some, and return its shard."""
         reserve = self.recorder.store.slots.reserve
         try:
-            return reserve(new.key, self.limits, at, new.slots)
+            return reserve(new.key, self.limits, at)
         except NotAdmitted as refused:
             refusal = refused.refusal
             if isinstance(refusal, TooFast) or not self._reclaim_slots(new.owner, refusal):
-                raise limit_reached(refusal, self.limits, new.slots) from None
+                raise limit_reached(refusal, self.limits) from None
             try:
-                return reserve(new.key, self.limits, at, new.slots)
+                return reserve(new.key, self.limits, at)
             except NotAdmitted as again:
-                raise limit_reached(again.refusal, self.limits, new.slots) from None
+                raise limit_reached(again.refusal, self.limits) from None
 
     def give_back(self, task: Task) -> None:
         """Give back the reservation of a task that was not created."""
         with suppress(StoreBusy):
-            self.recorder.store.slots.unreserve(task.key, self.limits, task.usage_shard, task.slots)
+            self.recorder.store.slots.unreserve(task.key, self.limits, task.usage_shard)
 
     def give_back_unless_active(self, task: Task) -> None:
         """Give back the reservation of a task whose id was taken, unless the task of that id is active with it."""
@@ -90,8 +83,8 @@ class Admission(Struct, frozen=True):
         taken = frozenset(refusal.slots())
         free = {slot for slot in batch if _is_free(slot, tasks.get(slot.task_id), taken, now)}
         for shard in sorted({slot.shard for slot in free}):
-            names = frozenset(slot.name for slot in free if slot.shard == shard)
-            self.recorder.store.slots.release(owner, names, shard)
+            ended = frozenset(slot.task_id for slot in free if slot.shard == shard)
+            self.recorder.store.slots.release(owner, ended, shard)
         return bool(free)
 
 
@@ -102,26 +95,24 @@ def _is_free(slot: Slot, task: Task | None, taken: frozenset[Slot], now: datetim
         # the task within as much again. After both, a missing task will not be created any more.
         return now - created_at_of(slot.task_id) > 2 * LONGEST_REQUEST
     # A request that died after it had reserved a slot, and a retry that found room in another shard.
-    is_second = task.usage_shard != slot.shard and Slot(slot.name, task.usage_shard) in taken
+    is_second = task.usage_shard != slot.shard and Slot(slot.task_id, task.usage_shard) in taken
     return is_second or as_of(task, now).has_ended or task.expires_at <= now
 
 
 def _next_batch(refusal: TooManyActive, at: datetime) -> frozenset[Slot]:
     """Return the part of a caller's slots to check now; over time, every one has its turn."""
-    in_order = sorted(refusal.slots(), key=lambda slot: (slot.name, slot.shard))
+    in_order = sorted(refusal.slots(), key=lambda slot: (slot.task_id, slot.shard))
     most = min(_MOST_PER_BATCH, max(_FEWEST_PER_BATCH, len(in_order) // 100))
     start = int(at.timestamp()) // _BATCH_TURN * most % len(in_order)
     return frozenset((in_order[start:] + in_order[:start])[:most])
 
 
-def limit_reached(refusal: Refusal, limits: Limits, slots: int = 1) -> LimitReached:
-    """Return the error for a caller at a limit, whose call needs so many slots."""
+def limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:
+    """Return the error for a caller at a limit."""
     match refusal:
         case TooFast(retry_after):
             message = f"At most {limits.per_minute} tasks may be created per minute: wait before the next call."
             return LimitReached(message, "created per minute", retry_after.total_seconds())
         case TooManyActive():
             message = f"At most {limits.active} tasks may be active at once: wait for one to end, or cancel one."
-            if slots > 1:
-                message = f"This call counts as {slots} tasks, one for each arm of its race. {message}"
             return LimitReached(message, "active tasks", _SLOT_RETRY)

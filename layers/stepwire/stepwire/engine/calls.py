@@ -1,4 +1,4 @@
-"""Calls of tools become tasks: check the arguments, claim the key, reserve slots, write the task, start its workflow.
+"""Calls of tools become tasks: check the arguments, claim the key, reserve a slot, write the task, start its workflow.
 
 The order is write, start, answer: a task is durable before the client gets its handle. If a request dies in between,
 the next reader repairs the task, because starting the same execution is idempotent.
@@ -265,7 +265,7 @@ class Calls(Struct, frozen=True):
         return self.recorder.clock.now() - claim.claimed_at
 
     def _create(self, task: Task) -> Task:
-        """Reserve slots, then write the task. If the write fails, they are reclaimed when the owner is at the limit.
+        """Reserve a slot, then write the task. If the write fails, it is reclaimed when the owner is at the limit.
 
         If the client cancelled the request before it arrived, the task is cancelled here.
         """
@@ -314,7 +314,6 @@ class Calls(Struct, frozen=True):
             line=call.line,
             quorum=plan.quorum,
             retry=tool.retry or ONCE,
-            slots=plan.slots,
             origin=call.origin,
             keep_result=tool.keep_result,
             states=() if call.has_card and tool.shows_state else None,

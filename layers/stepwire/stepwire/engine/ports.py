@@ -150,26 +150,24 @@ class KeyClaims(Protocol):
 class ActiveSlots(Protocol):
     """What callers use of their limits."""
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
-        """Reserve active slots unless the owner is at a limit, and return their shard. Idempotent per task.
-
-        A task gets all of its slots or none.
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+        """Reserve an active slot unless the owner is at a limit, and return its shard. Idempotent per task.
 
         Raises:
             NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
         """
         ...
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
-        """Undo the reservation of a task that was not created: its slots and its part of the rate. Idempotent.
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
+        """Undo the reservation of a task that was not created: its slot and its part of the rate. Idempotent.
 
         Raises:
             StoreBusy: the store may not have done it; doing it again is harmless.
         """
         ...
 
-    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
-        """Free slots of a shard, by their names (`stepwire.tasks.usage.slot_names`). Idempotent.
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
+        """Free the slots that these tasks hold of a shard. Idempotent.
 
         Raises:
             StoreBusy: the store may not have done it; doing it again is harmless.

@@ -18,7 +18,7 @@ from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.events import Advanced, AfterEnd, RunEnded, TaskEvent, WorkCompleted, WorkEnded
-from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
+from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, ReadObject, Succeeded, event_of, event_of_object
 from stepwire.tasks.task import Completed, Execution, Task
@@ -180,14 +180,14 @@ class Recorder(Struct, frozen=True):
             self.note(AuditAction.UNSHAPED, task, end.shaping_fault)
 
     def _saved(self, after: Advanced, event: TaskEvent, source: EndSource | None = None) -> Advanced:
-        """Save a task and return it with its effects; with its end, free its slots and write the audit trail."""
+        """Save a task and return it with its effects; with its end, free its slot and write the audit trail."""
         task = self.store.save(after.task)
         after = replace(after, task=task)
         if not task.has_ended or isinstance(event, AfterEnd):
             return after
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):
-            self.store.slots.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
+            self.store.slots.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         self.note_end(task, event, source, task.last_updated_at)
         return after
 

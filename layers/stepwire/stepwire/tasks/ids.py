@@ -23,7 +23,6 @@ ID_LENGTH: Final = 36
 # Crockford's base 32 in lower case: sorts like the number, without letters that look alike.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_PATTERN: Final = re.compile(f"[{_ALPHABET}]{{36}}")
-_BEFORE_LETTER: Final = "#"  # in the name of a slot
 _PRINCIPALS: Final = 1 << 128  # 26 characters have room for more
 LETTERS: Final = "abcde"
 """Of the arms of a race, in the order of the manifest. An execution's name has room for one letter."""
@@ -53,16 +52,6 @@ def new_task_id(created_at: datetime, random: bytes) -> TaskId:
 def created_at_of(task_id: TaskId) -> datetime:
     """Return the time of creation that an id contains, in whole milliseconds."""
     return datetime.fromtimestamp(_decode(task_id[:10]) / 1000, UTC)
-
-
-def slot_names(task_id: TaskId, count: int = 1) -> frozenset[str]:
-    """Return the names of the slots that a task holds. The first is its id; of each other one, the id and a letter."""
-    return frozenset({task_id, *(f"{task_id}{_BEFORE_LETTER}{letter}" for letter in LETTERS[1:count])})
-
-
-def task_id_of_slot(name: str) -> TaskId:
-    """Return the id of the task that holds a slot."""
-    return TaskId(name.partition(_BEFORE_LETTER)[0])
 
 
 def task_id_of(text: object) -> TaskId | None:

@@ -168,8 +168,6 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     runs: tuple[Run, ...]
     quorum: int = 1
     """How many runs must succeed."""
-    slots: int = 1
-    """How many slots of its caller's limit of active tasks a task holds: one, or one for each run."""
 
     @property
     def largest_constants(self) -> int:

@@ -313,8 +313,6 @@ class Task(Struct, frozen=True, omit_defaults=True):
     """How many runs must succeed."""
     retry: Retry = ONCE
     """When another attempt of a run follows a failed one."""
-    slots: int = 1
-    """How many slots of its owner's limit of active tasks it holds: one, or one for each run."""
     origin: Origin = Origin()
     inputs: Inputs = Inputs()
     progress: Progress | None = None

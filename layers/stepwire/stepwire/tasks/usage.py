@@ -1,8 +1,7 @@
 """Limits on one caller's creation of tasks. Pure decisions; the store keeps the state.
 
-Active tasks are stored as a set of names of slots (`slot_names`), so that freeing a slot is idempotent. The slots of a
-task are reserved and freed together, in one shard, so a task whose first slot is there has all. The creation rate is
-one of `shares`.
+Active tasks are stored as a set of their ids, so that freeing a slot is idempotent. The creation rate is one of
+`shares`.
 
 Above `MOST_IN_ONE` the set and the rate are divided into shards, each with its share of both limits. The rule: the
 shares add up to the limits, so that no write needs to know another shard.
@@ -16,7 +15,7 @@ from zlib import crc32
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from stepwire.tasks.ids import TaskId, slot_names, task_id_of_slot
+from stepwire.tasks.ids import TaskId
 from stepwire.tasks.shares import TooFast, paced
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_KEPT
 
@@ -68,8 +67,8 @@ class Limits(Struct, frozen=True):
 class Usage(Struct, frozen=True):
     """What one caller uses of the limits."""
 
-    active: frozenset[str] = frozenset()
-    """The names of the slots that are taken."""
+    active: frozenset[TaskId] = frozenset()
+    """The tasks that hold a slot."""
     paced_until: datetime | None = None
     """State of the creation rate; None: no call yet."""
     reclaimed_at: datetime | None = None
@@ -81,26 +80,22 @@ class TooManyActive(Struct, frozen=True):
 
     usage: Usage
     """Of the first shard."""
-    others: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
-    """The slots that are taken of the other shards."""
+    others: Mapping[int, frozenset[TaskId]] = field(default_factory=dict[int, frozenset[TaskId]])
+    """The tasks that hold a slot of the other shards."""
 
     def slots(self) -> "Iterator[Slot]":
         """Yield the slots that are taken."""
         for shard, active in {0: self.usage.active, **self.others}.items():
-            for name in active:
-                yield Slot(name, shard)
+            for task_id in active:
+                yield Slot(task_id, shard)
 
 
 class Slot(Struct, frozen=True):
     """A slot that is taken."""
 
-    name: str
+    task_id: TaskId
+    """Id of the task that holds it."""
     shard: int
-
-    @property
-    def task_id(self) -> TaskId:
-        """Id of the task that holds it."""
-        return task_id_of_slot(self.name)
 
 
 Refusal: TypeAlias = TooManyActive | TooFast
@@ -111,19 +106,12 @@ def home_of(task_id: TaskId, limits: Limits) -> int:
     return crc32(task_id.encode()) % limits.shards
 
 
-def admit_anywhere(
-    usages: Mapping[int, Usage], limits: Limits, task_id: TaskId, at: datetime, slots: int = 1
-) -> int | Refusal:
-    """Return a shard that has the task or admits it, or why none does.
-
-    Of a shard that `usages` lacks, nothing is used. All slots are of one shard.
-    """
+def admit_anywhere(usages: Mapping[int, Usage], limits: Limits, task_id: TaskId, at: datetime) -> int | Refusal:
+    """Return a shard that has the task or admits it, or why none does. Of a shard that `usages` lacks, none is used."""
     for shard, usage in usages.items():
         if task_id in usage.active:
             return shard
-    decided = {
-        one: admit(usages.get(one, Usage()), limits.share(one), task_id, at, slots) for one in range(limits.shards)
-    }
+    decided = {one: admit(usages.get(one, Usage()), limits.share(one), task_id, at) for one in range(limits.shards)}
     has_room = [one for one, usage in decided.items() if isinstance(usage, Usage)]
     if has_room:
         return has_room[crc32(task_id.encode()) % len(has_room)]  # so that calls at once do not meet in one shard
@@ -134,14 +122,14 @@ def admit_anywhere(
     return TooManyActive(usages.get(0, Usage()), others)
 
 
-def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime, slots: int = 1) -> Usage | Refusal:
-    """Return the caller's usage including one more task with so many slots, or why the task is refused."""
-    if len(usage.active) + slots > limits.active:
+def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage | Refusal:
+    """Return the caller's usage including one more task, or why the task is refused."""
+    if len(usage.active) >= limits.active:
         return TooManyActive(usage)
     counted = pace_after(usage, limits, at)
     if isinstance(counted, TooFast):
         return counted
-    return replace(counted, active=usage.active | slot_names(task_id, slots))
+    return replace(counted, active=usage.active | {task_id})
 
 
 def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:

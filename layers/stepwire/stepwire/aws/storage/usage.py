@@ -1,7 +1,7 @@
 """What callers use: the slots of their active tasks, the rate at which they call, and the slots of waiting requests.
 
     pk  the caller's principal    sk  "usage#" + the number of the shard, from 0
-    active  the names of slots: ids of tasks, and for each other arm of a race an id with its letter
+    active  the ids of the tasks that hold a slot
     paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
     pk  a pool of wait slots      sk  "waits"
     leases  numbers that sort by expiry: milliseconds since 1970, and digits that tell leases of a millisecond apart
@@ -25,7 +25,7 @@ from stepwire.codec import MILLISECOND, milliseconds_of, moment_of
 from stepwire.engine.ports import Lease, SlotsFull, SlotTaken
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import AFTER_ANY_TASK
 from stepwire.tasks.usage import (
@@ -60,30 +60,30 @@ class CallerUsage(Struct, frozen=True):
 
     table: Table
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
         home = home_of(key.task_id, limits)
-        refusal = self._reserve_in(home, key, limits.share(home), at, slots)
+        refusal = self._reserve_in(home, key, limits.share(home), at)
         if refusal is None:
             return home
         if limits.shards == 1:
             raise NotAdmitted(refusal)
         for _ in range(MOST_TRIES):
-            shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at, slots)
+            shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at)
             if not isinstance(shard, int):
                 raise NotAdmitted(shard)
-            if self._reserve_in(shard, key, limits.share(shard), at, slots) is None:
+            if self._reserve_in(shard, key, limits.share(shard), at) is None:
                 return shard
         raise StoreBusy
 
-    def _reserve_in(self, shard: int, key: TaskKey, share: Limits, at: datetime, slots: int) -> Refusal | None:
+    def _reserve_in(self, shard: int, key: TaskKey, share: Limits, at: datetime) -> Refusal | None:
         usage = Usage()
-        if slots > share.active:  # a set that is not there yet has no size to compare
+        if not share.active:  # a set that is not there yet has no size to compare
             return TooManyActive(usage)
         for _ in range(MOST_TRIES):
             values = {
-                ":id": {"SS": sorted(slot_names(key.task_id, slots))},
+                ":id": {"SS": [key.task_id]},
                 ":text": {"S": key.task_id},
-                ":most": {"N": str(share.active - slots + 1)},
+                ":most": {"N": str(share.active)},
             }
             item_key = usage_key(key.owner, shard)
             found = self._add_call(item_key, share, usage, at, "ADD active :id", f" AND {_HAS_A_SLOT}", values)
@@ -92,7 +92,7 @@ class CallerUsage(Struct, frozen=True):
             usage = usage_of(found)
             if key.task_id in usage.active:
                 return None
-            refusal = admit(usage, share, key.task_id, at, slots)
+            refusal = admit(usage, share, key.task_id, at)
             if not isinstance(refusal, Usage):
                 return refusal
         raise StoreBusy
@@ -155,8 +155,8 @@ class CallerUsage(Struct, frozen=True):
         expression = f"SET paced_until = {paced}, expires_at = :expires {change}"
         return self.table.update(key, expression, in_pace + condition, pacing | (values or {}))
 
-    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
-        self._changes(owner, shard, "DELETE active :ids", "", {":ids": {"SS": sorted(slots)}})
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
+        self._changes(owner, shard, "DELETE active :ids", "", {":ids": {"SS": sorted(task_ids)}})
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         now = milliseconds_of(at)
@@ -168,15 +168,15 @@ class CallerUsage(Struct, frozen=True):
             {":now": {"N": str(now)}, ":before": {"N": str(now - RECLAIM_PAUSE // MILLISECOND)}},
         )
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
-        # The rate is given back only in the write that frees the slots, so that doing it again is harmless.
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
+        # The rate is given back only in the write that frees the slot, so that doing it again is harmless.
         self._changes(
             key.owner,
             shard,
             "SET paced_until = paced_until - :pace DELETE active :id",
             _IS_RESERVED,
             {
-                ":id": {"SS": sorted(slot_names(key.task_id, slots))},
+                ":id": {"SS": [key.task_id]},
                 ":text": {"S": key.task_id},
                 ":pace": {"N": str(limits.share(shard).pace // MILLISECOND)},
             },
@@ -197,7 +197,7 @@ def usage_key(owner: Principal, shard: int = 0) -> Item:
 
 def usage_of(item: Item) -> Usage:
     """Return a caller's usage from its item, which may be empty."""
-    active = frozenset(item.get("active", {}).get("SS", ()))
+    active = frozenset(map(TaskId, item.get("active", {}).get("SS", ())))
     return Usage(active, _moment_in(item, "paced_until"), _moment_in(item, "reclaimed_at"))
 
 
