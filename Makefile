@@ -90,8 +90,8 @@ types: .venv/ready
 	$(BIN)/pyright
 
 templates: .venv/ready .venv-sam/ready
-	$(BIN)/python -m stepwire.catalog.manifests functions/mcp/tools
-	$(BIN)/python -m stepwire.catalog.manifests tests/conformance/functions/mcp/tools
+	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools
+	$(BIN)/python -m stepwire.manifests.reading tests/conformance/functions/mcp/tools
 	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
 	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard docs/assets/*.yaml) $(wildcard examples/approval_notices.yaml)
 	set -e; for template in $(TEMPLATES); do \
@@ -125,7 +125,7 @@ model: .venv/ready  ## run clients, workflows and faults in random order, checke
 	$(BIN)/python -m tests.model $(ARGS)
 
 catalog: .venv/ready  ## compile the manifests as `sam build` does
-	$(BIN)/python -m stepwire.catalog.manifests functions/mcp/tools --output functions/mcp/catalog.json
+	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools --output functions/mcp/catalog.json
 
 build: .venv/ready .venv-sam/ready  ## build the artifacts for `make deploy` and print their sizes; needs no Docker
 	$(SAM) build

@@ -20,9 +20,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from benchmarks.page import write_parts
-from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.catalog.tools import FIND_TOOL, Tool, compiled_in
 from stepwire.json_text import JsonObject, write
+from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
 from tests.adopted import write_manifests

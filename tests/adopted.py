@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from stepwire.catalog.yaml_text import read_template
+from stepwire.manifests.yaml_text import read_template
 from tests.kits import state_machine_arn
 
 ROOT: Final = Path(__file__).parents[1]

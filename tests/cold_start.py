@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from stepwire.catalog.manifests import compile_directory
+from stepwire.manifests.reading import compile_directory
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import write_manifests
 from tests.recorded import recorded

@@ -8,9 +8,9 @@ from typing import Final, cast
 
 import yaml
 
-from stepwire.catalog.manifests import read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.findings import Finding, Severity
 from stepwire_cli.wrap.drafts import Draft, History, Machine, draft
 from stepwire_cli.wrap.findings import findings_of

@@ -16,8 +16,8 @@ from benchmarks.cold.aws import Aws, serving
 from benchmarks.cold.contenders import CREATE, FLOOR, Contender, Tools, legacy
 from benchmarks.cold.processes import run
 from benchmarks.cold.stepwire_forms import forms, registered
-from stepwire.catalog.published import Compiled
 from stepwire.catalog.tools import compiled_in
+from stepwire.manifests.published import Compiled
 from tests.cold_start import write_catalog
 
 MANY: Final = 500

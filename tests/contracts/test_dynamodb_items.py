@@ -19,10 +19,10 @@ from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.items import FORMAT, LARGEST_PART, divided, item_of, task_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.catalog.tools import Caller
 from stepwire.engine.calls import checked_arguments
 from stepwire.json_text import write
+from stepwire.manifests.manifest import LARGEST_SCHEMA
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.inputs import InputResponse, Mode
 from stepwire.tasks.lifecycle import advance

@@ -13,8 +13,8 @@ from stepwire.aws.catalog_function import KnownTags, TaggedStateMachines
 from stepwire.aws.clients import step_functions_client, step_functions_client_elsewhere, sts_client
 from stepwire.aws.elsewhere import ClientsElsewhere, assumed
 from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.catalog.registration import CONSENT
 from stepwire.errors import RoleDenied, StartRefused, StopRefused
+from stepwire.manifests.registration import CONSENT
 from stepwire.tasks.outcomes import Aborted, Running
 from stepwire.tasks.task import Execution
 from stepwire_local.account.engine import ACCOUNT

@@ -13,11 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.storage.items import divided, item_of, task_of
-from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, write
+from stepwire.manifests.manifest import LARGEST_SCHEMA
 from stepwire.protocol.messages import LONGEST_ID
 from stepwire.tasks.approvals import (
     MOST_APPROVALS,

@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.published import Compiled, Refusal
 from stepwire.catalog.skills import Skill, skills_in
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
+from stepwire.manifests.published import Compiled, Refusal
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
@@ -23,10 +23,10 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def catalog() -> Iterator[DynamoDbCatalog]:
+def catalog() -> Iterator[DynamoDbPublisher]:
     with simulated_aws():
         client: Any = aws_client("dynamodb", REGION)
-        yield DynamoDbCatalog(Table(new_table(), lambda: client))
+        yield DynamoDbPublisher(Table(new_table(), lambda: client))
 
 
 def tools(*names: str, size: int = 10) -> Compiled:
@@ -34,21 +34,21 @@ def tools(*names: str, size: int = 10) -> Compiled:
     return Compiled({tool.name: CompiledTool(tool, "a parameter") for tool in made})
 
 
-def publish(catalog: DynamoDbCatalog, compiled: Compiled, over: str | None, at: datetime) -> None:
+def publish(catalog: DynamoDbPublisher, compiled: Compiled, over: str | None, at: datetime) -> None:
     catalog.publish(compiled, over, at, at)
 
 
-def names_in(catalog: DynamoDbCatalog) -> list[str]:
+def names_in(catalog: DynamoDbPublisher) -> list[str]:
     _, found = catalog.load()
     return sorted(found)
 
 
-def test_without_a_published_catalog_nothing_is_read(catalog: DynamoDbCatalog) -> None:
+def test_without_a_published_catalog_nothing_is_read(catalog: DynamoDbPublisher) -> None:
     assert catalog.read(None) is None
     assert catalog.load() == (None, {})
 
 
-def test_a_published_catalog_is_read_once(catalog: DynamoDbCatalog) -> None:
+def test_a_published_catalog_is_read_once(catalog: DynamoDbPublisher) -> None:
     publish(catalog, tools("a", "b"), None, NOW)
 
     published = catalog.read(None)
@@ -59,7 +59,7 @@ def test_a_published_catalog_is_read_once(catalog: DynamoDbCatalog) -> None:
     assert catalog.load() == (published.version, tools("a", "b").tools)
 
 
-def test_several_hundred_large_tools_are_published_and_read(catalog: DynamoDbCatalog) -> None:
+def test_several_hundred_large_tools_are_published_and_read(catalog: DynamoDbPublisher) -> None:
     large = tools(*(f"tool_{number:03}" for number in range(500)), size=900)
     assert len(large.shards()) > 10
 
@@ -68,7 +68,7 @@ def test_several_hundred_large_tools_are_published_and_read(catalog: DynamoDbCat
     assert catalog.load()[1] == large.tools
 
 
-def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbCatalog) -> None:
+def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbPublisher) -> None:
     publish(catalog, tools("a"), None, NOW)
     version, _ = catalog.load()
     publish(catalog, tools("a", "b"), version, NOW)
@@ -86,13 +86,13 @@ def with_skills(compiled: Compiled, *names: str, size: int = 10) -> Compiled:
     return replace(compiled, skills=tuple(made))
 
 
-def skills_of(catalog: DynamoDbCatalog) -> list[Skill]:
+def skills_of(catalog: DynamoDbPublisher) -> list[Skill]:
     published = catalog.read_skills(None)
     assert published is not None
     return [one for shard in published.shards for one in skills_in(shard)]
 
 
-def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: DynamoDbCatalog) -> None:
+def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: DynamoDbPublisher) -> None:
     compiled = with_skills(tools("a", "b"), *(f"tool_{number:03}" for number in range(200)), size=900)
     assert len(compiled.skill_shards()) > 3
 
@@ -105,7 +105,7 @@ def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: D
     assert catalog.read_skills(published.version) is None
 
 
-def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(catalog: DynamoDbCatalog) -> None:
+def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(catalog: DynamoDbPublisher) -> None:
     publish(catalog, with_skills(tools("a"), "a"), None, NOW)
     first, _ = catalog.load()
 
@@ -118,7 +118,7 @@ def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(
     assert skills_of(catalog) == []
 
 
-def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbCatalog) -> None:
+def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbPublisher) -> None:
     before = with_skills(tools("a"), "a")
     publish(catalog, before, None, NOW)
     version, _ = catalog.load()
@@ -129,7 +129,7 @@ def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbCatalo
     assert skills_of(catalog) == list(before.skills or ())
 
 
-def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -> None:
+def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbPublisher) -> None:
     publish(catalog, tools("a"), None, NOW)
     version, _ = catalog.load()
 
@@ -138,7 +138,7 @@ def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -
     assert catalog.load()[0] == version
 
 
-def test_a_replaced_part_is_kept_for_a_day_for_readers_of_the_old_head(catalog: DynamoDbCatalog) -> None:
+def test_a_replaced_part_is_kept_for_a_day_for_readers_of_the_old_head(catalog: DynamoDbPublisher) -> None:
     publish(catalog, tools("a"), None, NOW)
     old = {item["pk"]["S"] for item in parts(catalog)}
     publish(catalog, tools("b"), catalog.load()[0], NOW)
@@ -150,7 +150,7 @@ def test_a_replaced_part_is_kept_for_a_day_for_readers_of_the_old_head(catalog: 
     )
 
 
-def test_a_part_that_is_published_again_no_longer_expires(catalog: DynamoDbCatalog) -> None:
+def test_a_part_that_is_published_again_no_longer_expires(catalog: DynamoDbPublisher) -> None:
     for names in ("a", "b", "a"):
         publish(catalog, tools(names), catalog.load()[0], NOW)
 
@@ -160,11 +160,11 @@ def test_a_part_that_is_published_again_no_longer_expires(catalog: DynamoDbCatal
     assert kept
 
 
-def test_a_part_that_comes_back_survives_whoever_marks_its_predecessor_late(catalog: DynamoDbCatalog) -> None:
+def test_a_part_that_comes_back_survives_whoever_marks_its_predecessor_late(catalog: DynamoDbPublisher) -> None:
     """One compiler replaces the head, another publishes the old tools again, then the first marks what it replaced."""
     client = catalog.table.client
     late = LateMarks(client)
-    slow = DynamoDbCatalog(Table(catalog.table.name, lambda: cast(Any, late)))
+    slow = DynamoDbPublisher(Table(catalog.table.name, lambda: cast(Any, late)))
     publish(catalog, tools("a"), None, NOW)
     publish(slow, tools("b"), catalog.load()[0], NOW)
     publish(catalog, tools("a"), catalog.load()[0], NOW)
@@ -194,7 +194,7 @@ class LateMarks:
             self._client.update_item(**update)
 
 
-def test_the_reasons_of_refused_tools_are_stored_for_operators(catalog: DynamoDbCatalog) -> None:
+def test_the_reasons_of_refused_tools_are_stored_for_operators(catalog: DynamoDbPublisher) -> None:
     publish(catalog, Compiled({}, (Refusal("a", "/stepwire/mine/tools/a", "line 1: what", False),)), None, NOW)
 
     client: Any = catalog.table.client
@@ -203,7 +203,7 @@ def test_the_reasons_of_refused_tools_are_stored_for_operators(catalog: DynamoDb
     assert '"reason":"line 1: what"' in item["refused"]["S"]
 
 
-def parts(catalog: DynamoDbCatalog) -> list[Any]:
+def parts(catalog: DynamoDbPublisher) -> list[Any]:
     assert table_behind(catalog.table.name)
     found: Any = catalog.table.client.scan(TableName=catalog.table.name)["Items"]
     return [item for item in found if item["sk"]["S"] == "shard"]

@@ -2,7 +2,7 @@
 
     python -m tests.docs.manifest_pages    # writes both
 
-Both are made of the models that check manifests (`stepwire.catalog.manifest`), and of their words.
+Both are made of the models that check manifests (`stepwire.manifests.manifest`), and of their words.
 """
 
 import ast
@@ -20,9 +20,9 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
-from stepwire.catalog.manifest import LARGEST_SCHEMA, SHAPES, Manifest, fields, model_of
-from stepwire.catalog.manifest_fields import LARGEST_ADDITION, Fields
 from stepwire.json_text import JsonObject, as_object
+from stepwire.manifests.fields import LARGEST_ADDITION, Fields
+from stepwire.manifests.manifest import LARGEST_SCHEMA, SHAPES, Manifest, fields, model_of
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE: Final = DOCS / "manifest.md"

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire.catalog.manifests import read_manifest
+from stepwire.manifests.reading import read_manifest
 from stepwire_local import LocalStack
 from stepwire_local.cloudformation.template import parse
 from tests.docs.pages import ROOT, Page, page

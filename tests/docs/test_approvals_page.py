@@ -8,9 +8,9 @@ from typing import Any, Final
 import yaml
 
 from stepwire.background.input_requests import LARGEST_OPEN
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifest_fields import ApproversFields
 from stepwire.engine import approvals as deciding
+from stepwire.manifests.fields import ApproversFields
+from stepwire.manifests.manifest import Manifest
 from stepwire.subscriptions.approvals import Happened
 from stepwire.tasks.approvals import (
     LARGEST_MATTERS,

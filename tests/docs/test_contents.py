@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from stepwire.catalog.manifests import main as check_manifests
+from stepwire.manifests.reading import main as check_manifests
 from tests.docs.pages import ROOT, page
 from tests.docs.promised import protocol_errors
 

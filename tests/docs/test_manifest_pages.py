@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from stepwire.catalog.manifest import SHAPES, fields
 from stepwire.json_text import JsonObject
+from stepwire.manifests.manifest import SHAPES, fields
 from tests.docs.manifest_pages import DURATION, PAGE, SCHEMA, effects, page, schema
 from tests.docs.pages import ROOT
 from tests.docs.pages import page as document

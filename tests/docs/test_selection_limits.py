@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.catalog import manifest
+from stepwire.manifests import manifest
 from stepwire.protocol import http
 from stepwire.server.extensions import discovery
 from stepwire.server.extensions.discovery import search

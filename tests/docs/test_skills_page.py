@@ -4,9 +4,9 @@ from typing import Any
 
 import yaml
 
-from stepwire.catalog import skill_files
-from stepwire.catalog.published import SkillFile
-from stepwire.catalog.skill_files import checked_skills
+from stepwire.manifests import skill_files
+from stepwire.manifests.published import SkillFile
+from stepwire.manifests.skill_files import checked_skills
 from stepwire.server.extensions.skills.serving import own_skill
 from tests.docs.pages import ROOT, page
 

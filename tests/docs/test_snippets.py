@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from release.template import BUCKET
-from stepwire.catalog.manifests import main as check_manifests
+from stepwire.manifests.reading import main as check_manifests
 from stepwire_local import LocalStack, at_once
 from stepwire_local.cloudformation.template import parse
 from tests.adopted import ADOPTER

@@ -12,7 +12,7 @@ from examples.approve_refund.refunds import rules
 from examples.approve_refund.refunds.money import amount_of, cents_of, whole_cents_of
 from examples.approve_refund.refunds.orders import find_order
 from examples.approve_refund.refunds.rules import Verdict, decide
-from stepwire.catalog.manifest import Manifest
+from stepwire.manifests.manifest import Manifest
 from tests.examples.stacks import ROOT, manifest_of
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.manifests import read_manifest
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.examining import findings_of
 from stepwire_local.cloudformation.template import parse
 from tests.adopted import registered

@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
+from stepwire.manifests.reading import compile_directory
 from tests.adopted import ADOPTER, registered
 from tests.fuzz.bounds import bounded
 from tests.kits import state_machine_arn

@@ -8,8 +8,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from stepwire.catalog.manifest_fields import OutputFields
 from stepwire.json_text import JsonTextError, parse, write
+from stepwire.manifests.fields import OutputFields
 from stepwire.tasks.events import WorkCompleted
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import LARGEST_INPUT, Causes, ToolResult

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from stepwire.catalog.manifest import fields
+from stepwire.manifests.manifest import fields
 from stepwire.protocol.tokens import next_cursor
 from tests.fuzz import approvals, authorizer, manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.skills import skills_in
 from tests.integration.stacks import Deployed
@@ -66,8 +66,8 @@ class Owner:
         return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
 
     @property
-    def _catalog(self) -> DynamoDbCatalog:
-        return DynamoDbCatalog(Table(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")))
+    def _catalog(self) -> DynamoDbPublisher:
+        return DynamoDbPublisher(Table(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")))
 
     def refusals(self) -> dict[str, Any]:
         table = self.stack.physical_ids["TasksTable"]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from stepwire.catalog.registration import CONSENT_TOOLS
 from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.manifests.registration import CONSENT_TOOLS
 from stepwire_local import at_once
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner

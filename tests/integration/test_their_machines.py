@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.cost import calls
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
@@ -42,7 +42,7 @@ def owner(stack: Deployed, clock: Clock) -> Iterator[LocalStack]:
     given = {"Endpoint": endpoint, "InputRequestsFunctionArn": asks}
     with LocalStack(OWNER, events=at_once, parameters=given) as owner:
         table = stack.stack.physical_ids["TasksTable"]
-        catalog = DynamoDbCatalog(Table(table, lambda: stack.stack.client("dynamodb")))
+        catalog = DynamoDbPublisher(Table(table, lambda: stack.stack.client("dynamodb")))
         until(lambda: set(TOOLS) <= set(catalog.load()[1]))
         clock.move(seconds=30)
         yield owner

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -73,7 +73,7 @@ def adopt(stack: Deployed) -> None:
     )
     path = f"/stepwire/{endpoint}/tools/monthly_totals"
     stack.stack.client("ssm").put_parameter(Name=path, Value=MANIFEST, Type="String")
-    table = DynamoDbCatalog(Table(stack.stack.physical_ids["TasksTable"], lambda: stack.stack.client("dynamodb")))
+    table = DynamoDbPublisher(Table(stack.stack.physical_ids["TasksTable"], lambda: stack.stack.client("dynamodb")))
     until(lambda: "monthly_totals" in table.load()[1])
 
 

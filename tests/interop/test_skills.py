@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.published import SkillFile
-from stepwire.catalog.skill_files import checked_skills
+from stepwire.manifests.published import SkillFile
+from stepwire.manifests.skill_files import checked_skills
 from tests.interop.test_fetching import FASTMCP, seen_by
 from tests.kits import World
 from tests.refusals.endpoint import serving

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire import __version__
-from stepwire.catalog.manifest_fields import LARGEST_ICON, MOST_ICONS
 from stepwire.json_text import write
+from stepwire.manifests.fields import LARGEST_ICON, MOST_ICONS
 from stepwire.rendering import Identity
 from stepwire.server.eras import LARGEST_TOOLS_PAGE
 from tests.kits import OPTIONAL, World, catalog_of

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 from msgspec.structs import replace
 
-from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
+from stepwire.manifests.reading import compile_directory
 from stepwire.protocol.http import check_annotations, parameter_headers
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.published import Compiled, Registered
 from stepwire.catalog.tools import LiveCatalog, Published
+from stepwire.manifests.published import Compiled, Registered
+from stepwire.manifests.reading import read_manifest
 from stepwire.principal import Principal
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limits import line_key

@@ -12,11 +12,11 @@ import yaml
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.catalog.published import SkillFile
-from stepwire.catalog.skill_files import checked_skills
 from stepwire.catalog.skills import Skill
 from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, TASK_TOOLS
 from stepwire.errors import StoreBusy
+from stepwire.manifests.published import SkillFile
+from stepwire.manifests.skill_files import checked_skills
 from stepwire.protocol.inbound import META_KEY
 from stepwire.server.extensions.skills.serving import own_skill
 from tests.kits import OPTIONAL, World, catalog_of

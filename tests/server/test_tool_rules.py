@@ -7,10 +7,10 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
+from stepwire.manifests.reading import compile_directory
 from tests.kits import OPTIONAL, World, catalog_of, state_machine_arn
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient, nothing_happened

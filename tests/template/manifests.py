@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
-from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import ARN_PATTERN
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
+from stepwire.manifests.reading import read_manifest
 from stepwire_local.cloudformation.template import read
 
 _MACHINES: Final = ("AWS::Serverless::StateMachine", "AWS::StepFunctions::StateMachine")

@@ -40,12 +40,12 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.catalog_function",
-    "stepwire.catalog.manifest",
-    "stepwire.catalog.manifest_fields",
-    "stepwire.catalog.manifests",
-    "stepwire.catalog.registration",
-    "stepwire.catalog.skill_files",
-    "stepwire.catalog.yaml_text",
+    "stepwire.manifests.manifest",
+    "stepwire.manifests.fields",
+    "stepwire.manifests.reading",
+    "stepwire.manifests.registration",
+    "stepwire.manifests.skill_files",
+    "stepwire.manifests.yaml_text",
 )
 # Imported by function authorizer only. What encrypts links is imported with the first link.
 OF_AUTHORIZER: Final = (

@@ -68,7 +68,7 @@ def test_the_checks_of_style_imports_and_templates_pass(copy: Path) -> None:
     assert "examples" not in planned
     run(copy, ".venv/bin/ruff", "check", ".")
     run(copy, ".venv/bin/lint-imports", "--no-logo")
-    run(copy, ".venv/bin/python", "-m", "stepwire.catalog.manifests", "functions/mcp/tools")
+    run(copy, ".venv/bin/python", "-m", "stepwire.manifests.reading", "functions/mcp/tools")
     run(copy, ".venv/bin/cfn-lint", *lint.split())
 
 

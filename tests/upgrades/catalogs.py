@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.published import Endpoint, Registered
-from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind
 from stepwire.json_text import JsonObject, load_json, write
+from stepwire.manifests.published import Endpoint, Registered
+from stepwire.manifests.registration import CONSENT, Compiler, Examined, Kind
 from tests.kits import state_machine_arn
 
 ROLE: Final = "arn:aws:iam::222222222222:role/stepwire"

@@ -24,9 +24,9 @@ from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
-from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import FIND_TOOL, Catalog, Tool, read_catalog
 from stepwire.engine.ports import QuestionKey
+from stepwire.manifests.reading import compile_directory
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.server.extensions.discovery import MOST_FOUND
 from stepwire.tasks.ids import TaskId, TaskKey

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifests import compile_directory, read_manifest
-from stepwire.catalog.published import SkillFile
-from stepwire.catalog.skill_files import checked_skills
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.published import SkillFile
+from stepwire.manifests.reading import compile_directory, read_manifest
+from stepwire.manifests.skill_files import checked_skills
 from stepwire_cli.drafting import counted, show_findings
 from stepwire_cli.exits import CommandError
 from stepwire_cli.files.asking import lacks_of

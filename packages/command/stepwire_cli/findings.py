@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, cast
 
-from stepwire.catalog.manifest import Manifest
+from stepwire.manifests.manifest import Manifest
 from stepwire_cli.wording import RIGHT, fault_of
 
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from packages.command.tests.terminal import at_a_terminal
-from stepwire.catalog.manifests import read_manifest
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 

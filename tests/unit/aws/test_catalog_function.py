@@ -14,12 +14,13 @@ from msgspec.structs import replace
 
 from benchmarks.cost.calls import COMPILE
 from stepwire.aws.catalog_function import MOST_READS, CatalogHandler, KnownTags, Parameters, TaggedStateMachines
-from stepwire.aws.settings import SettingsError, read_catalog_settings
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.catalog_settings import read_catalog_settings
+from stepwire.aws.settings import SettingsError
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.registration import CONSENT, Kind, OutOfBudget
 from stepwire.catalog.skills import skills_in
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.manifests.registration import CONSENT, Kind, OutOfBudget
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
@@ -78,7 +79,7 @@ def register(table: str, name: str, **more: Any) -> str:
 
 
 def published(table: str) -> list[str]:
-    return sorted(DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).load()[1])
+    return sorted(DynamoDbPublisher(Table(table, lambda: aws_client("dynamodb", REGION))).load()[1])
 
 
 def deletion(path: str, at: datetime) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def test_of_two_runs_at_the_same_time_the_one_that_read_later_decides(table: str
     CatalogHandler(now)(SCHEDULED, None)
 
     assert published(table) == []
-    assert DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).earlier().refused == ()
+    assert DynamoDbPublisher(Table(table, lambda: aws_client("dynamodb", REGION))).earlier().refused == ()
 
 
 def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(
@@ -194,7 +195,7 @@ def skill(table: str, path: str, text: str | None = None) -> str:
 
 
 def skills(table: str) -> list[str]:
-    found = DynamoDbCatalog(Table(table, lambda: aws_client("dynamodb", REGION))).read_skills(None)
+    found = DynamoDbPublisher(Table(table, lambda: aws_client("dynamodb", REGION))).read_skills(None)
     return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
 
 

@@ -16,9 +16,9 @@ from tests.cold_start import SETTINGS
 from tests.kits import OPTIONAL
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
-# The local stack and its server, the clients, the slow validator, and the compiler of catalogs.
+# The local stack and its server, the clients, the slow validator, and what reads manifests.
 NOT_IN_A_FUNCTION = (
-    *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "stepwire_local", "stepwire.catalog.manifests"),
+    *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "stepwire_local", "stepwire.manifests"),
     *("cffi", "cryptography", "jwt"),  # in a layer of those functions alone that verify tokens or encrypt links
 )
 
@@ -75,6 +75,14 @@ def test_importing_a_function_loads_no_modules_of_others_needs_no_environment_an
     assert "stepwire.aws.bootstrap" in found["modules"]
     assert not found["clients"]
     assert found["schemas"] == 0
+
+
+def test_function_catalog_alone_loads_the_compiler_of_manifests() -> None:
+    functions = [path.parent.name for path in FUNCTIONS.glob("*/app.py")]
+
+    loading = {name for name in functions if "stepwire.manifests" in imported(name)["modules"]}
+    assert loading == {"catalog"}
+    assert len(functions) > 1
 
 
 @pytest.mark.parametrize("function", ["execution_events", "input_requests", "webhooks"])

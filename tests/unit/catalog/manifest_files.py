@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import Tool, read_catalog
 from stepwire.errors import CatalogError
+from stepwire.manifests.reading import compile_directory
 from tests.kits import state_machine_arn
 
 STATE_MACHINES = {"Greet": state_machine_arn("Greet")}

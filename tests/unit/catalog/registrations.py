@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stepwire.catalog.published import Compiled, Endpoint, Registered
-from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS, Compiler, Examined, Kind
 from stepwire.errors import CatalogError, WorkflowsUnavailable
+from stepwire.manifests.published import Compiled, Endpoint, Registered
+from stepwire.manifests.registration import CONSENT, CONSENT_TOOLS, Compiler, Examined, Kind
 from tests.kits import state_machine_arn
 
 DEFINITION: Final = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory, main
 from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
+from stepwire.manifests.reading import compile_directory, main
 from tests.kits import state_machine_arn
 from tests.unit.catalog.manifest_files import SMALLEST, compiled, put, with_line
 

@@ -1,6 +1,6 @@
 """The states of a definition, wherever they are."""
 
-from stepwire.catalog.definitions import inside, states_in
+from stepwire.manifests.definitions import inside, states_in
 
 
 def among(**states: object) -> dict[str, object]:

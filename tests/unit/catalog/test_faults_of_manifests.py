@@ -7,10 +7,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire.catalog.manifest import LARGEST_SCHEMA, fields
-from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, write
+from stepwire.manifests.manifest import LARGEST_SCHEMA, fields
+from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 
 GOOD: Final[JsonObject] = {

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import NOTHING_ADDED, Additions, Confirmation, Context, Idempotency, read_catalog
 from stepwire.json_text import parse, write
+from stepwire.manifests.reading import compile_directory
 from stepwire.tasks.task import Causes
 from tests.adopted import write_manifests
 from tests.kits import plan_of, state_machine_arn

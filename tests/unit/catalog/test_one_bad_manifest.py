@@ -9,11 +9,11 @@ from typing import Any, Final, cast
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifests import main, read_manifest
-from stepwire.catalog.published import Compiled, Endpoint, Registered
-from stepwire.catalog.registration import Compiler, Examined
 from stepwire.catalog.tools import Tool
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.published import Compiled, Endpoint, Registered
+from stepwire.manifests.reading import main, read_manifest
+from stepwire.manifests.registration import Compiler, Examined
 from stepwire_cli.app import run
 from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, compiled, reason, registered
 

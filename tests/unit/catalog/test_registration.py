@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.published import (
+from stepwire.catalog.tools import TaskSupport, read_catalog
+from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.manifests.published import (
     LARGEST_REFUSALS,
     LARGEST_SHARD,
     Compiled,
@@ -14,9 +16,7 @@ from stepwire.catalog.published import (
     Registered,
     entries_in,
 )
-from stepwire.catalog.registration import CONSENT, LARGEST_DEFINITION, Compiler, Kind
-from stepwire.catalog.tools import TaskSupport, read_catalog
-from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.manifests.registration import CONSENT, LARGEST_DEFINITION, Compiler, Kind
 from tests.kits import plan_of, state_machine_arn
 from tests.unit.catalog.registrations import DEFINITION, PREFIX, Machines, compiled, reason, registered
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.published import SkillFile
-from stepwire.catalog.skill_files import (
+from stepwire.catalog.skills import Skill, skills_in
+from stepwire.manifests.published import SkillFile
+from stepwire.manifests.reading import compile_directory
+from stepwire.manifests.skill_files import (
     LARGEST_FRONTMATTER,
     LARGEST_SKILL,
     LARGEST_SKILLS,
@@ -16,7 +17,6 @@ from stepwire.catalog.skill_files import (
     Checked,
     checked_skills,
 )
-from stepwire.catalog.skills import Skill, skills_in
 from tests.unit.catalog.manifest_files import SMALLEST, faults, put
 
 GOOD = "name: refunds\ndescription: Refund a customer."

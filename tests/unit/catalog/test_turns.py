@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.published import Compiled, Endpoint, Registered, earlier_in
-from stepwire.catalog.registration import Compiler
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.published import Compiled, Endpoint, Registered, earlier_in
+from stepwire.manifests.reading import read_manifest
+from stepwire.manifests.registration import Compiler
 from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, registered
 
 RUN: Final = 90.0  # seconds

@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from stepwire.aws.catalog_settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.clients import (
     THROTTLED,
     code_of,
@@ -27,15 +28,14 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.elsewhere import client_elsewhere
 from stepwire.aws.invocations import builds_once
-from stepwire.aws.settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.step_functions import nowhere, region_of
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.published import Compiled, Registered, SkillFile
-from stepwire.catalog.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget, is_listed
-from stepwire.catalog.skill_files import checked_skills
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import CatalogError, SaveConflict, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.manifests.published import Compiled, Registered, SkillFile
+from stepwire.manifests.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget, is_listed
+from stepwire.manifests.skill_files import checked_skills
 from stepwire.tasks.task import unqualified
 
 if TYPE_CHECKING:
@@ -347,8 +347,8 @@ class CatalogHandler:
         return read_catalog_settings(os.environ)
 
     @cached_property
-    def _published(self) -> DynamoDbCatalog:
-        return DynamoDbCatalog(Table(self._settings.table_name, patient_dynamodb_client))
+    def _published(self) -> DynamoDbPublisher:
+        return DynamoDbPublisher(Table(self._settings.table_name, patient_dynamodb_client))
 
     @cached_property
     def _parameters(self) -> Parameters:

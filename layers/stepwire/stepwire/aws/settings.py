@@ -15,11 +15,10 @@ from msgspec import Struct
 
 from stepwire.aws.gateway import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
-from stepwire.catalog.published import Endpoint
 from stepwire.catalog.tools import ICON_PATTERN, Catalog
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StepwireError
-from stepwire.json_text import JsonTextError, is_object, load_json, parse
+from stepwire.json_text import JsonTextError, is_object, parse
 from stepwire.protocol.sessions import ResumingClients, resuming_clients
 from stepwire.rendering import Identity
 from stepwire.server.services import Patience
@@ -29,7 +28,7 @@ from stepwire.tasks.usage import Limits
 from stepwire.visible_text import visible
 
 # The authorizers whose tokens have scopes.
-_WITH_SCOPES = ("jwt", "cognito")
+WITH_SCOPES = ("jwt", "cognito")
 
 # Nearly all requests are polls: with 20 a line, their lines are a tenth of the bytes that a task logs (docs/cost.md).
 _POLLS_PER_LOG_LINE = "20"
@@ -187,7 +186,7 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
     Raises:
         SettingsError: the authorizer has no scopes, and some are required; the message names the tools.
     """
-    if required(environment, "AUTHORIZER") in _WITH_SCOPES:
+    if required(environment, "AUTHORIZER") in WITH_SCOPES:
         return
     needing = [f"the tool {tool.name}" for tool in catalog.in_order if tool.scopes]
     if access.required:
@@ -217,43 +216,6 @@ def read_usage_limits(environment: Mapping[str, str]) -> Limits:
     """
     return Limits(
         active=_count(environment, "MOST_ACTIVE_TASKS"), per_minute=_count(environment, "MOST_TASKS_PER_MINUTE")
-    )
-
-
-class CatalogSettings(Struct, frozen=True):
-    """What function catalog is told."""
-
-    table_name: str
-    endpoint: Endpoint
-    path: str
-    """Of the parameters that tools are registered with."""
-    allowed: tuple[str, ...]
-    """ARNs of state machines that need no tag; a name may end in *."""
-    release_tools: Mapping[str, str]
-    """The files of the manifests that are part of the release, by the names of their tools."""
-
-
-def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
-    """Read the settings of function catalog.
-
-    Raises:
-        SettingsError: one is missing or wrong.
-    """
-    name = required(environment, "ENDPOINT_NAME")
-    checks_scopes = required(environment, "AUTHORIZER") in _WITH_SCOPES
-    # What the build wrote beside the handler.
-    release_tools = Path(environment.get(TASK_ROOT, "")) / "release_tools.json"
-    return CatalogSettings(
-        table_name=required(environment, "TABLE_NAME"),
-        endpoint=Endpoint(
-            name,
-            required(environment, "STATE_MACHINE_PREFIX"),
-            checks_scopes,
-            read_list(environment, "WORKFLOW_ROLE_ARNS"),
-        ),
-        path=f"/stepwire/{name}/tools/",
-        allowed=read_list(environment, "STATE_MACHINE_ARNS"),
-        release_tools=load_json(release_tools.read_text(encoding="utf-8")) if release_tools.is_file() else {},
     )
 
 

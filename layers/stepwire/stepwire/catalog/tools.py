@@ -1,7 +1,7 @@
 """The tools that clients may call, and their stored form, which follows from the types.
 
-The manifests are checked and compiled when the function is built (`manifests`), so no YAML parser and no schema
-compiler runs before a request needs one. The rules: a field of a stored type is written here and nowhere else; and a
+The manifests are checked and compiled elsewhere (`stepwire.manifests`), so no YAML parser and no schema compiler runs
+before a request needs one. The rules: a field of a stored type is written here and nowhere else; and a
 member of a workflow's input that the server sets is never the caller's. Its name is no property of the schema that is
 shown, and a call with a member of that name is refused.
 """
@@ -397,7 +397,7 @@ def compiled_in(text: str) -> tuple[CompiledTool, ...]:
 
 
 def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
-    """Read what `stepwire.catalog.manifests` compiled.
+    """Read what `stepwire.manifests` compiled.
 
     Raises:
         CatalogError: another format, or a manifest that names an unknown state machine.

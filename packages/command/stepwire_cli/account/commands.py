@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import Machine
 from stepwire.errors import CatalogError
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.reading import read_manifest
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor

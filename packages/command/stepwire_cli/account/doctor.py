@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.registration import CONSENT, is_listed
 from stepwire.catalog.tools import ARN_PATTERN, Machine
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.reading import read_manifest
+from stepwire.manifests.registration import CONSENT, is_listed
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint

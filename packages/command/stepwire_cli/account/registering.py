@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
-from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS, is_listed
 from stepwire.errors import CatalogError
+from stepwire.manifests.reading import read_manifest
+from stepwire.manifests.registration import CONSENT, CONSENT_TOOLS, is_listed
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint

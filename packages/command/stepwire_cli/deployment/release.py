@@ -17,7 +17,7 @@ from typing import Annotated, Any, BinaryIO, Final, TypeAlias, cast
 import msgspec
 from msgspec import Meta, Struct
 
-from stepwire.catalog.yaml_text import read_template
+from stepwire.manifests.yaml_text import read_template
 from stepwire_cli.deployment.archives import LARGEST, STRICT, contents_of
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import reason

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Final
 
-from stepwire.catalog.definitions import PlacedState, given_to
 from stepwire.json_text import Json, JsonObject, as_list, as_object, objects_in, write
+from stepwire.manifests.definitions import PlacedState, given_to
 from stepwire_cli.files.templates import FoundMachine, Template
 from stepwire_cli.wrap.asking import SUBSTITUTIONS
 from stepwire_cli.wrap.questions import places_of_questions

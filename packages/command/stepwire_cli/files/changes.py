@@ -14,8 +14,8 @@ from typing import Final, cast
 
 import yaml
 
-from stepwire.catalog.registration import CONSENT
 from stepwire.json_text import Json, JsonObject, as_list, as_object, load_json, objects_in, write
+from stepwire.manifests.registration import CONSENT
 from stepwire_cli.files.positions import Edit, MappingNode, Text, called_states, member
 from stepwire_cli.files.serverless_framework import is_serverless
 from stepwire_cli.files.templates import FoundMachine, Parameter

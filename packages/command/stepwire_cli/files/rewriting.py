@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stepwire.catalog.manifests import read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import as_object
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.drafting import Place, Screen, Wrapped, counted, lines_of_hints
 from stepwire_cli.exits import CommandError
 from stepwire_cli.files.changes import Rewriting

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from stepwire.catalog.yaml_text import read_template
 from stepwire.json_text import Json, as_object
+from stepwire.manifests.yaml_text import read_template
 
 LARGEST: Final = 2_000_000  # bytes of a file that is read
 _PLACEHOLDER: Final = re.compile(r"\$\{[^{}\"\n]*\}")

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-from stepwire.catalog.definitions import PlacedState, given_to
 from stepwire.json_text import Json, JsonObject, as_object, load_json, objects_in, write
+from stepwire.manifests.definitions import PlacedState, given_to
 from stepwire.tasks.decision_fields import is_a_decision
 from stepwire_cli.wrap.deciders import Decider, key_of
 from stepwire_cli.wrap.expressions import expression_in

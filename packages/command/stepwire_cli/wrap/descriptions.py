@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.definitions import inside
 from stepwire.json_text import JsonObject, as_object, objects_in
+from stepwire.manifests.definitions import inside
 from stepwire_cli.wording import fault_of, without_sample_words
 
 COMMENT: Final = "the definition's Comment"

@@ -9,8 +9,8 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-from stepwire.catalog.manifest import LARGEST_SCHEMA
 from stepwire.json_text import JsonObject, as_object, write
+from stepwire.manifests.manifest import LARGEST_SCHEMA
 from stepwire_cli.findings import FREE_PARAMETER, LARGEST_PARAMETER
 from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, approvers_of
 from stepwire_cli.wrap.descriptions import COMMENT, Described, Words, described, with_described_members

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.definitions import states_in
 from stepwire.json_text import JsonObject
+from stepwire.manifests.definitions import states_in
 
 _TRACE: Final = re.compile(r"Traceback|stackTrace|\bat [\w.$<>]+\(|File \\?\"/", re.IGNORECASE)
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, cast
 
-from stepwire.catalog.asked_keys import doubts, payload_of
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.registration import Examined, Kind, fitted
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
+from stepwire.manifests.asked_keys import doubts, payload_of
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.registration import Examined, Kind, fitted
 from stepwire.tasks.inputs import KEY_PATTERN
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire_cli.findings import Finding, Severity, findings_in

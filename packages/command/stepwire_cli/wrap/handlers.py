@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from stepwire.catalog.definitions import given_to, inside
 from stepwire.json_text import JsonObject, as_object
+from stepwire.manifests.definitions import given_to, inside
 from stepwire_cli.wrap.reads import ANY, Reads, Use
 from stepwire_cli.wrap.values import UNKNOWN, Path, Value, filled_in, is_input_alone, part, record
 

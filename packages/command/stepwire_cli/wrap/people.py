@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from stepwire.catalog.definitions import PlacedState, given_to, states_in
 from stepwire.json_text import Json, JsonObject, as_object, objects_in
+from stepwire.manifests.definitions import PlacedState, given_to, states_in
 
 _WAITS: Final = ".waitForTaskToken"
 _ACTIVITY: Final = ":activity:"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
-from stepwire.catalog.asked_keys import KINDS, payload_of
-from stepwire.catalog.definitions import PlacedState, states_in
 from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.manifests.asked_keys import KINDS, payload_of
+from stepwire.manifests.definitions import PlacedState, states_in
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
 
 _COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from stepwire.catalog.definitions import PlacedState
 from stepwire.json_text import Json, JsonObject, objects_in, write
+from stepwire.manifests.definitions import PlacedState
 from stepwire_cli.wrap.asking import RETRY
 from stepwire_cli.wrap.questions import places_of_questions
 from stepwire_cli.wrap.timings import spoken

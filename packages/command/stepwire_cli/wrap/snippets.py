@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final
 
-from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
+from stepwire.manifests.registration import CONSENT, CONSENT_TOOLS
 from stepwire.tasks.task import unqualified
 from stepwire_cli.wrap.asking import INPUT_REQUESTS, SUBSTITUTIONS
 from stepwire_cli.wrap.drafts import Draft

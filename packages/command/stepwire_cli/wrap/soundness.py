@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from stepwire.catalog.definitions import inside
 from stepwire.json_text import JsonObject, as_object, objects_in
+from stepwire.manifests.definitions import inside
 
 _DEEPEST: Final = 8  # levels of states inside states
 _SHOWN: Final = 80  # characters of a name

@@ -6,8 +6,8 @@ from datetime import timedelta
 from statistics import median
 from typing import Final
 
-from stepwire.catalog.definitions import states_in
 from stepwire.json_text import JsonObject
+from stepwire.manifests.definitions import states_in
 from stepwire.tasks.task import LONGEST_TTL
 
 _TTLS: Final = (*(timedelta(days=days) for days in (7, 14, 30, 90)), LONGEST_TTL)

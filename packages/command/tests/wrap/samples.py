@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from stepwire.catalog.manifests import read_manifest
 from stepwire.json_text import Json, JsonObject
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.wrap.drafts import Draft, History, Machine, draft
 from stepwire_cli.wrap.samples import seen_in
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.test_commands import Shown
-from stepwire.catalog.manifests import read_manifest
 from stepwire.json_text import JsonObject
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.drafting import Place
 from stepwire_cli.files.wrapping import wrap
 

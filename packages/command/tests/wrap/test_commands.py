@@ -9,8 +9,8 @@ import pytest
 
 from packages.command.tests.wrap.account import PASS, Account
 from packages.command.tests.wrap.samples import machine, passed, task
-from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.json_text import write
+from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire_cli.account.commands import Wrap, doctor, wrap
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import Chosen

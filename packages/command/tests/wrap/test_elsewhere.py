@@ -8,8 +8,8 @@ import pytest
 from packages.command.tests.wrap.account import PREFIX, Account
 from packages.command.tests.wrap.samples import in_jsonata, machine, passed, task
 from packages.command.tests.wrap.test_commands import Shown
-from stepwire.catalog.manifests import read_manifest
 from stepwire.json_text import JsonObject
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.account.commands import Wrap, wrap
 from stepwire_cli.account.errors import NothingChosen
 from stepwire_cli.account.machines import Chosen

@@ -9,7 +9,7 @@ import yaml
 
 from packages.command.tests.wrap.samples import machine, passed, task
 from packages.command.tests.wrap.test_commands import Shown
-from stepwire.catalog.manifests import compile_directory
+from stepwire.manifests.reading import compile_directory
 from stepwire_cli.app import run
 from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError, Exit

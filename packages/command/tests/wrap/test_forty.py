@@ -11,7 +11,7 @@ import pytest
 
 from packages.command.tests.wrap.account import Time, applied
 from packages.command.tests.wrap.forty import One, forty
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import REREAD_AFTER
 from stepwire_cli.account.calls import Calls
@@ -72,7 +72,7 @@ def test_tagged_state_machines_become_tools_and_real_calls_pass(stack: Deployed,
     done = applied(registry.plans(wanted), registry, lambda _plan: False)
 
     assert {one.wanted.arn for one in done} == machines.keys()
-    published = DynamoDbCatalog(Table(stack.stack.physical_ids["TasksTable"], lambda: stack.stack.client("dynamodb")))
+    published = DynamoDbPublisher(Table(stack.stack.physical_ids["TasksTable"], lambda: stack.stack.client("dynamodb")))
     names = {one.wanted.tool for one in done}
     until(lambda: names <= published.load()[1].keys())
     clock.move(seconds=REREAD_AFTER.total_seconds())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from packages.command.tests.wrap.test_commands import Shown
-from stepwire.catalog.manifests import read_manifest
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.drafting import Place
 from stepwire_cli.files.wrapping import wrap
 

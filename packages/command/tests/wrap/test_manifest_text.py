@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from packages.command.tests.wrap.samples import ARN, drafted, machine, passed
-from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import JsonObject
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.findings import LARGEST_PARAMETER
 from stepwire_cli.wrap.drafts import cut, iso
 from stepwire_cli.wrap.names import tool_name

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from packages.command.tests.wrap.account import PASS, PREFIX, Account, applied
-from stepwire.catalog.manifests import read_manifest
 from stepwire.json_text import write
+from stepwire.manifests.reading import read_manifest
 from stepwire_cli.account.errors import AccountError, NotAllowed
 from stepwire_cli.account.registering import Other, Plan, Registry, names_in_use, registration_of
 from stepwire_cli.wrap.drafts import Draft, History, draft

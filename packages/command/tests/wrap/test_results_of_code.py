@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from packages.command.tests.wrap.test_code import ANY, an_object, manifest_of
-from stepwire.catalog.manifests import read_manifest
 from stepwire.json_text import JsonObject
+from stepwire.manifests.reading import read_manifest
 
 TEXT: JsonObject = {"type": "string", "description": 'The workflow knows "yes".'}
 STATE = an_object("state", state=TEXT)

@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from stepwire.catalog.definitions import states_in
 from stepwire.json_text import objects_in
+from stepwire.manifests.definitions import states_in
 from stepwire_local.iam import permissions
 from stepwire_local.iam.actions import SERVED
 from stepwire_local.lambdas import functions

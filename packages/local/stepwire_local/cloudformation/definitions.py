@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from stepwire.catalog.definitions import inside, states_in
-from stepwire.catalog.yaml_text import read_template
 from stepwire.json_text import objects_in
+from stepwire.manifests.definitions import inside, states_in
+from stepwire.manifests.yaml_text import read_template
 
 _PLACEHOLDER: Final = re.compile(r"\$\{(\w+)\}")
 # `"total": ${total}` is no JSON. It is read as a text that no definition contains, and replaced with its quotes.

@@ -18,7 +18,7 @@ from samtranslator.model.exceptions import InvalidDocumentException  # pyright: 
 from samtranslator.translator import translator  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
-from stepwire.catalog.yaml_text import read_template
+from stepwire.manifests.yaml_text import read_template
 from stepwire_local.cloudformation.definitions import read_definition
 from stepwire_local.cloudformation.files import signature, unpacked
 from stepwire_local.errors import TemplateError

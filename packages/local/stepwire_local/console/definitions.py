@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from stepwire.catalog.definitions import inside
+from stepwire.manifests.definitions import inside
 
 START: Final = "(start)"
 END: Final = "(end)"

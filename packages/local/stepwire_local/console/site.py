@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
-from stepwire.catalog.definitions import INNER, states_in
 from stepwire.json_text import JsonObject
+from stepwire.manifests.definitions import INNER, states_in
 from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.console import layout
 from stepwire_local.console.approvals import PEOPLE, OpenApprovals, Refused

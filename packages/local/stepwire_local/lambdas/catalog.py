@@ -4,8 +4,8 @@ import os
 import re
 from pathlib import Path
 
-from stepwire.catalog.manifests import compile_directory, names_in
 from stepwire.errors import CatalogError
+from stepwire.manifests.reading import compile_directory, names_in
 from stepwire_local.errors import FunctionLoadError
 
 CATALOG = "catalog.json"

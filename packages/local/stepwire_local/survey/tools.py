@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stepwire.catalog.asked_keys import doubts
-from stepwire.catalog.manifests import read_manifest
 from stepwire.errors import CatalogError
+from stepwire.manifests.asked_keys import doubts
+from stepwire.manifests.reading import read_manifest
 from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.status_events import ENDS, unreported
 from stepwire_local.cloudformation.resources.kinds import World

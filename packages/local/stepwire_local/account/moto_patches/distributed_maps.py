@@ -40,8 +40,8 @@ from moto.stepfunctions.parser.asl.parse import asl_parser
 from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
-from stepwire.catalog.definitions import states_in
 from stepwire.json_text import objects_in
+from stepwire.manifests.definitions import states_in
 from stepwire_local.account.moto_patches.item_sources import Unreadable, items_of
 from stepwire_local.account.moto_patches.stubs import answer_for
 from stepwire_local.stubs.names import suggested

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
-from stepwire.catalog.yaml_text import read_template
+from stepwire.manifests.yaml_text import read_template
 from stepwire_local.account import stub_machines
 from stepwire_local.account.tasks import machine_of, names_of_target
 from stepwire_local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World

@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.catalog.definitions import given_to, states_in
-from stepwire.catalog.manifest_faults import nearest
 from stepwire.json_text import JsonObject, as_object
+from stepwire.manifests.definitions import given_to, states_in
+from stepwire.manifests.faults import nearest
 from stepwire.tasks.decision_fields import ANSWERABLE, AmbiguousDecision, doubtful_in, form_of
 from stepwire.tasks.inputs import KEY_PATTERN
 

@@ -17,11 +17,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire import __version__
-from stepwire.catalog.asked_keys import doubts
-from stepwire.catalog.manifest import Manifest
-from stepwire.catalog.manifest_faults import unforeseen
-from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered, in_rounds
 from stepwire.catalog.tools import (
     ARN_PATTERN,
     FORMAT,
@@ -34,6 +29,11 @@ from stepwire.catalog.tools import (
 )
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonTextError, as_object, parse
+from stepwire.manifests.asked_keys import doubts
+from stepwire.manifests.faults import unforeseen
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered, in_rounds
+from stepwire.manifests.reading import read_manifest
 from stepwire.tasks.task import unqualified
 
 CONSENT: Final = "stepwire:endpoint"

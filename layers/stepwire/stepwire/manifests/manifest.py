@@ -13,8 +13,21 @@ from typing import Annotated, Any, Final, Literal, Self, cast, get_args
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from stepwire.catalog.manifest_faults import impossible_choices, invisible_words, wrong_types
-from stepwire.catalog.manifest_fields import (
+from stepwire.catalog.tools import (
+    ARGUMENT_PATTERN,
+    NAME_PATTERN,
+    OWN_TOOLS,
+    PER_CALLER,
+    Additions,
+    Context,
+    Machine,
+    TaskSupport,
+    Tool,
+)
+from stepwire.codec import NO_TIME
+from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.manifests.faults import impossible_choices, invisible_words, wrong_types
+from stepwire.manifests.fields import (
     MOST_ICONS,
     SHAPES_WITHIN,
     Annotations,
@@ -33,19 +46,6 @@ from stepwire.catalog.manifest_fields import (
     Text,
     Title,
 )
-from stepwire.catalog.tools import (
-    ARGUMENT_PATTERN,
-    NAME_PATTERN,
-    OWN_TOOLS,
-    PER_CALLER,
-    Additions,
-    Context,
-    Machine,
-    TaskSupport,
-    Tool,
-)
-from stepwire.codec import NO_TIME
-from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of

@@ -13,12 +13,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.catalog.manifest_faults import invisible_faults, unforeseen, unknown_field
-from stepwire.catalog.published import Refusal, SkillFile, in_rounds
 from stepwire.catalog.skills import SKILL_FILE, Skill, root_of
-from stepwire.catalog.yaml_text import read_yaml
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.manifests.faults import invisible_faults, unforeseen, unknown_field
+from stepwire.manifests.published import Refusal, SkillFile, in_rounds
+from stepwire.manifests.yaml_text import read_yaml
 from stepwire.visible_text import visible
 
 LARGEST_SKILL: Final = 100_000

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from stepwire.catalog import tools
-from stepwire.catalog.manifest_faults import invisible_faults, nearest
 from stepwire.codec import NO_TIME
 from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.manifests.faults import invisible_faults, nearest
 from stepwire.tasks.approvals import MOST_APPROVALS, MOST_VALUES, Approvers, Audience, Escalation
 from stepwire.tasks.audiences import (
     LONGEST_RECIPIENT,

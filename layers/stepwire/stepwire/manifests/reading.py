@@ -1,6 +1,6 @@
 """Reading manifests: YAML to a checked manifest, and a folder of them to a catalog. Never runs in a function's start.
 
-    python -m stepwire.catalog.manifests FOLDER [--output catalog.json] [--names release_tools.json]
+    python -m stepwire.manifests.reading FOLDER [--output catalog.json] [--names release_tools.json]
 
 One manifest a tool, `FOLDER/<name>.yaml`; its skills are `FOLDER/<name>/<skill>/SKILL.md`, each with the files beside
 it. Whatever is wrong is said with the file and the field, all of it at once.
@@ -15,15 +15,15 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from stepwire.catalog.manifest import SHAPES, Manifest, fields, model_of
-from stepwire.catalog.manifest_faults import fault_words, unforeseen, unknown_field
-from stepwire.catalog.published import SkillFile
-from stepwire.catalog.skill_files import checked_skills
 from stepwire.catalog.skills import SKILL_FILE
 from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
-from stepwire.catalog.yaml_text import read_yaml
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
+from stepwire.manifests.faults import fault_words, unforeseen, unknown_field
+from stepwire.manifests.manifest import SHAPES, Manifest, fields, model_of
+from stepwire.manifests.published import SkillFile
+from stepwire.manifests.skill_files import checked_skills
+from stepwire.manifests.yaml_text import read_yaml
 
 
 def compile_directory(folder: Path) -> str:
@@ -137,7 +137,7 @@ def _words_of(fault: ErrorDetails) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Check the manifests of a folder, and write their compiled form where asked to."""
     parser = argparse.ArgumentParser(
-        prog="python -m stepwire.catalog.manifests", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m stepwire.manifests.reading", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--names", type=Path, help="where to write the names of the tools, each with its file")
