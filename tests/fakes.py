@@ -439,16 +439,13 @@ class InMemoryWakeUps:
         """The tasks to wake, each with the delay of the call."""
         self.runs: list[int] = []
         """The index of the run of each."""
-        self.reminders: list[datetime | None] = []
-        """The time of the reminder of each."""
         self.is_available = True
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         if not self.is_available:
             raise WakeUpsUnavailable
         self.scheduled.append((key, delay))
         self.runs.append(run)
-        self.reminders.append(reminder)
 
 
 class InMemoryWaitSlots:

@@ -307,10 +307,9 @@ class World:
         """Let the longest delay of a wake-up pass, and deliver all of them."""
         scheduled, self.wake_ups.scheduled = self.wake_ups.scheduled, []
         runs, self.wake_ups.runs = self.wake_ups.runs, []
-        reminders, self.wake_ups.reminders = self.wake_ups.reminders, []
         self.clock.time += max(delay for _, delay in scheduled)
-        for (key, _), run, reminder in zip(scheduled, runs, reminders, strict=True):
-            self.engine.runs.wake(key, run, reminder)
+        for (key, _), run in zip(scheduled, runs, strict=True):
+            self.engine.runs.wake(key, run)
 
     def call(
         self,

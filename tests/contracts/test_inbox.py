@@ -1,4 +1,4 @@
-"""The inbox of approvers: the same in memory and in DynamoDB; and what only the table has, shards and a marker."""
+"""The inbox of approvers: the same in memory and in DynamoDB; and what only the table has, a marker."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import pytest
 from botocore.exceptions import ClientError
 
-from stepwire.aws.storage.approvals import MOST_PARTITIONS, SHARDS, DynamoDbInbox, open_key
+from stepwire.aws.storage.approvals import MOST_PARTITIONS, DynamoDbInbox, open_key
 from stepwire.aws.storage.table import Item, Table
 from stepwire.engine.approvals import MOST_FOUND
 from stepwire.engine.ports import Inbox, InboxEntry, QuestionKey
@@ -168,17 +168,14 @@ class Faulty:
         return self._left <= 0
 
 
-@pytest.mark.parametrize("most_in_one", [1, 1_000], ids=["in shards", "in one"])
 @pytest.mark.parametrize("kind", ["before", "after", "repeated"])
-def test_the_count_is_that_of_the_entries_whichever_call_fails_before_it_is_done_again(
-    table: Table, kind: str, most_in_one: int
-) -> None:
+def test_the_count_is_that_of_the_entries_whichever_call_fails_before_it_is_done_again(table: Table, kind: str) -> None:
     """The stream delivers again what ended in an error."""
     entries, at, fails = [entry(1), entry(2, owner=BOB)], 0, True
     while fails:
         at += 1
         client = Faulty(at, kind)
-        inbox = DynamoDbInbox(Table(new_table(), lambda client=client: cast(Any, client)), most_in_one)
+        inbox = DynamoDbInbox(Table(new_table(), lambda client=client: cast(Any, client)))
         steps = [partial(write, one) for write in (inbox.add, inbox.remove) for one in entries]
         for number, step in enumerate(steps):
             for _ in range(2):
@@ -253,36 +250,6 @@ def test_a_removal_after_the_marker_has_expired_leaves_nothing_for_ever(table: T
     assert items_of(table) == []
 
 
-def test_above_some_questions_the_next_ones_go_to_the_shards_of_their_callers(table: Table) -> None:
-    inbox = DynamoDbInbox(table, most_in_one=3)
-    first = [entry(minute, owner=Principal(f"{minute:032x}")) for minute in range(3)]
-    later = [entry(10 + minute, owner=(ALICE, BOB)[minute % 2]) for minute in range(4)]
-
-    for one in (*first, *later):
-        inbox.add(one)
-
-    shards = {one["owner"]["S"]: one["pk"]["S"] for one in items_of(table) if "owner" in one}
-    assert {shards[one.key.task.owner].count("#") for one in first} == {1}
-    assert {shards[owner].count("#") for owner in (ALICE, BOB)} == {2}
-    assert inbox.find([FINANCE], MOST_FOUND).questions == tuple(one.key for one in (*first, *later))
-    for one in (*first, *later):
-        inbox.remove(one)
-    assert inbox.find([FINANCE], MOST_FOUND).questions == ()
-
-
-def test_one_who_asks_much_hides_those_of_few_others_and_each_read_is_bounded(table: Table) -> None:
-    inbox, everywhere = DynamoDbInbox(table, most_in_one=3), 1 + SHARDS
-    for minute in range(40):
-        inbox.add(entry(minute, owner=ALICE))
-    asked = entry(50, owner=BOB)
-    inbox.add(asked)
-
-    found = inbox.find([FINANCE], everywhere).questions
-
-    assert len(found) <= everywhere
-    assert asked.key in found, "Bob's shard is another"
-
-
 def test_more_partitions_than_are_read_leave_out_those_without_open_questions_and_say_that_there_is_more(
     table: Table,
 ) -> None:
@@ -308,17 +275,3 @@ def test_what_is_not_read_of_a_partition_is_told(table: Table) -> None:
         inbox.add(entry(minute))
 
     assert [inbox.find([FINANCE], most).is_all for most in (2, 4)] == [False, True]
-
-
-def test_a_question_that_was_added_before_and_after_the_shards_came_is_found_once_and_removed_wholly(
-    table: Table,
-) -> None:
-    asked, others = entry(1), [entry(minute, owner=BOB) for minute in (2, 3)]
-    inbox = DynamoDbInbox(table, most_in_one=3)
-    for one in (asked, *others, asked):  # delivered again by the stream
-        inbox.add(one)
-
-    assert inbox.find([FINANCE], 100).questions == (asked.key, *(one.key for one in others))
-
-    inbox.remove(asked)
-    assert inbox.find([FINANCE], 100).questions == tuple(one.key for one in others)

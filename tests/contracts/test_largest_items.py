@@ -66,7 +66,7 @@ def called_by_somebody_who_does_not_decide(world: World) -> Task:
         audience,
         approvals=MOST_APPROVALS,
         shown_arguments=tuple(f"{one:064d}" for one in range(20)),
-        remind=timedelta(minutes=5),
+        remind=timedelta(minutes=15),
         escalation=Escalation(timedelta(days=1), audience),
         recipients=tuple(LARGEST_SQUARE * 253 + str(one) for one in range(MOST_RECIPIENTS)),
     )

@@ -1,7 +1,7 @@
 """The queue that wakes tasks: what is sent, what comes back, and what function execution_events does with it."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ def test_a_delay_is_rounded_up_to_seconds_and_at_most_what_sqs_takes(delay: time
 
     (message,) = queue.sent
     assert (message["QueueUrl"], message["DelaySeconds"]) == ("https://queue", seconds)
-    assert wake_up_of({"messageId": "1", "body": message["MessageBody"]}) == (KEY, 0, None)
+    assert wake_up_of({"messageId": "1", "body": message["MessageBody"]}) == (KEY, 0)
 
 
 def test_a_message_names_the_run_that_it_wakes() -> None:
@@ -56,16 +56,7 @@ def test_a_message_names_the_run_that_it_wakes() -> None:
     SqsWakeUps("https://queue", lambda: queue).schedule(KEY, timedelta(), 1)
 
     (message,) = queue.sent
-    assert wake_up_of({"body": message["MessageBody"]}) == (KEY, 1, None)
-
-
-def test_a_message_for_a_reminder_tells_which() -> None:
-    queue, at = Queue(), datetime(2026, 11, 25, 23, 4, 5, 678901, UTC)
-
-    SqsWakeUps("https://queue", lambda: queue).schedule(KEY, timedelta(hours=4), reminder=at)
-
-    (message,) = queue.sent
-    assert wake_up_of({"body": message["MessageBody"]}) == (KEY, 0, at)
+    assert wake_up_of({"body": message["MessageBody"]}) == (KEY, 1)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +68,7 @@ def test_a_queue_that_does_not_take_a_message_is_told(fault: Exception) -> None:
 
 
 class _Attempts:
-    def wake(self, key: TaskKey, run: int, reminder: datetime | None) -> None:
+    def wake(self, key: TaskKey, run: int) -> None:
         if key.task_id != KEY.task_id:
             raise WakeUpsUnavailable
 

@@ -19,7 +19,7 @@ from stepwire.subscriptions.events import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
 from tests.faults.deliveries import Deliveries
-from tests.faults.operation import ANSWERED, LISTED, OPENED, RECORDED, TOLD_LATER, Caller, Operation
+from tests.faults.operation import ANSWERED, LISTED, OPENED, QUERIES, RECORDED, Caller, Operation
 from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream, taken
 from tests.faults.site import APPROVED, Site
 from tests.faults.tasks_at_hand import question_of
@@ -56,10 +56,9 @@ def others_are_asked(site: Site) -> list[str]:
 
 
 def arrange_remind(site: Site) -> Act:
-    task, due = _asked(site), site.clock.now() + HOUR
-    site.messages.clear()
-    site.clock.time = due
-    return taken(lambda: site.process.events.engine.runs.wake(task.key, 0, due))
+    _asked(site)
+    site.clock.time += HOUR
+    return taken(site.process.sweep.run)
 
 
 def others_are_reminded(site: Site) -> list[str]:
@@ -282,8 +281,18 @@ def approvers_are_told(site: Site) -> list[str]:
 
 
 OPERATIONS: Final = (
-    Operation("question to others", Caller.WORKFLOW, TOLD_LATER, arrange_ask_others, others_are_asked),
-    Operation("reminder", Caller.QUEUE, TOLD_LATER, arrange_remind, others_are_reminded),
+    Operation(
+        "question to others", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask_others, others_are_asked
+    ),
+    Operation(
+        "sweep, a reminder",
+        Caller.SCHEDULE,
+        (*QUERIES, "GetItem task", "PutItem task", "DescribeExecution", "PutItem task"),
+        arrange_remind,
+        others_are_reminded,
+        first=7,
+        last=8,
+    ),
     Operation(
         "approvals_list",
         Caller.CLIENT,

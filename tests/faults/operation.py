@@ -13,7 +13,8 @@ LISTED: Final = ("GetItem inbox", "TransactWriteItems inbox")
 ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 OPENED: Final = ("GetItem events", "UpdateItem events")
 RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")
-TOLD_LATER: Final = ("GetItem task", "PutItem task", "SendMessage")
+QUERIES: Final = ("Query lines", "GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
+"""Of the sweep."""
 
 
 class Caller(Enum):

@@ -82,7 +82,7 @@ from tests.faults.client_requests import (
     arrange_resume_large,
     arrange_resume_too_large_for_an_item,
 )
-from tests.faults.operation import ANSWERED, OPENED, RECORDED, Caller, Operation
+from tests.faults.operation import ANSWERED, OPENED, QUERIES, RECORDED, Caller, Operation
 from tests.faults.operators import (
     arrange_end_after_a_redrive,
     arrange_redrive_command,
@@ -103,7 +103,6 @@ from tests.faults.waiting_in_line import (
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
-_QUERIES: Final = ("Query lines", "GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _FOUND_TOO_LARGE: Final = (*_FOUND[:2], "PutObject result", *_FOUND[2:])
@@ -369,7 +368,7 @@ OPERATIONS: Final = (
     Operation(
         "sweep, losers run on",
         Caller.SCHEDULE,
-        (*_QUERIES, "GetItem task", "StopExecution", "PutItem task"),
+        (*QUERIES, "GetItem task", "StopExecution", "PutItem task"),
         arrange_sweep_losers,
         arms_are_stopped,
         first=7,
@@ -429,11 +428,11 @@ OPERATIONS: Final = (
         last=1,
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
-    Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
+    Operation("sweep, end unreported", Caller.SCHEDULE, (*QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
     Operation(
         "sweep, end unreported, too large for an item",
         Caller.SCHEDULE,
-        (*_QUERIES, *_FOUND_TOO_LARGE),
+        (*QUERIES, *_FOUND_TOO_LARGE),
         arrange_sweep_end_too_large_for_an_item,
         ends_are_recorded,
         first=9,
@@ -442,25 +441,25 @@ OPERATIONS: Final = (
     Operation(
         "sweep, end unreported, output in S3",
         Caller.SCHEDULE,
-        (*_QUERIES, *_FOUND_IN_S3),
+        (*QUERIES, *_FOUND_IN_S3),
         arrange_sweep_end_in_s3,
         ends_are_recorded,
         first=9,
         last=9,
     ),
-    Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=7),
+    Operation("sweep, never restarted", Caller.SCHEDULE, (*QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=7),
     Operation(
         "sweep, never redriven",
         Caller.SCHEDULE,
-        (*_QUERIES, "GetItem task", "DescribeExecution", "PutItem task", "RedriveExecution", "GetItem task"),
+        (*QUERIES, "GetItem task", "DescribeExecution", "PutItem task", "RedriveExecution", "GetItem task"),
         arrange_sweep_redrive,
         first=7,
     ),
-    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=7),
+    Operation("sweep, never started", Caller.SCHEDULE, (*QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=7),
     Operation(
         "sweep, expired",
         Caller.SCHEDULE,
-        (*_QUERIES, "GetItem task", "StopExecution", "UpdateItem usage", "DeleteItem task"),
+        (*QUERIES, "GetItem task", "StopExecution", "UpdateItem usage", "DeleteItem task"),
         arrange_sweep_expired,
         first=7,
     ),
@@ -525,7 +524,7 @@ OPERATIONS: Final = (
         (
             *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
             *("GetItem line", "Query round", "TransactWriteItems line", "GetItem line"),
-            *(*_CALLED, "Query round", *_QUERIES[1:6]),
+            *(*_CALLED, "Query round", *QUERIES[1:6]),
         ),
         arrange_sweep_line,
         line_is_right,

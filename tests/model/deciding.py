@@ -138,7 +138,7 @@ class Others:
         Args:
             approval: as it is stored.
             now: the time.
-            late: how late a reminder may be whose message was lost.
+            late: how late a reminder may be of a task that nobody reads.
         """
         kept = {Principal(one.by) for one in approval.votes}
         assert not self.outcome, "a decision is not delivered"

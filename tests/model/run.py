@@ -205,9 +205,8 @@ class Run:
         elif is_followed:
             self.reference.followed.add(arn)
 
-    def _wake(self, key: TaskKey, run: int, reminder: datetime | None) -> None:
-        name = f"wake-up {run}" if reminder is None else "reminder"
-        self.news.append(News(name, lambda: self.stack.events.engine.runs.wake(key, run, reminder)))
+    def _wake(self, key: TaskKey, run: int) -> None:
+        self.news.append(News(f"wake-up {run}", lambda: self.stack.events.engine.runs.wake(key, run)))
 
 
 def is_retried(label: str) -> bool:

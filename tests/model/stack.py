@@ -86,13 +86,13 @@ class WorldClock(FixedClock):
 class Messages:
     """The queue that wakes tasks; each message is an event on its way."""
 
-    sent: list[tuple[TaskKey, int, datetime | None]] = field(default_factory=list[tuple[TaskKey, int, datetime | None]])
-    """Whom they wake: a task, the index of a run, and the time of a reminder."""
+    sent: list[tuple[TaskKey, int]] = field(default_factory=list[tuple[TaskKey, int]])
+    """Whom they wake: a task, and the index of a run."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         """Send a message: a step of a handler."""
         pause("SendMessage")
-        self.sent.append((key, run, reminder))
+        self.sent.append((key, run))
 
 
 @dataclass

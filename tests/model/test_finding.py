@@ -19,6 +19,7 @@ from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
 from stepwire.engine.turns import Turns
+from stepwire.engine.upkeep import Upkeep
 from stepwire.principal import Principal
 from stepwire.tasks import lifecycle
 from stepwire.tasks.approvals import Approval, Approver
@@ -253,7 +254,7 @@ def _as_it_was(task: Task, _at: object) -> Task:
     return task
 
 
-def _never_reminded(_runs: Runs, task: Task) -> Task:
+def _never_reminded(_upkeep: Upkeep, task: Task) -> Task:
     return task
 
 
@@ -452,9 +453,9 @@ DEFECTS = {
         _vote_too_late,
         is_too_rare=True,
     ),
-    "the reminders that the sweep makes up for": Defect(
+    "the reminders that the sweep sends": Defect(
         "a reminder is lost",
-        [(Runs, "reminded", _never_reminded)],
+        [(Upkeep, "_reminded", _never_reminded)],
         _miss_a_reminder,
         is_too_rare=True,
     ),

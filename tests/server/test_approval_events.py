@@ -89,10 +89,11 @@ def test_reminders_and_the_second_audience_are_told_of_and_a_decision_is_not(era
     world = refunds(replace(POLICY, remind=timedelta(minutes=20), escalation=second))
     bob, carol = Decider.of(world, era), Decider.of(world, era, CAROL, "[leads]")
     of_bob, of_carol = listening(bob), listening(carol)
-    started(world)
+    task = started(world)
 
-    world.wake()
-    world.wake()
+    for minutes in (20, 10):
+        world.clock.advance(minutes=minutes)
+        world.operations.get(ALICE, task)
     seen = heard(bob, of_bob)
     bob.decide(bob.listed()[0]["approvalId"], ACCEPT)
 

@@ -108,7 +108,6 @@ def test_the_page_may_do_what_one_vote_needs() -> None:
         "RecordVotes": "dynamodb:PutItem",
         "AnswerWaitingStates": ["states:SendTaskSuccess", "states:SendTaskFailure"],
         "OpenLinks": "secretsmanager:GetSecretValue",
-        "WakeTasksForTheirNextAttempt": "sqs:SendMessage",
     }
     assert of_items == {
         "ReadQuestions": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [tasks, "blocks"]}},

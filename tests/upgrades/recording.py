@@ -353,9 +353,9 @@ def asking_others(world: World) -> Scene:
     _decide(world, task_id, 1, "Ann", ACCEPT)
     world.workflows.is_available = False
     _decide(world, task_id, 2, "Ben", {"action": "decline"})
-    world.workflows.is_available = True
     world.clock.time += timedelta(days=1)
-    world.engine.runs.wake(TaskKey(ALICE, TaskId(task_id)), reminder=world.clock.time)
+    world.operations.get(ALICE, task_id)
+    world.workflows.is_available = True
     return Scene(task_id)
 
 

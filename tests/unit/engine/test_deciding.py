@@ -39,6 +39,7 @@ APPROVE: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 REFUSE: Final[Json] = {"action": "decline"}
 SCHEMA: Final[Json] = {"type": "object", "properties": {"amount": {"type": "number"}}}
 HOUR: Final = timedelta(hours=1)
+MINUTE: Final = timedelta(minutes=1)
 
 
 def person(name: str = "bob", *qualities: HasClaim | HasScope, has_link: bool = False) -> Approver:
@@ -441,84 +442,53 @@ def test_very_many_questions_of_one_caller_are_a_bounded_read_and_hide_nobodys(c
 
     assert len(world.store.calls) <= MOST_READ // MOST_LISTED
     found = {one.task.task_id for one in listed}
-    assert found == ({others.task_id} if count < MOST_FOUND else set()), "the table has shards for this: test_inbox.py"
+    assert found == ({others.task_id} if count < MOST_FOUND else set()), "docs/limits.md has the bound"
 
 
 # ------------------------------------------------------------------------------------------------------------ reminders
 
 
-def test_a_reminder_comes_on_time_and_the_next_one_is_scheduled() -> None:
+def test_a_reader_announces_a_question_again_when_it_is_time_and_not_before() -> None:
     world, task = asking(replace(POLICY, remind=HOUR))
-    ((_, delay),) = world.wake_ups.scheduled
-    assert delay == HOUR
+    reminders = list[int]()
 
-    world.wake()
+    for after in (HOUR - MINUTE, MINUTE, MINUTE, 5 * HOUR):
+        world.clock.time += after
+        world.operations.get(ALICE, task.task_id)
+        (question,) = world.stored(task).questions
+        assert question.approval is not None
+        reminders.append(question.approval.reminders)
 
-    (question,) = world.stored(task).questions
-    assert question.approval is not None
-    assert question.approval.reminders == 1
-    assert [one for _, one in world.wake_ups.scheduled] == [HOUR]
+    assert reminders == [0, 1, 1, 6], "those that were missed are one"
     assert world.stored(task).last_updated_at == task.last_updated_at
-
-
-def test_a_wake_up_before_its_time_is_sent_again_and_announces_nothing() -> None:
-    world, task = asking(replace(POLICY, remind=HOUR))
-    (at,) = world.wake_ups.reminders
-    world.wake_ups.scheduled.clear()
-    world.clock.time += HOUR / 4
-
-    world.engine.runs.wake(task.key, 0, at)
-
-    assert [one for _, one in world.wake_ups.scheduled] == [HOUR * 3 / 4]
-    assert world.stored(task) == task
-
-
-def test_a_second_message_for_a_reminder_that_came_does_nothing() -> None:
-    world, task = asking(replace(POLICY, remind=HOUR))
-    (at,) = world.wake_ups.reminders
-    world.wake()
-    after = world.stored(task)
-    world.wake_ups.scheduled.clear()
-
-    world.engine.runs.wake(task.key, 0, at)
-
     assert world.wake_ups.scheduled == []
-    assert world.stored(task) == after
 
 
-@pytest.mark.parametrize("is_available", [True, False])
-def test_a_lost_wake_up_is_made_up_for_by_a_reader(*, is_available: bool) -> None:
-    world, task = asking(replace(POLICY, remind=HOUR))
-    world.wake_ups.scheduled.clear()
-    world.wake_ups.is_available = is_available
-    world.clock.time += 5 * HOUR
-
-    world.operations.get(ALICE, task.task_id)
-
-    (question,) = world.stored(task).questions
-    assert question.approval is not None
-    assert question.approval.reminders == 5, "those that were missed are one"
-    assert [one for _, one in world.wake_ups.scheduled] == [HOUR] * is_available
-
-
-def test_nothing_is_scheduled_beyond_the_end_of_a_question_or_without_reminders() -> None:
+def test_nothing_is_announced_beyond_the_end_of_a_question_or_without_reminders() -> None:
     for policy, seconds in ((replace(POLICY, remind=HOUR), 3_600), (POLICY, 0)):
-        world, _ = asking(policy, seconds=seconds)
+        world, task = asking(policy, seconds=seconds)
+        world.clock.time += HOUR
 
-        assert world.wake_ups.scheduled == []
+        world.operations.get(ALICE, task.task_id)
+
+        assert not [one for one in world.stored(task).questions if one.approval and one.approval.reminders]
 
 
 def test_after_a_decision_the_other_question_is_still_announced_on_time() -> None:
     world, task = asking(replace(POLICY, remind=HOUR))
     world.clock.time += HOUR / 2
     world.ask(task.task_id, "second")
-    world.wake_ups.scheduled.clear()
-    world.wake_ups.reminders.clear()
-
     vote(world, task)
+    reminders = list[int]()
 
-    assert [one for _, one in world.wake_ups.scheduled] == [HOUR]
-    assert world.wake_ups.reminders == [world.clock.time + HOUR]
+    for _ in range(2):
+        world.clock.time += HOUR / 2
+        world.operations.get(ALICE, task.task_id)
+        (question,) = world.stored(task).questions
+        assert question.approval is not None
+        reminders.append(question.approval.reminders)
+
+    assert reminders == [0, 1]
 
 
 # ---------------------------------------------------------------------------------------------------------------- trail

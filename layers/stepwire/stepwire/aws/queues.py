@@ -7,7 +7,7 @@ too early sends the next one.
 
 import json
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
@@ -34,21 +34,19 @@ class SqsWakeUps(Struct, frozen=True, dict=True):
     def _client(self) -> Any:
         return self.build_client()
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         """Send a message with a delay in whole seconds, rounded up."""
-        of = {"reminder": reminder.isoformat()} if reminder else {"run": run} if run else {}
-        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **of})
+        body = json.dumps({"owner": key.owner, "task_id": key.task_id, **({"run": run} if run else {})})
         try:
             self._client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=_seconds(delay))
         except (ClientError, BotoCoreError) as error:
             raise WakeUpsUnavailable from error
 
 
-def wake_up_of(message: dict[str, Any]) -> tuple[TaskKey, int, datetime | None]:
-    """Return the task that a message wakes, the index of its run, and the time of the reminder if it is for one."""
+def wake_up_of(message: dict[str, Any]) -> tuple[TaskKey, int]:
+    """Return the task that a message wakes, and the index of its run."""
     body = json.loads(message["body"])
-    reminder = datetime.fromisoformat(body["reminder"]) if "reminder" in body else None
-    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"])), body.get("run", 0), reminder
+    return TaskKey(Principal(body["owner"]), TaskId(body["task_id"])), body.get("run", 0)
 
 
 class Bell(Struct, frozen=True):

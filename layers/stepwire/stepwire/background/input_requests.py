@@ -116,12 +116,9 @@ class InputRequests(Struct, frozen=True):
         destination = Callback(question.token, asking.run, _asking_of(question, now))
         dead = self._dead(task, destination)
         requested = InputRequested(question.key, asked, destination, expires_at, dead, approval)
-        after = self.engine.recorder.advanced(task, requested)
-        if after is None:
-            return None
-        task = self.engine.runs.perform(after) if after.effects else after.task
-        if any(one.token == question.token for one in task.inputs.undelivered):
-            self._deliver(task)
+        after = self.engine.recorder.record(task, requested)
+        if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
+            self._deliver(after)
         return None
 
     def _deliver(self, task: Task) -> None:

@@ -23,7 +23,7 @@ from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, as_object, load_json
 from stepwire.tasks.approvals import Approver, Decision, Vote, VoteWay, digest_of
-from stepwire.tasks.events import Advanced, Voted
+from stepwire.tasks.events import Voted
 from stepwire.tasks.inputs import Action
 from stepwire.tasks.task import Task
 
@@ -150,10 +150,9 @@ class Approvals(Struct, frozen=True):
         return self._recorded(question, approver, vote)
 
     def _recorded(self, question: OpenQuestion, approver: Approver, vote: Vote) -> HasVoted | Decision:
-        advanced = self.recorder.advanced(question.task, Voted(question.request.number, vote))
-        if advanced is None:
+        after = self.recorder.record(question.task, Voted(question.request.number, vote))
+        if after is None:
             raise UnknownApproval  # its task has gone
-        after = advanced.task
         decision = _decision_in(after, question.request.number)
         standing = _voted(decision or self._standing(after, question.request.number, approver), approver)
         own = own_vote(standing, approver)
@@ -161,12 +160,12 @@ class Approvals(Struct, frozen=True):
             action = AuditAction.APPROVED if vote.is_approval else AuditAction.DECLINED
             self.recorder.note_approver(action, after, approver, vote.way)
             if decision is not None:
-                self._deliver(advanced)
+                self._deliver(after)
         return standing
 
-    def _deliver(self, advanced: Advanced) -> None:
+    def _deliver(self, task: Task) -> None:
         try:
-            self.upkeep.after_delivery(self.upkeep.runs.perform(advanced) if advanced.effects else advanced.task)
+            self.upkeep.after_delivery(task)
         except Exception as fault:  # noqa: BLE001 - it is recorded; readers and the sweep deliver it
             self.report(fault)
 

@@ -398,12 +398,10 @@ class Workflows(Protocol):
 
 
 class WakeUps(Protocol):
-    """Calls `Runs.wake` or `Runs.remind` at a time, so that nobody waits for an attempt, or for a reminder."""
+    """Calls `Runs.wake` at a time, so that nobody waits for an attempt."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
-        """Wake a run of a task, or remind of its questions, after this delay or earlier. At least once, or never.
-
-        `reminder`: when a question to others is to be announced again; None: a run is to begin.
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
+        """Wake a run of a task after this delay or earlier. At least once, or never.
 
         Raises:
             WakeUpsUnavailable: it may or may not be woken.

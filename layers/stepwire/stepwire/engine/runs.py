@@ -34,8 +34,6 @@ from stepwire.tasks.events import (
     Begin,
     GiveBack,
     LineChecked,
-    Remind,
-    Reminded,
     RunEnded,
     RunNotRedriven,
     RunsStopped,
@@ -65,7 +63,7 @@ _LOST: Final = "The task had ended before its execution did."
 class NoWakeUps:
     """Wakes nobody: the next reader or the sweep begins an attempt."""
 
-    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0, reminder: datetime | None = None) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         """Do nothing."""
 
 
@@ -163,8 +161,6 @@ class Runs(Struct, frozen=True):
             match effect:
                 case GiveBack(run):
                     self.give_back(task, [run], is_retried=not task.has_ended)
-                case Remind(at):
-                    self.schedule(task, at - self.recorder.clock.now(), reminder=at)
                 case Begin(run, at) if at is not None:
                     self.schedule(task, at - self.recorder.clock.now(), run)
                 case Begin(run):
@@ -286,25 +282,21 @@ class Runs(Struct, frozen=True):
         self.call(others)
         return current, tuple(index for index in taken if current.runs[index].is_open)
 
-    def wake(self, key: TaskKey, run: int = 0, reminder: datetime | None = None) -> None:
-        """Begin a run that is due or, if it is time for a reminder, announce again the questions to others.
+    def wake(self, key: TaskKey, run: int = 0) -> None:
+        """Begin a run that is due.
 
-        Does nothing for a task or a run that has ended, for a run that began with its task, or for a reminder in whose
-        place another one is scheduled. But of a line one run is woken for all who wait, so its free turns are handed
-        out whatever has become of that run.
+        Does nothing for a task or a run that has ended, or for a run that began with its task. But of a line one run is
+        woken for all who wait, so its free turns are handed out whatever has become of that run.
 
         Raises:
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
         """
         stored = self.recorder.store.load(key)
         task = self.recorder.load(key, stored) if stored else None
-        if reminder is None:
-            if task is not None:
-                self._wake_run(task, run)
-            if stored is not None and stored.line is not None:  # also of a task that has expired
-                self.call(self.turns.fill(stored.line.line))
-        elif task is not None and not task.has_ended and self.reminded(task).next_reminder() == reminder:
-            self.wake_ups.schedule(key, reminder - self.recorder.clock.now(), reminder=reminder)
+        if task is not None:
+            self._wake_run(task, run)
+        if stored is not None and stored.line is not None:  # also of a task that has expired
+            self.call(self.turns.fill(stored.line.line))
 
     def _wake_run(self, task: Task, run: int) -> None:
         if task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
@@ -316,14 +308,6 @@ class Runs(Struct, frozen=True):
             self.wake_ups.schedule(task.key, left, run)
         elif one.pending is Pending.START or not begins_with_task:
             self.start(task, [run])
-
-    def reminded(self, task: Task) -> Task:
-        """Return the task after announcing again the questions to others for which it is time."""
-        due = task.next_reminder()
-        if due is None or due > self.recorder.clock.now():
-            return task
-        after = self.recorder.advanced(task, Reminded())
-        return task if after is None else self.perform(after)
 
     def postpone(self, task: Task, faults: Mapping[int, Exception]) -> Task:
         """Return the task with a mark that runs may not have begun, so that the next reader begins them.
@@ -386,12 +370,10 @@ class Runs(Struct, frozen=True):
             return task
         return self.recorder.save_if_unchanged(task, RunsStopped()) or task
 
-    def schedule(
-        self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0, reminder: datetime | None = None
-    ) -> None:
-        """Wake a run, or remind, after a delay; a fault is reported, because readers and the sweep do what is due."""
+    def schedule(self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0) -> None:
+        """Wake a run after a delay; a fault is reported, because readers and the sweep do what is due."""
         try:
-            self.wake_ups.schedule(task.key, delay, run, reminder)
+            self.wake_ups.schedule(task.key, delay, run)
         except WakeUpsUnavailable as fault:
             self.report(fault)
 

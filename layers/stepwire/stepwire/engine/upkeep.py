@@ -19,7 +19,7 @@ from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
 from stepwire.errors import KeyDenied, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.tasks.events import AnswersDelivered, StartPostponed, StateEntered, WorkChecked, WorkStopped
+from stepwire.tasks.events import AnswersDelivered, Reminded, StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
@@ -130,7 +130,7 @@ class Upkeep(Struct, frozen=True):
             is_wanted = self.is_wanted(task)
             return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
         if task.inputs.undelivered or task.questions:
-            task = self.runs.reminded(self.after_delivery(task))
+            task = self._reminded(self.after_delivery(task))
         looks = self._look_due(task, now)
         if looks is None:
             return task
@@ -166,7 +166,7 @@ class Upkeep(Struct, frozen=True):
 
         The write without an expired question announces its end through the table's stream.
         """
-        task = self.runs.reminded(self.after_delivery(task))
+        task = self._reminded(self.after_delivery(task))
         left = as_of(task, self.recorder.clock.now()).questions
         return self._checked(task) if len(left) < len(task.questions) else task
 
@@ -186,6 +186,13 @@ class Upkeep(Struct, frozen=True):
         if not done and not unclaimed:
             return task
         return self.recorder.record(task, AnswersDelivered(frozenset(done), frozenset(unclaimed))) or task
+
+    def _reminded(self, task: Task) -> Task:
+        """Return the task after announcing again the questions to others for which it is time."""
+        due = task.next_reminder()
+        if due is None or due > self.recorder.clock.now():
+            return task
+        return self.recorder.record(task, Reminded()) or task
 
     def _deliver(self, one: UndeliveredAnswer) -> bool:
         """Deliver an answer; return False if certainly nobody waited for it."""

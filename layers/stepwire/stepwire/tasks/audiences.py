@@ -27,7 +27,8 @@ from stepwire.tasks.approvals import (
 from stepwire.tasks.inputs import InvalidQuestion
 from stepwire.visible_text import visible
 
-SHORTEST_REMINDER: Final = timedelta(minutes=5)
+SHORTEST_REMINDER: Final = timedelta(minutes=15)
+"""The interval of the sweep, which sends the reminders of tasks that nobody reads."""
 LONGEST_WAIT: Final = timedelta(days=365)
 MOST_RECIPIENTS: Final = 10
 LONGEST_RECIPIENT: Final = 254  # characters; of an address of e-mail
@@ -117,10 +118,10 @@ def conditions_of(scope: str | None, claim: str | None, has: Iterable[str], role
 def policy_faults(policy: Approvers) -> Iterable[str]:
     """Yield what is wrong with the times and the people of a policy."""
     if policy.remind is not None and not SHORTEST_REMINDER <= policy.remind <= LONGEST_WAIT:
-        yield "remind must be from PT5M to P365D"
+        yield "remind must be from PT15M to P365D"
     second = policy.escalation
     if second is not None and not SHORTEST_REMINDER <= second.after <= LONGEST_WAIT:
-        yield "escalate.after must be from PT5M to P365D"
+        yield "escalate.after must be from PT15M to P365D"
     if second is not None and not second.audience.conditions:
         yield "escalate must have a scope, a claim or a role"
     people = len(set(map(recipient_key, policy.recipients)))

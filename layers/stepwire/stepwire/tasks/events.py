@@ -268,12 +268,6 @@ class Begin(Struct, frozen=True):
     at: datetime | None = None
 
 
-class Remind(Struct, frozen=True):
-    """The effect of an event: open questions to others are announced again at a time to come."""
-
-    at: datetime
-
-
 class GiveBack(Struct, frozen=True):
     """The effect of an event: a run needs its turn, or its place in line, no more."""
 
@@ -284,7 +278,7 @@ class Advanced(Struct, frozen=True):
     """A task after an event, and what follows."""
 
     task: Task
-    effects: tuple[Begin | Remind | GiveBack, ...] = ()
+    effects: tuple[Begin | GiveBack, ...] = ()
 
     @property
     def begins(self) -> tuple[Begin, ...]:

@@ -35,7 +35,6 @@ from stepwire.tasks.events import (
     InputRequested,
     LineChecked,
     ProgressReported,
-    Remind,
     Reminded,
     RunEnded,
     RunNotRedriven,
@@ -167,7 +166,7 @@ def _show_progress(task: Task, event: ProgressReported, _at: datetime) -> Task:
     return advanced if event.message is None else _with_message(advanced, event.message[:LONGEST_MESSAGE])
 
 
-def _ask(task: Task, event: InputRequested, at: datetime) -> Task | Advanced:
+def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
     if event.expires_at is not None and event.expires_at <= at:
         return task  # the event arrived after the workflow stopped waiting for the answer
     if event.destination in {one.destination for one in task.questions}:
@@ -182,7 +181,7 @@ def _ask(task: Task, event: InputRequested, at: datetime) -> Task | Advanced:
     key = next(name for name in names if name not in task.inputs.used_keys)
     request = InputRequest(key, number, event.asked, event.destination, event.expires_at, approval=event.approval)
     inputs = replace(task.inputs, asked=number, used_keys=(*task.inputs.used_keys, key))
-    return _announced(_with_requests(replace(task, inputs=inputs), (*task.questions, request)))
+    return _with_requests(replace(task, inputs=inputs), (*task.questions, request))
 
 
 def _adopted(task: Task, event: InputRequested) -> Task | None:
@@ -219,7 +218,7 @@ def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     return _with_requests(replace(task, inputs=inputs), left)
 
 
-def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
+def _count_vote(task: Task, event: Voted, _at: datetime) -> Task:
     """Count a person's vote once; ignore the caller's unless the question allows it."""
     vote = event.vote
     asked = next((one for one in task.questions if one.number == event.number), None)
@@ -236,7 +235,7 @@ def _count_vote(task: Task, event: Voted, _at: datetime) -> Task | Advanced:
     return _with_requests(task, tuple(counted if one is asked else one for one in task.questions))
 
 
-def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Advanced:
+def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Task:
     """Return the task with the approvers' decision, which is delivered like any answer."""
     votes = tuple(replace(one, content=None) for one in approval.votes)
     decision = Decision(
@@ -251,7 +250,7 @@ def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) ->
     after = replace(task, inputs=replace(task.inputs, undelivered=undelivered, decisions=decisions))
     left = tuple(one for one in task.questions if one is not asked)
     said = decision.text(with_names=approval.policy.shows_decision)
-    return _announced(_with_message(_with_requests(after, left), said[:LONGEST_MESSAGE]))
+    return _with_message(_with_requests(after, left), said[:LONGEST_MESSAGE])
 
 
 def _matter(asked: InputRequest, approval: Approval, content: str | None) -> Matter | None:
@@ -261,17 +260,11 @@ def _matter(asked: InputRequest, approval: Approval, content: str | None) -> Mat
     return Matter(asked.asked.message, asked.asked.requested_schema, replace(approval, votes=()), content)
 
 
-def _remind(task: Task, _event: Reminded, at: datetime) -> Task | Advanced:
+def _remind(task: Task, _event: Reminded, at: datetime) -> Task:
     reminded = tuple(
         one if one.approval is None else replace(one, approval=one.approval.reminded(at)) for one in task.questions
     )
-    return task if reminded == task.questions else _announced(_with_requests(task, reminded))
-
-
-def _announced(task: Task) -> Advanced:
-    """Return the task, to be woken when a question to others must be announced again."""
-    next_one = task.next_reminder()
-    return Advanced(task, () if next_one is None else (Remind(next_one),))
+    return task if reminded == task.questions else _with_requests(task, reminded)
 
 
 def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:

@@ -1,10 +1,9 @@
 """The inbox of approvers in the table: an item for each open question, under each quality by which it is found.
 
-    pk  "approvals#" + the quality's digest [+ "#" + a shard]   sk  the time + "#" + a digest of the question's key
+    pk  "approvals#" + the quality's digest      sk  the time + "#" + a digest of the question's key
         owner, task_id, number   the question's key     expires_at  the TTL attribute
-    pk  "approvals#" + the quality's digest                     sk  "open"
-        questions                how many are open, in all shards    expires_at  the TTL attribute
-        shards                   how many partitions beside the first one have some
+    pk  "approvals#" + the quality's digest      sk  "open"
+        questions                how many are open      expires_at  the TTL attribute
     pk  an approver's principal  sk  "asking#" + the digest of a call
         attempt, reason          `Asking`; without a reason where the user has closed the form
         expires_at               the TTL attribute
@@ -15,11 +14,9 @@
 The rule: an entry and its count change in one transaction, so whatever fails and is done again, the count is never
 below what is there. It may be above: nobody counts what DynamoDB removes by itself, so an entry outlives its task.
 
-The questions of one quality are in one partition until about `MOST_IN_ONE` are open; later ones are in `SHARDS` others,
-by their callers, until the item `open` has expired. Each partition gives the same number of questions, so a caller who
-asks much hides those of few others. The item `open` also tells whether there is anything to look for under a quality.
-Of an approver's partitions a bounded number is read, those with open questions first, so that each decision makes room
-for the next.
+The questions of one quality are in one partition, which gives its oldest ones. The item `open` also tells whether there
+is anything to look for under a quality. Of an approver's partitions a bounded number is read, those with open questions
+first, so that each decision makes room for the next. docs/limits.md says what one partition bounds.
 """
 
 import hashlib
@@ -39,8 +36,6 @@ from stepwire.principal import Principal
 from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
 from stepwire.tasks.ids import TaskId, TaskKey
 
-MOST_IN_ONE: Final = 1_000
-SHARDS: Final = 8
 MOST_PARTITIONS: Final = 50
 """That are read for one approver."""
 _PREFIX: Final = "approvals#"
@@ -63,7 +58,6 @@ class DynamoDbInbox(Struct, frozen=True):
     """`Inbox` in a DynamoDB table."""
 
     table: Table
-    most_in_one: int = MOST_IN_ONE
 
     def add(self, entry: InboxEntry) -> None:
         for digest in entry.digests:
@@ -72,13 +66,13 @@ class DynamoDbInbox(Struct, frozen=True):
 
     def remove(self, entry: InboxEntry) -> None:
         for digest in entry.digests:
-            any(self._removed(digest, _entry_key(digest, shard, entry)) for shard in (0, _shard_of(entry)))
+            self._remove(digest, _entry_key(digest, entry))
 
     def find(self, digests: Sequence[str], most: int) -> Found:
         markers = self.table.get_all([open_key(digest) for digest in dict.fromkeys(digests)], is_consistent=False)
         # Those in which nothing is open come last, as far as is counted: a process may have died before it counted.
         markers = sorted(markers, key=lambda one: (_count_in(one, uncounted=1) <= 0, one["pk"]["S"]))
-        there = [partition for marker in markers for partition in _partitions_of(marker)]
+        there = [marker["pk"]["S"] for marker in markers]
         looked_into = there[:MOST_PARTITIONS]
         each = ceil(most / max(1, len(looked_into)))
         read = [self._read(partition, each) for partition in looked_into]
@@ -98,25 +92,19 @@ class DynamoDbInbox(Struct, frozen=True):
     def _added(self, digest: str, entry: InboxEntry) -> bool:
         """Add and count an entry unless it is there, and return whether nobody else wrote at the same time."""
         marker = self.table.get(open_key(digest)) or {}
-        is_full = "shards" in marker or _count_in(marker, uncounted=0) >= self.most_in_one
-        shard = _shard_of(entry) if is_full else 0
-        if shard and self.table.get(_entry_key(digest, 0, entry)) is not None:
-            return True  # it was added before the shards came
-        item = _item_of(digest, shard, entry)
+        item = _item_of(digest, entry)
         last = max(item["expires_at"], marker.get("expires_at", item["expires_at"]), key=lambda one: int(one["N"]))
-        sharded = ", shards = :shards" if shard else ""
-        values: Item = {":by": {"N": "1"}, ":last": last, **({":shards": {"N": str(SHARDS)}} if shard else {})}
         refused = self._counted(
             {"Put": {"TableName": self.table.name, "Item": item, "ConditionExpression": _IS_NEW}},
             digest,
-            f"ADD questions :by SET expires_at = :last{sharded}",
+            "ADD questions :by SET expires_at = :last",
             _IS_NOT_LATER,
-            values,
+            {":by": {"N": "1"}, ":last": last},
         )
         return not refused or refused[0] == UNMET
 
-    def _removed(self, digest: str, key: Item) -> bool:
-        """Remove and count an entry, and return whether it was there.
+    def _remove(self, digest: str, key: Item) -> None:
+        """Remove and count an entry, if it is there.
 
         Raises:
             StoreBusy: others wrote at the same time, several times.
@@ -126,11 +114,12 @@ class DynamoDbInbox(Struct, frozen=True):
             values = {":by": {"N": "-1"}, ":none": {"N": "0"}}
             match self._counted(delete, digest, "ADD questions :by", _COUNTS_SOME, values):
                 case ():
-                    return True
+                    return
                 case (reason, _) if reason == UNMET:
-                    return False
+                    return
                 case (_, reason) if reason == UNMET:  # the marker has expired
-                    return self.table.delete(key, _IS_THERE, {}) is None
+                    self.table.delete(key, _IS_THERE, {})
+                    return
                 case _:
                     pass  # another writer was faster
         raise StoreBusy
@@ -222,14 +211,14 @@ def _asking_key(approver: Principal, call: str) -> Item:
     return {"pk": {"S": approver}, "sk": {"S": _ASKING + call}}
 
 
-def _entry_key(digest: str, shard: int, entry: InboxEntry) -> Item:
+def _entry_key(digest: str, entry: InboxEntry) -> Item:
     sort_key = f"{milliseconds_of(entry.asked_at):013d}#{_name_of(entry.key)}"
-    return {"pk": {"S": _partition(digest, shard)}, "sk": {"S": sort_key}}
+    return {"pk": {"S": _PREFIX + digest}, "sk": {"S": sort_key}}
 
 
-def _item_of(digest: str, shard: int, entry: InboxEntry) -> Item:
+def _item_of(digest: str, entry: InboxEntry) -> Item:
     return {
-        **_entry_key(digest, shard, entry),
+        **_entry_key(digest, entry),
         "owner": {"S": entry.key.task.owner},
         "task_id": {"S": entry.key.task.task_id},
         "number": {"N": str(entry.key.number)},
@@ -244,21 +233,7 @@ def _count_in(marker: Item, *, uncounted: int) -> int:
 
 def open_key(digest: str) -> Item:
     """Return the primary key of the item that counts the open questions under a quality."""
-    return {"pk": {"S": _partition(digest, 0)}, "sk": {"S": _OPEN}}
-
-
-def _partition(digest: str, shard: int) -> str:
-    return f"{_PREFIX}{digest}#{shard}" if shard else _PREFIX + digest
-
-
-def _partitions_of(marker: Item) -> Iterable[str]:
-    first = marker["pk"]["S"]
-    return (first, *(f"{first}#{shard}" for shard in range(1, SHARDS + 1) if "shards" in marker))
-
-
-def _shard_of(entry: InboxEntry) -> int:
-    """Return the shard of a caller's questions, so that one who asks much hides those of few others."""
-    return 1 + int(entry.key.task.owner, 16) % SHARDS
+    return {"pk": {"S": _PREFIX + digest}, "sk": {"S": _OPEN}}
 
 
 def _name_of(key: QuestionKey) -> str:
