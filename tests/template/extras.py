@@ -1,0 +1,120 @@
+"""Remove an extra from a checkout, as its owner would: `python -m tests.template.extras NAME ...`.
+
+What belongs to an extra is found by its name alone: each folder `extras/NAME` and file `extras/NAME.*`, its line in
+`stepwire/composition.py`, blocks between the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines
+of a document or table that name one of its paths. No other line of Python is touched: the core names no extra.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+COMPOSITION: Final = Path("layers/stepwire/stepwire/composition.py")
+GENERATED: Final = (
+    ("-m", "tests.docs.manifest_pages"),
+    ("-m", "packages.command.tests.cli_page"),
+    ("-m", "tests.docs.promised", "--major"),
+    ("-m", "tests.docs.numbers"),
+)
+"""The commands that write pages and records from the code: the arguments of Python."""
+_NOT_OURS: Final = re.compile(r"\.git|\.venv.*|\.aws-sam|\.site|node_modules|__pycache__|\..*_cache")
+_WITH_BLOCKS: Final = (".md", ".yaml", ".yml", ".toml", "Makefile")
+_WITH_LINES: Final = (".md", ".toml", ".csv", "mkdocs.yml")
+_TEXTS: Final = (*_WITH_BLOCKS, *_WITH_LINES, ".py", ".json")
+
+
+def remove(root: Path, name: str) -> None:
+    """Remove an extra from the checkout below `root`.
+
+    Raises:
+        ValueError: the table does not list it in a line of its own, or a block has no end.
+    """
+    for path in list(paths_of(root, name)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _rewrite(root / COMPOSITION, without_its_line((root / COMPOSITION).read_text(encoding="utf-8"), name))
+    for path in texts(root):
+        text = path.read_text(encoding="utf-8")
+        if path.name.endswith(_WITH_BLOCKS):
+            text = without_blocks(text, name)
+        if path.name.endswith(_WITH_LINES):
+            text = "".join(line for line in text.splitlines(keepends=True) if not _path(name).search(line))
+        _rewrite(path, text)
+
+
+def paths_of(root: Path, name: str) -> Iterator[Path]:
+    """Yield the folders and files of an extra."""
+    for folder, inner, files in _walk(root):
+        if folder.name == "extras":
+            yield from (folder / one for one in (*inner, *files) if one.partition(".")[0] == name)
+
+
+def texts(root: Path) -> Iterator[Path]:
+    """Yield the files in which an extra may be named."""
+    for folder, _, files in _walk(root):
+        yield from (folder / one for one in sorted(files) if one.endswith(_TEXTS))
+
+
+def mentions(root: Path, name: str) -> list[str]:
+    """Return the lines that name a path of an extra, or mark a block of it."""
+    of_it = re.compile(rf"{_path(name).pattern}|\bextras import .*\b{name}\b|\bextra {name}: (?:begin|end)")
+    return [
+        f"{path.relative_to(root)}:{number}: {line}"
+        for path in texts(root)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if of_it.search(line)
+    ]
+
+
+def without_its_line(table: str, name: str) -> str:
+    """Return the source of the table without the line of an extra."""
+    found, count = re.subn(rf'^ *"{name}",(?: *#.*)?\n', "", table, flags=re.MULTILINE)
+    if count != 1:
+        raise ValueError(f"{COMPOSITION} has {count} lines of the extra {name}; it must have one")
+    return found
+
+
+def without_blocks(text: str, name: str) -> str:
+    """Return a text without the marked blocks of an extra.
+
+    Raises:
+        ValueError: a block begins twice, or ends before it begins, or does not end.
+    """
+    kept, is_inside = list[str](), False
+    for line in text.splitlines(keepends=True):
+        mark = re.fullmatch(rf"\s*(?:#|<!--) extra {name}: (begin|end)(?: -->)?\s*", line)
+        if mark and (mark[1] == "begin") is is_inside:
+            raise ValueError(f"the blocks of the extra {name} are not in order: {line.strip()}")
+        if mark:
+            is_inside = not is_inside
+        elif not is_inside:
+            kept.append(line)
+    if is_inside:
+        raise ValueError(f"a block of the extra {name} does not end")
+    return "".join(kept)
+
+
+def _path(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\bextras[./]{name}\b(?!-)")
+
+
+def _rewrite(path: Path, text: str) -> None:
+    if text != path.read_text(encoding="utf-8"):
+        path.write_text(text, encoding="utf-8")
+
+
+def _walk(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    for folder, inner, files in os.walk(root):
+        inner[:] = sorted(one for one in inner if not _NOT_OURS.fullmatch(one))
+        yield Path(folder), inner, files
+
+
+if __name__ == "__main__":
+    for extra in sys.argv[1:]:
+        remove(Path.cwd(), extra)
+    for command in GENERATED:
+        subprocess.run((sys.executable, *command), check=True)
