@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.access import Access
 from stepwire.catalog.tools import Concurrency, Tool
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import Rules
@@ -18,7 +17,6 @@ from tests.server.clients import (
     TASKS_CAPABILITY,
     LegacyClient,
     ModernClient,
-    SignedIn,
 )
 from tests.server.messages import of, plain_call
 
@@ -27,7 +25,7 @@ RULES: Final = Rules(most=1)
 
 def limited(name: str = "limited", rules: Rules = RULES, base: Tool = OPTIONAL, per: str = "") -> Tool:
     """Return a tool with a limit of its own."""
-    return replace(base, name=name, concurrency=Concurrency(name, rules, per, {"urgent": 10}))
+    return replace(base, name=name, concurrency=Concurrency(name, rules, per))
 
 
 @pytest.fixture
@@ -151,21 +149,6 @@ def test_each_value_of_an_argument_has_a_line_of_its_own() -> None:
         client.call("limited", {"text": text})
 
     assert len(world.workflows.running()) == 2
-
-
-def test_a_scope_of_the_manifest_overtakes() -> None:
-    world = serving(limited())
-    plain = ModernClient(world)
-    urgent = ModernClient(SignedIn(world, frozenset({"api/urgent"}), Access(prefix="api/")), BOB)
-    first = plain.start("limited")
-    for _ in range(3):
-        plain.start("limited")
-    ModernClient(world, BOB).start("limited")
-
-    task_id = urgent.start("limited")
-    world.succeed(first, OUTPUT)
-
-    assert task_id in world.workflows.running()[0].name
 
 
 def test_a_confirmed_call_asks_for_its_turn_when_it_is_confirmed() -> None:
