@@ -11,6 +11,11 @@ from tests.docs.pages import ROOT, page
 from tests.docs.promised import protocol_errors
 
 DECISIONS: Final = ROOT / "docs" / "decisions"
+OF_THE_SITE: Final = {
+    path.relative_to(ROOT / "docs").as_posix()
+    for name in ("*.md", "extras/*.md")
+    for path in (ROOT / "docs").glob(name)
+}
 _STATUS: Final = re.compile(r"accepted|(?:changed|superseded) by \[(\d+)\]\((\d{4}-[\w-]+\.md)\)")
 
 
@@ -28,15 +33,13 @@ def test_a_changelog_says_each_thing_once(changelog: Path) -> None:
 
 
 def test_the_index_names_every_page() -> None:
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
-
-    assert pages - set(page(ROOT / "docs" / "README.md").links) == set()
+    assert OF_THE_SITE - {"README.md"} - set(page(ROOT / "docs" / "README.md").links) == set()
 
 
 def test_the_site_has_every_page_in_its_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
 
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} - set(re.findall(r"\w+\.md", navigation)) == set()
+    assert OF_THE_SITE - set(re.findall(r"[\w/]+\.md", navigation)) == set()
 
 
 def rows() -> list[tuple[str, str]]:

@@ -1,9 +1,9 @@
 """Every requirement of the protocol has a test that names it, or a reason why not; every name is a requirement.
 
-The requirements are the rows of tests/requirements.csv. Their letters: A era dispatch, M 2026-07-28, X its tasks
-extension, L 2025-11-25, T its tasks, E the events extension of both, U the apps extension of both, F authorization,
-Q the skills extension, R Stepwire's own retries and races, S its large outputs and many slots; the levels: M must,
-S should, m may, - a fact.
+The requirements are the rows of tests/requirements.csv, and those of the extras in tests/extras/. Their letters: A era
+dispatch, M 2026-07-28, X its tasks extension, L 2025-11-25, T its tasks, E the events extension of both, U the apps
+extension of both, F authorization, Q the skills extension, R Stepwire's own retries and races, S its large outputs and
+many slots; the levels: M must, S should, m may, - a fact. A row without a test says why.
 A test names its rows in the comment above it: `# M12, X25`.
 """
 
@@ -12,23 +12,28 @@ import re
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 TESTS: Final = Path(__file__).parents[1]
-FOLDERS: Final = ("server", "integration", "template", "e2e", "unit/engine", "contracts", "unit/catalog")
-_REQUIREMENTS: Final = (TESTS / "requirements.csv").read_text(encoding="utf-8")
-ROWS: Final = {row["row"] for row in csv.DictReader(_REQUIREMENTS.splitlines())}
+FOLDERS: Final = ("server", "integration", "template", "e2e", "unit/engine", "contracts", "unit/catalog", "extras")
+LETTERS: Final = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 37, "F": 10, "R": 24, "S": 13}
+"""The letters of the core, each with the number of its last row."""
+
+
+def read_rows(file: Path) -> dict[str, str]:
+    """Return the rows of a file, each with the reason why it has no test; empty: it has one."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return {row["row"]: row["why_without_a_test"] for row in csv.DictReader(lines, restval="")}
+
+
+OF_EXTRAS: Final = {file.parent.name: read_rows(file) for file in sorted(TESTS.glob("extras/*/requirements.csv"))}
+ROWS: Final = {
+    row: why for rows in (read_rows(TESTS / "requirements.csv"), *OF_EXTRAS.values()) for row, why in rows.items()
+}
+WITHOUT_A_TEST: Final = {row for row, why in ROWS.items() if why}
 _COMMENT: Final = re.compile(
     r"^ *# ((?:[A-Z]\d*, )*[A-Z]\d*)(?:, [a-z].*|: .*)?\n *(?:@|(?:async )?def test_)", re.MULTILINE
 )
-
-WITHOUT_A_TEST: Final = {
-    "A9": "binds a server of the modern era alone",
-    "M3": "binds the local stack: packages/local/tests",
-    "S4": "no version without `output.object` was released (decision 54)",
-    "S13": "no version without shards was released (decision 54)",
-    "Q9": "the content of no skill is generated",
-    "Q22": "owners choose the names; the URI of a skill has the name of its tool",
-    "F7": "no scope includes another: each is compared as it is (docs/sign_in.md)",
-}
 
 
 def named_rows() -> set[str]:
@@ -38,15 +43,23 @@ def named_rows() -> set[str]:
 
 
 def test_the_requirements_are_all_there() -> None:
-    letters = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 37, "F": 10, "E": 20, "R": 24, "U": 10, "S": 13, "Q": 22}
+    core = {f"{letter}{number}" for letter, last in LETTERS.items() for number in range(1, last + 1)}
 
-    assert {f"{letter}{number}" for letter, last in letters.items() for number in range(1, last + 1)} == ROWS
+    assert read_rows(TESTS / "requirements.csv").keys() == core
+
+
+@pytest.mark.parametrize("extra", OF_EXTRAS)
+def test_the_rows_of_an_extra_are_numbered_from_1(extra: str) -> None:
+    rows = list(OF_EXTRAS[extra])
+
+    assert rows == [f"{rows[0][0]}{number}" for number in range(1, len(rows) + 1)]
+    assert rows[0][0] not in LETTERS
 
 
 def test_every_row_has_a_test_or_a_reason_why_not() -> None:
     named = named_rows()
 
-    missing = ROWS - named - WITHOUT_A_TEST.keys()
+    missing = ROWS.keys() - named - WITHOUT_A_TEST
 
     assert missing == set()
 
@@ -54,7 +67,7 @@ def test_every_row_has_a_test_or_a_reason_why_not() -> None:
 def test_no_row_has_both_a_test_and_a_reason() -> None:
     named = named_rows()
 
-    both = named & WITHOUT_A_TEST.keys()
+    both = named & WITHOUT_A_TEST
 
     assert both == set()
 
@@ -64,4 +77,4 @@ def test_every_row_that_a_test_names_exists() -> None:
     # lists what the specifications leave open.
     named = {row for row in named_rows() if row[0] not in "GHK"}
 
-    assert named | WITHOUT_A_TEST.keys() <= ROWS
+    assert named <= ROWS.keys()

@@ -72,7 +72,7 @@ def mentions(root: Path, name: str) -> list[str]:
 
 def without_its_line(table: str, name: str) -> str:
     """Return the source of the table without the line of an extra."""
-    found, count = re.subn(rf'^ *"{name}",(?: *#.*)?\n', "", table, flags=re.MULTILINE)
+    found, count = re.subn(rf'^ *"{name}"[:,].*\n', "", table, flags=re.MULTILINE)
     if count != 1:
         raise ValueError(f"{COMPOSITION} has {count} lines of the extra {name}; it must have one")
     return found

@@ -9,11 +9,11 @@ from tests.template.extras import COMPOSITION, mentions, remove
 
 TABLE: Final = '''"""The table of extras."""
 
-EXTRAS = (
-    "taste",
-    "colour",  # before those that it may show
-    "colour_blind",
-)
+EXTRAS = {
+    "taste": ("taste_soup",),
+    "colour": (),  # before those that it may show
+    "colour_blind": (),
+}
 '''
 BEFORE: Final = {
     COMPOSITION.as_posix(): TABLE,
@@ -35,7 +35,7 @@ BEFORE: Final = {
     "tests/longest.csv": "tests/extras/colour/test_red.py,20\ntests/test_all.py,30\n",
 }
 AFTER: Final = {
-    COMPOSITION.as_posix(): TABLE.replace('    "colour",  # before those that it may show\n', ""),
+    COMPOSITION.as_posix(): TABLE.replace('    "colour": (),  # before those that it may show\n', ""),
     "layers/stepwire/stepwire/extras/__init__.py": "",
     "layers/stepwire/stepwire/extras/colour_blind/__init__.py": "EXTRA = 2\n",
     "packages/command/stepwire_cli/extras/taste.py": "",
