@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepwire.composition import EXTRAS
 from stepwire.manifests.reading import compile_directory
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.adopted import write_manifests
@@ -28,6 +29,7 @@ SETTINGS: Final = {
     "ALLOWED_ORIGINS": "",
     "AUTHORIZER": "none",
     "EXECUTION_PREFIX": "sw-",
+    "EXTRAS": ",".join(EXTRAS),
     "MOST_ACTIVE_TASKS": "100",
     "MOST_TASKS_PER_MINUTE": "120",
     "MOST_WAITING": "5",

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from stepwire.audit import AuditEntry
 from stepwire.aws.endpoints import sign
+from stepwire.aws.storage.table import Table
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
+from stepwire.composition import EXTRAS, switched_on
 from stepwire.engine import waiting
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.blocks import BlockedCallers, Blocks
@@ -19,9 +21,14 @@ from stepwire.engine.calls import ToolCall
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WAITS
+from stepwire.extras.approvals import approvals_of, askings_of
+from stepwire.extras.events import events_of
+from stepwire.extras.skills import skills_of
+from stepwire.hooks import Ground
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
 from stepwire.protocol.sessions import resuming_clients
+from stepwire.server.composition import parts_with
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
@@ -65,6 +72,16 @@ OUTPUT_SCHEMA: Final[JsonObject] = {
 }
 OUTPUT: Final[JsonObject] = {"answer": 42}
 """A valid output of every tool of the catalog except LISTING."""
+
+
+def no_client() -> Any:
+    """Fail: fakes are in place of all that a table would be asked."""
+    raise AssertionError("nothing here asks a table")
+
+
+PARTS: Final = parts_with(switched_on(EXTRAS))
+"""The parts of a server with all extras."""
+NO_TABLE: Final = Table("no table", no_client)
 
 
 def state_machine_arn(name: str) -> str:
@@ -267,11 +284,16 @@ class World:
             RESUMING,
             PollLimit(self.polls_per_second),
             self.troubles.append,
+            PARTS,
+            Ground(self.engine, NO_TABLE, {}),
             express=self.express.run,
             blocks=self.blocks,
-            events=lambda: Events(self.event_store, self.subscribing, self.subscribers),
-            approvals=lambda: self.approvals,
-            askings=lambda: self.askings,
+            built={
+                events_of: Events(self.event_store, self.subscribing, self.subscribers),
+                approvals_of: self.approvals,
+                askings_of: self.askings,
+                skills_of: lambda: (),
+            },
         )
         self.server = McpServer(self.services, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.browser.chromium import FOLDER, chromium
 from tests.npm import NODE, install
 
-PAGE: Final = Path(__file__).parents[2] / "layers/stepwire/stepwire/server/extensions/cards/card.html"
+PAGE: Final = Path(__file__).parents[2] / "layers/stepwire/stepwire/extras/cards/card.html"
 
 
 class Card:

@@ -23,8 +23,10 @@ import stepwire_client
 from stepwire import errors
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
+from stepwire.composition import EXTRAS, switched_on
 from stepwire.principal import principal_of
-from stepwire.server.eras import METHODS
+from stepwire.server.composition import parts_with
+from stepwire.server.eras import methods_with
 from stepwire.subscriptions import refusals
 from stepwire.subscriptions.events import listed
 from stepwire.tracing import follow
@@ -72,7 +74,7 @@ def broken(before: dict[str, Names], now: dict[str, Names]) -> list[str]:
 
 def wire() -> Iterator[tuple[str, Any]]:
     """Yield the methods of each version, and the number of each error."""
-    for version, methods in METHODS.items():
+    for version, methods in methods_with(parts_with(switched_on(EXTRAS))).items():
         yield from ((f"{version} {method}", "") for method in methods)
     for name, kind in protocol_errors().items():
         if hasattr(kind, "code"):

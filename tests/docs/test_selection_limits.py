@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from stepwire.extras import search as discovery
+from stepwire.extras.search import search
 from stepwire.manifests import manifest
 from stepwire.protocol import http
-from stepwire.server.extensions import discovery
-from stepwire.server.extensions.discovery import search
 from tests.docs.pages import ROOT, page
 
 ROWS = page(ROOT / "docs" / "limits.md").text.splitlines()

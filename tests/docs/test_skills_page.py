@@ -4,10 +4,10 @@ from typing import Any
 
 import yaml
 
+from stepwire.extras.skills.serving import own_skill
 from stepwire.manifests import skill_files
 from stepwire.manifests.published import SkillFile
 from stepwire.manifests.skill_files import checked_skills
-from stepwire.server.extensions.skills.serving import own_skill
 from tests.docs.pages import ROOT, page
 
 PAGE = page(ROOT / "docs" / "skills.md")

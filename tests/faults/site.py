@@ -26,7 +26,6 @@ from stepwire.aws.s3 import LargeResults, Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
-from stepwire.aws.storage.approvals import DynamoDbAskings, DynamoDbInbox
 from stepwire.aws.storage.items import item_key, task_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
@@ -40,6 +39,8 @@ from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
+from stepwire.extras.events import events_of
+from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
@@ -60,6 +61,7 @@ from tests.kits import (
     CONFIRMED,
     EXECUTION_PREFIX,
     OPTIONAL,
+    PARTS,
     RESUMING,
     catalog_of,
     plan_of,
@@ -168,9 +170,9 @@ class Process:
             RESUMING,
             PollLimit(0),
             report,
+            PARTS,
+            Ground(self.engine, Table(site.table, lambda: boundary.dynamodb), {}),
             is_weather=is_weather if site.repeats else _is_no_weather,
-            approvals=lambda: self.engine.approvals(DynamoDbInbox(Table(site.table, lambda: boundary.dynamodb))),
-            askings=lambda: DynamoDbAskings(Table(site.table, lambda: boundary.dynamodb)),
         )
         self.server = McpServer(services, frozenset(), report)
         patient_ports = replace(
@@ -245,8 +247,7 @@ class Site:
 
     def serve_events(self, build: Callable[[], Events]) -> None:
         """Let the server of the present process serve MCP Events."""
-        server = self.process.server
-        self.process.server = replace(server, services=replace(server.services, events=build))
+        self.process.server.services.built[events_of] = build()
 
     def forget(self, prefix: str) -> None:
         """Remove the items of a kind, as DynamoDB's TTL does."""

@@ -43,6 +43,7 @@ from stepwire.protocol.inbound import (
     META_KEY,
     Inbound,
     Received,
+    Served,
     admit,
     check_routing_headers,
     identify,
@@ -67,7 +68,7 @@ from stepwire.protocol.tokens import (
     wrap,
 )
 from stepwire.server.call import Call, optional_milliseconds_in
-from stepwire.server.eras import METHODS, SERVED
+from stepwire.server.eras import ROUTED, methods_with
 from stepwire.tasks.ids import (
     TaskKey,
     created_at_of,
@@ -90,7 +91,7 @@ from tests.fakes import START_OF_TIME
 from tests.fuzz.bounds import bounded
 from tests.fuzz.mcp_requests import OWNER, ROUTED_SCHEMA
 from tests.fuzz.mcp_requests import seeds as requests
-from tests.kits import ALLOWED_ORIGIN, FORM, SECRET, URL, World
+from tests.kits import ALLOWED_ORIGIN, FORM, PARTS, SECRET, URL, World
 from tests.server.anything import ACCEPT, SESSION_ID, STREAM, TASK_ID
 from tests.server.clients import header_value
 from tests.wire_oracle import LEGACY, read_stream
@@ -147,7 +148,7 @@ def _inbound(text: str) -> None:
         return
     with suppress(ProtocolError):
         received = receive(HttpRequest("POST", headers, _octets(body), Caller(OWNER)), {ALLOWED_ORIGIN})
-        assert isinstance(identify(received, SERVED), Inbound)
+        assert isinstance(identify(received, _served()), Inbound)
 
 
 def _name_header(text: str) -> None:
@@ -177,7 +178,7 @@ def _idempotency_key(text: str) -> None:
         with suppress(InvalidParams):
             request = Request(1, "tools/call", {"_meta": meta})
             received = Received(HttpRequest("POST", headers, b"", Caller(OWNER)), headers_of(headers), None)
-            key = admit(Inbound(received, request, LEGACY_WITH_TASKS, meta), request, SERVED)
+            key = admit(Inbound(received, request, LEGACY_WITH_TASKS, meta), request, _served())
             assert key is None or (0 < len(key) < 256 and key.isascii())
 
 
@@ -214,7 +215,7 @@ def _opaque(text: str) -> None:
 
 
 def _cursor(text: str) -> None:
-    services, methods = _services(), METHODS[LEGACY_WITH_TASKS]
+    services, methods = _services(), methods_with(PARTS)[LEGACY_WITH_TASKS]
     call = Call(Caller(OWNER), {"cursor": text}, START_OF_TIME, version=LEGACY_WITH_TASKS)
     with suppress(InvalidCursor):
         assert methods["tasks/list"](services, call) == {"tasks": []}
@@ -317,6 +318,11 @@ def _routed() -> tuple[ParameterHeader, ...]:
 
 
 @cache
+@cache
+def _served() -> Served:
+    return Served(methods_with(PARTS), ROUTED)
+
+
 def _services() -> Any:
     return World().services
 

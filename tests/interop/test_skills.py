@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from msgspec.structs import replace
 
+from stepwire.extras.skills import skills_of
 from stepwire.manifests.published import SkillFile
 from stepwire.manifests.skill_files import checked_skills
 from tests.interop.test_fetching import FASTMCP, seen_by
@@ -23,7 +23,7 @@ def url() -> Iterator[str]:
         SkillFile("optional", f"refunds/{path}", path, text) for path, text in (("SKILL.md", MAIN), ("a/b.md", "b\r\n"))
     ]
     skills = checked_skills(files, {"optional"}).skills or ()
-    world.server = replace(world.server, services=replace(world.server.services, skills=lambda: skills))
+    world.services.built[skills_of] = lambda: skills
     with serving(world.server.handle) as url:
         yield url
 

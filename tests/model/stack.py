@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
@@ -25,6 +24,7 @@ from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.upkeep import Intervals
+from stepwire.hooks import Ground
 from stepwire.principal import Principal
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
@@ -36,7 +36,7 @@ from stepwire.tasks.task import Status, Task
 from stepwire.tasks.usage import Limits
 from stepwire_local.account.engine import shared_account
 from tests.fakes import FixedClock, counting
-from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
+from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, signed_url
 from tests.model.deciding import NEEDED, policy_of
 from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
@@ -150,7 +150,8 @@ class Stack:
             RESUMING,
             PollLimit(0),
             report,
-            approvals=lambda: engine.approvals(DynamoDbInbox(Table(self.account.table, lambda: boundary.dynamodb))),
+            PARTS,
+            Ground(engine, Table(self.account.table, lambda: boundary.dynamodb), {}),
         )
         self.server = McpServer(services, frozenset(), report)
         self.events = ExecutionEvents(assemble(ports))

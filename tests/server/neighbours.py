@@ -17,8 +17,8 @@ from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.ports import Lease
 from stepwire.engine.waiting import ALL_CALLERS
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS
 from stepwire.server.services import Patience
+from stepwire.server.tasks import MOST_SUBSCRIPTIONS
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from stepwire.tasks.shares import Places
 from stepwire.tasks.usage import Limits

@@ -13,9 +13,9 @@ from stepwire.background.input_requests import INVALID
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
+from stepwire.extras.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.protocol.tokens import wrap
 from stepwire.rendering import approval_id_of, approval_in
-from stepwire.server.extensions.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasScope
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE, BOB, FORM, World

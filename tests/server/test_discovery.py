@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from msgspec import structs
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TASK_TOOLS, Tool
+from stepwire.extras.search import is_usual
 from stepwire.json_text import write
 from tests.kits import EXPRESS, OPTIONAL, World, catalog_of
 from tests.server.answers import Json
@@ -69,7 +69,7 @@ def test_a_client_that_discovers_is_listed_two_tools_and_those_of_tasks(
 def test_the_url_decides_before_the_operator(
     operators: bool, query: str, searches: bool, era: Callable[[Endpoint], Client], world: World
 ) -> None:
-    world.server = structs.replace(world.server, services=structs.replace(world.services, discovery=operators))
+    world.services.built[is_usual] = operators
     client = era(AtUrl(world, query))
 
     listed = {one["name"] for one in client.ask("tools/list").result["tools"]}

@@ -28,7 +28,7 @@ from stepwire.subscriptions.events import (
 from stepwire.subscriptions.record import MOST_READ
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Cancelled, Progress, Task
-from tests.kits import ALICE, BOB, REQUIRED, World
+from tests.kits import ALICE, BOB, PARTS, REQUIRED, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
 from tests.wire_oracle.events import EVENTS_EXTENSION
@@ -85,7 +85,8 @@ def test_the_list_names_all_types(client: Client) -> None:
 
 @pytest.mark.parametrize("method", ["events/list", "events/poll"])
 def test_a_server_without_events_does_not_know_the_methods(world: World, method: str) -> None:
-    world.server = replace(world.server, services=replace(world.services, events=None))
+    parts = tuple(one for one in PARTS if one.name != "events")
+    world.server = replace(world.server, services=replace(world.services, parts=parts))
     modern = ModernClient(world)
 
     assert modern.ask(method, {"name": FINISHED}).error["code"] == -32601

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.server.extensions.tasks import MOST_SUBSCRIPTIONS
+from stepwire.server.tasks import MOST_SUBSCRIPTIONS
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import FORM_CAPABILITY, SERVER_INFO, TASKS_CAPABILITY, ModernClient

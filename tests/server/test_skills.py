@@ -15,10 +15,11 @@ from stepwire.catalog.access import Access
 from stepwire.catalog.skills import Skill
 from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, TASK_TOOLS
 from stepwire.errors import StoreBusy
+from stepwire.extras import skills as extra
+from stepwire.extras.skills.serving import own_skill
 from stepwire.manifests.published import SkillFile
 from stepwire.manifests.skill_files import checked_skills
 from stepwire.protocol.inbound import META_KEY
-from stepwire.server.extensions.skills.serving import own_skill
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import AtUrl, LegacyClient, ModernClient, SignedIn
@@ -38,7 +39,7 @@ def skills_of(files: Mapping[str, str], *tools: str, name: str = "refunds") -> t
 
 
 def serve(world: World, *skills: Skill) -> None:
-    world.server = replace(world.server, services=replace(world.server.services, skills=lambda: skills))
+    world.services.built[extra.skills_of] = lambda: skills
 
 
 @pytest.fixture
@@ -259,7 +260,7 @@ def test_a_request_without_skills_asks_for_none(world: World) -> None:
     def broken() -> tuple[Skill, ...]:
         raise StoreBusy
 
-    world.server = replace(world.server, services=replace(world.server.services, skills=broken))
+    world.services.built[extra.skills_of] = broken
     client = ModernClient(world)
 
     assert client.call("optional").status == 200

@@ -26,9 +26,9 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.catalog.tools import FIND_TOOL, Catalog, Tool, read_catalog
 from stepwire.engine.ports import QuestionKey
+from stepwire.extras.search import MOST_FOUND
 from stepwire.manifests.reading import compile_directory
 from stepwire.protocol.inbound import LARGEST_BODY
-from stepwire.server.extensions.discovery import MOST_FOUND
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult

@@ -44,6 +44,7 @@ ENVIRONMENT = {
     "LAMBDA_TASK_ROOT": "/var/task",
     "TRACING": "Active",
     "SPANS": "on",
+    "EXTRAS": ",events,,skills",
 }
 CONSTANT = {
     *("INLINE_WAIT_SECONDS", "HOLD_SECONDS", "CALL_SECONDS", "PROGRESS_CALL_SECONDS", "STATE_AFTER_SECONDS"),
@@ -60,6 +61,7 @@ OPTIONAL = {
     "REQUIRED_SCOPE",
     "TRACING",
     "SPANS",
+    "EXTRAS",
 }
 
 
@@ -95,12 +97,16 @@ def test_a_complete_environment_is_read() -> None:
         waits=Places.shared(5),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
-        events=False,
+        extras=("events", "skills"),
         identity=Identity(),
-        discovery=False,
         x_ray=True,
         spans=True,
     )
+
+
+def test_an_extra_that_the_release_does_not_have_is_refused() -> None:
+    with pytest.raises(SettingsError, match="EXTRAS names colours; there are: search, "):
+        read_mcp_settings(ENVIRONMENT | {"EXTRAS": "events,colours"})
 
 
 def test_the_endpoint_is_shown_to_people_as_its_operator_says() -> None:

@@ -5,8 +5,6 @@ Importing the handler builds nothing. The first event, `warm` or `prepare` build
 
 import importlib
 import os
-from collections.abc import Callable
-from datetime import datetime
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +26,14 @@ from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
+from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.blocks import Blocks
 from stepwire.engine.operations import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn, UnknownPath
+from stepwire.hooks import Ground
+from stepwire.server.composition import parts_with
 from stepwire.server.mcp_server import McpServer, Spans, refusal
 from stepwire.server.services import Services
 
@@ -40,11 +41,7 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
     from stepwire.aws.rest_door import RestDoor
-    from stepwire.catalog.skills import Skill
-    from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
-    from stepwire.engine.ports import Askings
-    from stepwire.subscriptions.subscribing import Events
 
 
 class McpHandler:
@@ -127,15 +124,12 @@ class McpHandler:
             resuming=settings.resuming,
             polls=PollLimit(settings.polls_per_second),
             report=self._report,
+            parts=parts_with(switched_on(settings.extras)),
+            ground=Ground(engine, self._table, os.environ),
             access=settings.access,
             blocks=Blocks(self._clocked.blocked_callers, self._report),
             identity=settings.identity,
-            discovery=settings.discovery,
-            events=cache(lambda: self._events(engine)) if settings.events else None,
             is_weather=is_weather,
-            approvals=cache(lambda: self._approvals(engine)),
-            askings=cache(self._askings),
-            skills=self._skills(ports.clock.now),
         )
         return McpServer(services, settings.allowed_origins, self._report_failure, self._spans())
 
@@ -157,37 +151,6 @@ class McpHandler:
     @cached_property
     def _clocked(self) -> ClockedReads:
         return ClockedReads(self._table, SystemClock().now, has_catalog=self._settings.registered_tools)
-
-    def _skills(self, now: Callable[[], datetime]) -> "Callable[[], tuple[Skill, ...]]":
-        """Return what reads the skills; most requests need none of it."""
-
-        @cache
-        def live() -> "Callable[[], tuple[Skill, ...]]":
-            from stepwire.catalog.skills import LiveSkills, skills_in  # noqa: PLC0415
-
-            built_in = skills_in(self._settings.catalog.read_text(encoding="utf-8"))
-            if not self._settings.registered_tools:
-                return lambda: built_in
-            return LiveSkills(built_in, self._built_in.tools, DynamoDbCatalog(self._table), now, self._report)
-
-        return lambda: live()()  # noqa: PLW0108 - without it, they would be loaded now
-
-    def _events(self, engine: Engine) -> "Events":
-        """Build what MCP Events need; most requests need none of it."""
-        from stepwire.aws.event_services import events_of  # noqa: PLC0415
-
-        return events_of(self._table, engine)
-
-    def _approvals(self, engine: Engine) -> "Approvals":
-        """Build what approvers need; most requests need none of it."""
-        from stepwire.aws.storage.approvals import DynamoDbInbox  # noqa: PLC0415
-
-        return engine.approvals(DynamoDbInbox(self._table))
-
-    def _askings(self) -> "Askings":
-        from stepwire.aws.storage.approvals import DynamoDbAskings  # noqa: PLC0415 - only where approvers are asked
-
-        return DynamoDbAskings(self._table)
 
     def _express(self, engine: Engine) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""

@@ -22,7 +22,6 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol.http import HttpResponse
 from stepwire.protocol.inbound import Inbound
 from stepwire.protocol.messages import Notification, Request, Response
-from stepwire.server.eras import METHODS
 from stepwire.server.mcp_server import Exchange
 from stepwire.tracing import Trace, trace_of
 
@@ -114,7 +113,7 @@ def _described(exchange: Exchange) -> tuple[str, dict[str, Value], str]:
         attributes["rpc.response.status_code"] = error
     if exchange.inbound is None:
         return _UNKNOWN, attributes, error
-    target = _request(exchange.inbound, exchange.error, attributes)
+    target = _request(exchange, exchange.inbound, attributes)
     return f"{attributes['mcp.method.name']}{f' {target}' if target else ''}", attributes, error
 
 
@@ -128,7 +127,7 @@ def _error_of(exchange: Exchange) -> str:
             return _FAULT
 
 
-def _request(inbound: Inbound, error: Exception | None, attributes: dict[str, Value]) -> str:
+def _request(exchange: Exchange, inbound: Inbound, attributes: dict[str, Value]) -> str:
     """Add what is known of a message; return the target that its span is named after."""
     attributes["mcp.protocol.version"] = inbound.version
     attributes |= {"network.protocol.name": "http", "network.transport": "tcp"}
@@ -136,10 +135,11 @@ def _request(inbound: Inbound, error: Exception | None, attributes: dict[str, Va
         attributes["mcp.session.id"] = hashlib.sha256(inbound.session.id.encode()).hexdigest()[:16]
     match inbound.message:
         case Request(id=message_id, method=method, params=params):
-            known = method if method in METHODS[inbound.version] else _UNKNOWN
+            known = method if method in exchange.methods else _UNKNOWN
             attributes |= {"mcp.method.name": known, "jsonrpc.request.id": str(message_id)}
             # A name that was refused is a caller's text.
-            return "" if isinstance(error, InvalidParams | ResourceNotFound) else _target(method, params, attributes)
+            is_refused = isinstance(exchange.error, InvalidParams | ResourceNotFound)
+            return "" if is_refused else _target(method, params, attributes)
         case Notification(method=method):
             attributes["mcp.method.name"] = method if method in _NOTIFICATIONS else _UNKNOWN
         case Response():

@@ -16,6 +16,7 @@ from msgspec import Struct
 from stepwire.aws.gateway import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import ICON_PATTERN, Catalog
+from stepwire.composition import EXTRAS
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, parse
@@ -68,11 +69,9 @@ class McpSettings(Struct, frozen=True):
     secret_arn: str
     """ARN of the secret that authenticates state held by clients."""
     catalog: Path
-    events: bool
-    """Whether MCP Events are on."""
+    extras: tuple[str, ...]
+    """Names of the extras that are on."""
     identity: Identity
-    discovery: bool
-    """Whether clients search for tools, unless their URL says otherwise."""
     x_ray: bool
     """Whether AWS X-Ray traces the function, so that a request without a trace of its own belongs to that one."""
     spans: bool
@@ -109,13 +108,21 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         polls_per_log_line=_count({"POLLS_PER_LOG_LINE": _POLLS_PER_LOG_LINE, **environment}, "POLLS_PER_LOG_LINE"),
         waits=_waits(environment, is_open=is_open),
         secret_arn=required(environment, "SECRET_ARN"),
-        catalog=Path(required(environment, TASK_ROOT)) / "catalog.json",
-        events=is_on(environment, "EVENTS"),
+        catalog=catalog_file(environment),
+        extras=read_extras(environment),
         identity=read_identity(environment),
-        discovery=is_on(environment, "TOOL_DISCOVERY"),
         x_ray=environment.get("TRACING") == "Active",
         spans=is_on(environment, "SPANS"),
     )
+
+
+def catalog_file(environment: Mapping[str, str]) -> Path:
+    """Return where the build has put the release's tools.
+
+    Raises:
+        SettingsError: Lambda's own variable is missing.
+    """
+    return Path(required(environment, TASK_ROOT)) / "catalog.json"
 
 
 def _execution_prefix(environment: Mapping[str, str]) -> str:
@@ -201,11 +208,25 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
 def is_on(environment: Mapping[str, str], name: str) -> bool:
     """Tell whether a variable is on.
 
-    EVENTS: MCP Events. TOOL_DISCOVERY: clients search for tools. CLIENT_CREDENTIALS: programs get tokens without a
-    user. SPANS: spans in the log. LOCAL_WEBHOOKS: webhooks may lead to this machine; only the local stack sets it, if
-    asked to.
+    CLIENT_CREDENTIALS: programs get tokens without a user. SPANS: spans in the log. LOCAL_WEBHOOKS: webhooks may lead
+    to this machine; only the local stack sets it, if asked to.
     """
     return environment.get(name) == "on"
+
+
+def read_extras(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Read the names of the extras that are on.
+
+    Raises:
+        SettingsError: this release has none of some name.
+    """
+    names = read_list(environment, "EXTRAS")
+    unknown = sorted(set(names) - EXTRAS.keys())
+    if unknown:
+        raise SettingsError(
+            f"The environment variable EXTRAS names {', '.join(unknown)}; there are: {', '.join(EXTRAS) or 'none'}."
+        )
+    return names
 
 
 def read_usage_limits(environment: Mapping[str, str]) -> Limits:

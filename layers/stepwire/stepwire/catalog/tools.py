@@ -19,6 +19,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from stepwire.codec import NO_TIME, decode
+from stepwire.composition import RESERVED_TOOLS
 from stepwire.errors import CatalogError, UnknownTool, WorkflowNotStarted
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
@@ -55,7 +56,7 @@ APPROVALS_LIST: Final = "approvals_list"
 APPROVAL_ANSWER: Final = "approval_answer"
 APPROVAL_TOOLS: Final = frozenset({APPROVALS_LIST, APPROVAL_ANSWER})
 """The names of the tools for those who decide questions of others' tasks."""
-OWN_TOOLS: Final = TASK_TOOLS | CARD_TOOLS | APPROVAL_TOOLS | {FIND_TOOL, CALL_TOOL}
+OWN_TOOLS: Final = TASK_TOOLS | RESERVED_TOOLS
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 PER_CALLER: Final = "caller"

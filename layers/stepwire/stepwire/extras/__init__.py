@@ -1,5 +1,5 @@
-"""The extensions, each a folder or a file with all that it adds (`stepwire.server.extension`).
+"""The extras: what an endpoint can do without. Each is a folder with all that it adds (`stepwire.hooks`).
 
-What a request does not use is imported when one does: the `__init__` of a folder imports its other modules in its
-functions. An extension that most requests need is one file.
+The rule: an extra imports the core and no other extra, and the core imports none. The `__init__` of a folder holds the
+hooks alone; its functions import the rest on first use.
 """

@@ -20,9 +20,9 @@ from stepwire.rendering import legacy_request, legacy_result, progress_params
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Stream
 from stepwire.server.composition import own_tool
-from stepwire.server.extension import Ask
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import retry_ms
+from stepwire.server.ways import Ask
 from stepwire.tasks.inputs import method_of
 from stepwire.tasks.task import Progress, ToolResult, tool_error
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from msgspec import Struct, field
 
-from stepwire.catalog.tools import FIND_TOOL, OWN_TOOLS, Tool
+from stepwire.catalog.tools import OWN_TOOLS, Tool
 from stepwire.errors import InvalidParams, UnknownSelection, UnknownTool
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
@@ -249,25 +249,21 @@ Reply: TypeAlias = JsonObject | Stream | Written | ResultOnStream | SessionOpene
 # ------------------------------------------------------------------------------------------------------ what is reached
 
 
-def discovers(services: Services, call: Call) -> bool:
-    """Tell whether a client searches for tools instead of listing them: at this URL, or else at this endpoint.
-
-    Raises:
-        InvalidParams: the URL says neither 1 nor 0.
-    """
-    asked = switch_in(call.query, "discover") if call.query else None
-    return services.discovery if asked is None else asked
+def finder_of(services: Services, call: Call) -> str | None:
+    """Return the tool with which a client finds the catalog's tools in place of a list; None: it lists them."""
+    finders = (one.tools.finder(services, call) for one in services.parts if one.tools and one.tools.finder)
+    return next((finder for finder in finders if finder is not None), None)
 
 
 def listed_tools(services: Services, call: Call) -> list[Tool]:
-    """Return the tools in a client's list: those that its calls reach, unless it searches for them."""
-    return [] if discovers(services, call) else reached_tools(services, call)
+    """Return the tools in a client's list: those that its calls reach, unless it finds them by a tool."""
+    return [] if finder_of(services, call) is not None else reached_tools(services, call)
 
 
 def approver_in(services: Services, call: Call) -> "Approver | None":
     """Return the caller as an approver; None if they may decide no tool's questions, or nobody signs in."""
     audiences = services.catalog.audiences
-    if services.approvals is None or not services.access.knows_callers or not audiences:
+    if not services.has("approvals") or not services.access.knows_callers or not audiences:
         return None
     from stepwire.tasks.audiences import approver_of  # noqa: PLC0415 - few catalogs ask others than the caller
 
@@ -304,6 +300,6 @@ def reached_tool(services: Services, call: Call) -> Tool:
     name = text_in(call.params, "name")
     tool, chosen = services.catalog.tools.get(name), call.selection
     if tool is None or (chosen is not None and not chosen.has(tool.name, tool.groups)):
-        raise UnknownTool(name, FIND_TOOL if discovers(services, call) else "tools/list")
+        raise UnknownTool(name, finder_of(services, call) or "tools/list")
     services.access.check(call.caller.scopes, tool, services.catalog)
     return tool

@@ -1,8 +1,8 @@
 """`tools/call`, one sequence for both eras: check, resume, confirm, claim the key, start, wait, ask, write.
 
 Every call takes the same steps. The differences are data: an `Era` has its own checks, and a `Way` says how a call is
-confirmed and answered (as a task, on a card, in rounds, on a stream, after a wait). The era provides the way of a plain
-call; an extension may intercept the call and provide another. Stepwire's own tools start nothing: such a call is
+confirmed and answered (as a task, in rounds, on a stream, after a wait). The era provides the way of a plain call; an
+extra may provide another. Stepwire's own tools start nothing: such a call is
 checked, waits for news of a task, and asks.
 """
 
@@ -20,7 +20,6 @@ from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply, reached_tool
 from stepwire.server.composition import own_tool, way_of
-from stepwire.server.extension import Ask, OwnTool, PlainWay, Wait, Way
 from stepwire.server.results import (
     answer_or_raise,
     can_ask,
@@ -31,6 +30,7 @@ from stepwire.server.results import (
     written,
 )
 from stepwire.server.services import Services
+from stepwire.server.ways import Ask, OwnTool, PlainWay, Wait, Way
 from stepwire.tasks.inputs import ELICITATION_MODES, Mode
 from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.task import Origin, Person, Task, ToolResult, tool_error
@@ -56,6 +56,8 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     """Answer a call of a tool."""
     _ = call.asks_for_task  # a parameter that cannot be read is refused before the tool is looked up
     own = own_tool(services, call)
+    if own is not None and own.meant is not None and (meant := own.meant(services, call)) is not None:
+        own, call = None, meant
     if own is not None:
         era.check_own(call, own)
         return _run_own(services, call, own, era)

@@ -5,10 +5,10 @@ The issuer does all of it; the server only says so, where it is known to hold.
 
 from typing import Final
 
+from stepwire.hooks import Extra
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import CLIENT_CREDENTIALS_EXTENSION
 from stepwire.server.call import Call
-from stepwire.server.extension import Extension
 from stepwire.server.services import Services
 
 
@@ -19,4 +19,4 @@ def _capabilities(services: Services, call: Call) -> JsonObject:
     )
 
 
-CLIENT_CREDENTIALS: Final = Extension(capabilities=_capabilities)
+CLIENT_CREDENTIALS: Final = Extra(name="client_credentials", capabilities=_capabilities)

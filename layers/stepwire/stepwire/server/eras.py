@@ -2,12 +2,11 @@
 
 Legacy is 2025-11-25, and the two versions before it, which have no tasks; modern is 2026-07-28, in which no request
 depends on an earlier one (M22): a client declares its capabilities in each. A method reads its parameters, calls an
-operation of the engine and renders the result. The extensions add methods of their own; `METHODS` has them all.
+operation of the engine and renders the result. Extras add methods of their own; `methods_with` has them all.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,9 +15,9 @@ from stepwire.catalog.tools import NAME_PATTERN, TaskSupport, Tool
 from stepwire.codec import MILLISECOND
 from stepwire.engine.calls import Begun
 from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
+from stepwire.hooks import Extra
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.http import RoutedName, check_parameter_headers
-from stepwire.protocol.inbound import Served
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     LEGACY_WITH_TASKS,
@@ -32,12 +31,13 @@ from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
 from stepwire.server.call import Call, Reply, SessionOpened, Stream, listed_tools, text_in
 from stepwire.server.calls import Era, call_tool
-from stepwire.server.composition import EXTENSIONS, capabilities_of, offered_tools
-from stepwire.server.extension import CACHED_FOR, Ask, Method, PlainWay
+from stepwire.server.composition import capabilities_of, offered_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
 from stepwire.server.sse_polling import open_stream
+from stepwire.server.tasks import ROUTED_NAMES
+from stepwire.server.ways import CACHED_FOR, Ask, Method, PlainWay
 from stepwire.tasks.inputs import Mode
 
 TOOLS_PAGE_SIZE: Final = 100
@@ -241,35 +241,35 @@ def _of_resources(method: str, services: Services, call: Call) -> Reply:
     return OF_RESOURCES[method](services, call)
 
 
-def _with_extensions(version: str, own: Mapping[str, Method]) -> Mapping[str, Method]:
-    added = (one.methods.get(version, {}) for one in EXTENSIONS)
-    return {**own, **{name: method for methods in added for name, method in methods.items()}}
-
-
-_RESOURCE_METHODS: Final[Mapping[str, Method]] = {
-    name: partial(_of_resources, name) for name in ("resources/list", "resources/read", "resources/templates/list")
-}
+_OF_RESOURCES: Final = ("resources/list", "resources/read", "resources/templates/list")
+_OF_MODERN_RESOURCES: Final = (*_OF_RESOURCES, "resources/directory/read")  # SEP-2640
 _LEGACY_METHODS: Final[Mapping[str, Method]] = {
-    **_RESOURCE_METHODS,
     "initialize": initialize,
     "ping": ping,
     "tools/list": list_legacy_tools,
     "tools/call": partial(call_tool, era=_LEGACY),
 }
 _MODERN_METHODS: Final[Mapping[str, Method]] = {
-    **_RESOURCE_METHODS,
-    "resources/directory/read": partial(_of_resources, "resources/directory/read"),  # SEP-2640
     "server/discover": discover,
     "tools/list": list_tools,
     "tools/call": partial(call_tool, era=_MODERN),
 }
-METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType(
-    {
-        **{version: _with_extensions(version, _LEGACY_METHODS) for version in LEGACY_VERSIONS},
-        **{version: _with_extensions(version, _MODERN_METHODS) for version in MODERN_VERSIONS},
+
+
+def methods_with(parts: tuple[Extra, ...]) -> Mapping[str, Mapping[str, Method]]:
+    """Return the methods of each version: the era's own, those of parts, and those of resources if a part has any."""
+    has_resources = any(one.resources for one in parts)
+    eras = [(LEGACY_VERSIONS, _LEGACY_METHODS, _OF_RESOURCES), (MODERN_VERSIONS, _MODERN_METHODS, _OF_MODERN_RESOURCES)]
+    return {
+        version: {
+            **({name: partial(_of_resources, name) for name in of_resources} if has_resources else {}),
+            **own,
+            **{name: method for one in parts for name, method in one.methods.get(version, {}).items()},
+        }
+        for versions, own, of_resources in eras
+        for version in versions
     }
-)
-"""The methods of each version: the era's own, and those of the extensions."""
-_OWN_NAMES: Final = {"tools/call": RoutedName("name"), "resources/read": RoutedName("uri")}
-_ROUTED_NAMES: Final = [_OWN_NAMES, *(one.routed_names for one in EXTENSIONS)]
-SERVED: Final = Served(METHODS, {name: routed for names in _ROUTED_NAMES for name, routed in names.items()})
+
+
+ROUTED: Final = {"tools/call": RoutedName("name"), "resources/read": RoutedName("uri"), **ROUTED_NAMES}
+"""The parameter of each method that the header Mcp-Name repeats."""

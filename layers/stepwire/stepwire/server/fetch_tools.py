@@ -10,12 +10,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, TASK_TOOLS
+from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL
 from stepwire.errors import TaskAlreadyEnded
+from stepwire.hooks import Extra, Tools
 from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status
 from stepwire.server.call import Call
-from stepwire.server.extension import Extension, OwnTool, Wait
 from stepwire.server.results import (
     LIST_STEP,
     NotOpen,
@@ -31,6 +31,7 @@ from stepwire.server.results import (
     who_answers,
 )
 from stepwire.server.services import Services
+from stepwire.server.ways import OwnTool, Wait
 from stepwire.tasks.inputs import Action
 from stepwire.tasks.task import Cancelled, ToolResult, tool_error
 
@@ -179,4 +180,4 @@ def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
     return {tool.name: tool for tool in _BY_NAME if tool.name in names}
 
 
-FETCH_TOOLS: Final = Extension(tool_names=TASK_TOOLS, tools=_tools)
+FETCH_TOOLS: Final = Extra(name="fetch_tools", tools=Tools(_tools))

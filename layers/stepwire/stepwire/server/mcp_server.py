@@ -4,9 +4,9 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 `Call` is made of them, a method gives a `Reply`, and `_response` writes it. An error at any step goes to `_error`.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.http import EVENT_STREAM, SESSION, HttpRequest, HttpResponse
-from stepwire.protocol.inbound import Inbound, Received, admit, identify, method_of, params_of, receive
+from stepwire.protocol.inbound import Inbound, Received, Served, admit, identify, method_of, params_of, receive
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     MODERN_VERSIONS,
@@ -43,10 +43,11 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.tokens import is_asking
 from stepwire.rendering import complete_result
 from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
-from stepwire.server.composition import EXTENSIONS, meant_call, own_tool
-from stepwire.server.eras import METHODS, SERVED
+from stepwire.server.composition import own_tool, take
+from stepwire.server.eras import ROUTED, methods_with
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
+from stepwire.server.ways import Method
 from stepwire.tasks.ids import TaskKey, task_id_of
 from stepwire.tasks.task import Task
 from stepwire.tracing import Trace, follow
@@ -62,6 +63,8 @@ class Exchange(Struct, frozen=True):
     inbound: Inbound | None = None
     error: Exception | None = None
     """The error of the response, if the request was refused or met a fault."""
+    methods: Collection[str] = ()
+    """The methods that there are in the version of the request."""
 
 
 class Spans(Protocol):
@@ -76,7 +79,7 @@ class Spans(Protocol):
         ...
 
 
-class McpServer(Struct, frozen=True):
+class McpServer(Struct, frozen=True, dict=True):
     """Serves the clients of both eras."""
 
     services: Services
@@ -100,17 +103,24 @@ class McpServer(Struct, frozen=True):
             follow(trace)
             task = self.services.blocks.check(request.caller, at, partial(self._need_of, received))  # rung 5
             self.services.access.check(request.caller.scopes)  # rung 5
-            inbound = identify(received, SERVED)
-            message, call = inbound.message, _call_of(inbound, at, trace, task)
-            if isinstance(message, Request) and message.method == "tools/call":
-                call = meant_call(self.services, call)
+            inbound = identify(received, self._served)
+            message, call = inbound.message, _call_of(inbound, self._served, at, trace, task)
             answer = partial(self._answer, message, call)
             response = self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
         except Exception as error:  # noqa: BLE001 - the outermost place that can still answer
             failure, response = error, self._error(error, request, received, inbound)
         if self.spans is not None:
-            self.spans.end(Exchange(response, inbound, failure))
+            methods = () if inbound is None else self._methods[inbound.version]
+            self.spans.end(Exchange(response, inbound, failure, methods))
         return response
+
+    @cached_property
+    def _methods(self) -> Mapping[str, Mapping[str, Method]]:
+        return methods_with(self.services.parts)
+
+    @cached_property
+    def _served(self) -> Served:
+        return Served(self._methods, ROUTED)
 
     def _need_of(self, received: Received) -> AwsNeed:
         """Tell what a request may need from AWS. Some need only the release's contents."""
@@ -124,14 +134,15 @@ class McpServer(Struct, frozen=True):
         """Tell whether a message is idempotent. A call that starts work without a key is not."""
         match message:
             case Request(method="tools/call") if call.idempotency_key is None and "requestState" not in call.params:
-                return own_tool(self.services, call) is not None
+                own = own_tool(self.services, call)
+                return own is not None and own.meant is None
             case _:
                 return True
 
     def _answer(self, message: Message | Resumption, call: Call) -> HttpResponse:
         match message:
             case Request(method=method):
-                reply = METHODS[call.version][method](self.services, call)
+                reply = self._methods[call.version][method](self.services, call)
                 if isinstance(reply, ResultOnStream):
                     reply = open_stream(self.services, call, reply.task, is_call=False)
                 return _response(call, reply)
@@ -147,7 +158,7 @@ class McpServer(Struct, frozen=True):
         try:
             match message:
                 case Response():
-                    any(one.take(self.services, call, message) for one in EXTENSIONS if one.take)
+                    take(self.services, call, message)
                 case Notification("notifications/cancelled"):
                     cancel_request(self.services, call)
                 case _:
@@ -201,7 +212,7 @@ def refusal(error: ProtocolError) -> HttpResponse:
     return _error_response(None, error, error.status)
 
 
-def _call_of(inbound: Inbound, at: datetime, trace: Trace | None, task: Task | None) -> Call:
+def _call_of(inbound: Inbound, served: Served, at: datetime, trace: Trace | None, task: Task | None) -> Call:
     """Check the last rungs of the ladder, and return the call."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
@@ -215,7 +226,7 @@ def _call_of(inbound: Inbound, at: datetime, trace: Trace | None, task: Task | N
         is_modern=inbound.version in MODERN_VERSIONS,
         client_capabilities=inbound.client_capabilities,
         session=inbound.session,
-        idempotency_key=admit(inbound, message, SERVED) if is_request else None,
+        idempotency_key=admit(inbound, message, served) if is_request else None,
         trace=trace,
         task=task,
         headers=received.headers,

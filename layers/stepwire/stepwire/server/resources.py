@@ -1,24 +1,22 @@
-"""The methods of resources, in both eras, for the extensions' resources. Loaded with the first such request."""
+"""The methods of resources, in both eras, for the resources of extras. Loaded with the first such request."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from stepwire.codec import MILLISECOND
 from stepwire.errors import NoDirectory, ResourceNotFound, UnknownResource
+from stepwire.hooks import Resources
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, text_in
-from stepwire.server.composition import EXTENSIONS
-from stepwire.server.extension import CACHED_FOR, Method, Resources
 from stepwire.server.services import Services
-
-_SERVED: Final = tuple(one.resources for one in EXTENSIONS if one.resources)
+from stepwire.server.ways import CACHED_FOR, Method
 
 
 def list_resources(services: Services, call: Call) -> JsonObject:
     """Return a page of this client's resources, by their URIs."""
-    shown = (resource for one in _SERVED for resource in one.listed(services, call))
+    shown = (resource for one in _served(services) for resource in one.listed(services, call))
     return {**page_of("resources", shown, call.params), **_caching(call)}
 
 
@@ -35,7 +33,7 @@ def read_resource(services: Services, call: Call) -> JsonObject:
         ResourceNotFound: the same in the older era.
     """
     uri = text_in(call.params, "uri")
-    one = _served_at(uri)
+    one = _served_at(services, uri)
     content = one.read(services, call, uri) if one else None
     if one is None or content is None:
         raise UnknownResource(uri) if call.is_modern else ResourceNotFound(uri)
@@ -49,15 +47,19 @@ def read_directory(services: Services, call: Call) -> JsonObject:
         NoDirectory: there is nothing below it.
     """
     uri = text_in(call.params, "uri")
-    one = _served_at(uri)
+    one = _served_at(services, uri)
     found = list(one.children(services, call, uri)) if one and one.children else []
     if not found:
         raise NoDirectory(uri)
     return page_of("resources", found, call.params)
 
 
-def _served_at(uri: str) -> Resources | None:
-    return next((one for one in _SERVED if uri.startswith(one.scheme)), None)
+def _served(services: Services) -> Iterator[Resources]:
+    return (one.resources for one in services.parts if one.resources is not None)
+
+
+def _served_at(services: Services, uri: str) -> Resources | None:
+    return next((one for one in _served(services) if uri.startswith(one.scheme)), None)
 
 
 def _caching(call: Call, of: Resources | None = None) -> JsonObject:

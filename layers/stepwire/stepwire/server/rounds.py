@@ -29,9 +29,9 @@ from stepwire.rendering import (
     progress_params,
 )
 from stepwire.server.call import Call, Reply, Stream
-from stepwire.server.extension import Ask
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
 from stepwire.server.services import Services
+from stepwire.server.ways import Ask
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
 from stepwire.tasks.limits import InLine

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct, field
 
@@ -14,15 +14,10 @@ from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.dialogue import Dialogue, Permit
 from stepwire.engine.operations import Operations, PollLimit
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
+from stepwire.hooks import Extra, Ground
 from stepwire.protocol.sessions import ResumingClients
 from stepwire.rendering import Identity
 from stepwire.tasks.task import Task, TaskError, ToolResult
-
-if TYPE_CHECKING:
-    from stepwire.catalog.skills import Skill
-    from stepwire.engine.approvals import Approvals
-    from stepwire.engine.ports import Askings
-    from stepwire.subscriptions.subscribing import Events
 
 INSTRUCTIONS: Final = (
     "Each tool runs a workflow that may take from seconds to days. Start it once: calling the tool again starts the "
@@ -31,6 +26,7 @@ INSTRUCTIONS: Final = (
 )
 """Tell a model how to use the tools of this server."""
 _Result = TypeVar("_Result")
+_Built = TypeVar("_Built")
 _PAUSES: Final = (0.5, 1.0)  # seconds, before a message is handled again
 # With less time left, the client must retry: a call to AWS without an answer takes up to 9 seconds.
 _TIME_TO_REPEAT: Final = timedelta(seconds=20)
@@ -78,6 +74,9 @@ class Services(Struct, frozen=True, dict=True):
     polls: PollLimit
     report: Callable[[Exception], None]
     """Receives faults that do not prevent the client's response."""
+    parts: tuple[Extra, ...]
+    """What the core and the extras that are on add to the server (`server.composition`)."""
+    ground: Ground
     access: Access = field(default_factory=Access)
     blocks: Blocks = field(default_factory=nobody_blocked)
     """Refuses the callers whom an operator has blocked."""
@@ -88,21 +87,23 @@ class Services(Struct, frozen=True, dict=True):
     is_weather: Callable[[Exception], bool] = is_busy
     """Tells whether a fault is a transient one of AWS, so that the request may soon be retried."""
     identity: Identity = Identity()
-    discovery: bool = False
-    """Whether clients search for tools, unless their URL says otherwise."""
-    events: "Callable[[], Events] | None" = None
-    """Returns the service for MCP Events; None: this server has no events."""
-    approvals: "Callable[[], Approvals] | None" = None
-    """Returns the service that finds and decides questions to approvers; None: this server has none."""
-    askings: "Callable[[], Askings] | None" = None
-    """Returns the store for approvers' answers that decide nothing."""
-    skills: "Callable[[], tuple[Skill, ...]]" = tuple
-    """Returns the skills of all tools; called only when a client asks for skills."""
+    built: dict[Callable[[Ground], Any], Any] = field(default_factory=dict[Callable[[Ground], Any], Any])
+    """What `of` has built, by the function that built it. A test gives a fake by the same function."""
 
     @cached_property
     def now(self) -> Callable[[], datetime]:
         """Returns the current time."""
         return self.operations.recorder.clock.now
+
+    def of(self, build: Callable[[Ground], _Built]) -> _Built:
+        """Return what a function of an extra builds; it is called once for these services."""
+        if build not in self.built:
+            self.built[build] = build(self.ground)
+        return self.built[build]
+
+    def has(self, extra: str) -> bool:
+        """Tell whether an extra is on."""
+        return any(one.name == extra for one in self.parts)
 
     def permit(self, scopes: Scopes) -> Permit:
         """Return a check that a caller with these scopes may answer the questions of a task.

@@ -3,8 +3,8 @@
 While a request is not done, its HTTP response ends without the JSON-RPC response. The client waits for `retry`, then
 sends a GET with the last event id, until a body contains the response. The event id says what the client has received,
 so any function instance can resume the stream and sends only what is new. A stream that has not ended always gets 200
-and an event id, even after a fault: after any other response, some client fails. `composition.ON_STREAMS` has the
-extensions' additions to a stream.
+and an event id, even after a fault: after any other response, some client fails. Extras add to a stream by the hook
+`streams`.
 """
 
 from collections.abc import Iterator
@@ -27,6 +27,7 @@ from stepwire.errors import (
     TooManyPolls,
     UnknownTask,
 )
+from stepwire.hooks import Streams
 from stepwire.json_text import Json, as_object
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import (
@@ -42,10 +43,9 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.tokens import StreamPosition, position_of
 from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, next_progress, progress_params
 from stepwire.server.call import Call, Stream, Written
-from stepwire.server.composition import ON_STREAMS
-from stepwire.server.extension import LONGEST_PAUSE
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
 from stepwire.server.services import Services
+from stepwire.server.ways import LONGEST_PAUSE
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
 from stepwire.tasks.inputs import InputRequest, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
@@ -234,7 +234,7 @@ class _Stream(Struct, frozen=True):
         return max(timedelta(), left)
 
     def _retry_ms(self, task: Task | None) -> int:
-        paces = [] if task is None else [one.pace_of(self.call, task) for one in ON_STREAMS]
+        paces = [] if task is None else [one.pace(self.call, task) for one in _streams(self.services) if one.pace]
         paces_ms = (pace // MILLISECOND for pace in paces)
         pause, left = max((retry_ms(self.position.polls), *paces_ms)), self._left
         return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // MILLISECOND))
@@ -252,13 +252,13 @@ class _Stream(Struct, frozen=True):
 
     def _is_awaited(self, task: Task) -> bool:
         needs_model = self.position.is_call and stops_waiting(self.services, self.call)(task)
-        is_asked = any(_unsent_requests(task, self.position, self.call)) or bool(self._due_requests(task))
-        return task.has_ended or needs_model or is_asked
+        is_asked = any(_unsent_requests(self.services, self.call, self.position, task))
+        return task.has_ended or needs_model or is_asked or bool(self._due_requests(task))
 
     def _due_requests(self, task: Task) -> list["_Message"]:
-        """Write the extensions' due requests, which do not change the client's position."""
+        """Write the extras' due requests, which do not change the client's position."""
         polls, now = self.position.polls, self.services.now()
-        due = (text for one in ON_STREAMS for text in one.due_requests(self.call, task, polls, now))
+        due = (text for one in _streams(self.services) for text in one.due(self.call, task, polls, now))
         return [_Message(text, self.position, has_id=False) for text in due]
 
 
@@ -281,11 +281,11 @@ def _unsent_messages(services: Services, call: Call, position: StreamPosition, t
     if progress is not None and token is not None:
         position = replace(position, progress=progress.done, updated=updated, sent_at=milliseconds_of(services.now()))
         yield _Message(_progress_text(task, progress, token, related), position)
-    for request in _unsent_requests(task, position, call):  # T30
+    for request in _unsent_requests(services, call, position, task):  # T30
         message_id = f"{task.task_id}.{request.number}"
         position = replace(position, asked=request.number)
         params = legacy_request(request, related, message_id)
-        for one in ON_STREAMS:
+        for one in _streams(services):
             params |= one.offer(call, task, request, services.now())
         yield _Message(request_text(message_id, method_of(request.asked), params), position)
     if task.has_ended:
@@ -294,10 +294,14 @@ def _unsent_messages(services: Services, call: Call, position: StreamPosition, t
             yield _Message(text, replace(position, has_ended=True))
 
 
-def _unsent_requests(task: Task, position: StreamPosition, call: Call) -> Iterator[InputRequest]:
+def _unsent_requests(services: Services, call: Call, position: StreamPosition, task: Task) -> Iterator[InputRequest]:
     in_order = sorted(task.input_requests, key=lambda one: one.number)
     unsent = (one for one in in_order if one.number > position.asked and mode_of(one.asked) in call.modes)
-    return (one for one in unsent if not any(added.is_deferred(call, task, one) for added in ON_STREAMS))
+    return (one for one in unsent if not any(added.is_deferred(call, task, one) for added in _streams(services)))
+
+
+def _streams(services: Services) -> Iterator[Streams]:
+    return (one.streams for one in services.parts if one.streams is not None)
 
 
 def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:

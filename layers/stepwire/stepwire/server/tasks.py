@@ -20,6 +20,7 @@ from stepwire.errors import (
     TaskStillRunning,
     UnknownTask,
 )
+from stepwire.hooks import Extra
 from stepwire.json_text import Json, JsonObject
 from stepwire.protocol.http import RoutedName, ServerSentEvent, body_of
 from stepwire.protocol.messages import (
@@ -45,9 +46,9 @@ from stepwire.rendering import (
     task_meta,
 )
 from stepwire.server.call import Call, Reply, ResultOnStream, Stream, object_in, optional_milliseconds_in
-from stepwire.server.extension import Extension, Method, Way
 from stepwire.server.results import answer_or_raise, has_ended, repeat_words
 from stepwire.server.services import Services
+from stepwire.server.ways import Method, Way
 from stepwire.tasks.ids import task_id_of
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import (
@@ -251,7 +252,7 @@ def _capabilities(services: Services, call: Call) -> JsonObject:
     return {"tasks": {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}}  # T1
 
 
-def _intercept(_services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
+def _way(_services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
     """Answer a call with its task."""
     if tool.task_support is TaskSupport.FORBIDDEN or not call.asks_for_task:
         return None
@@ -293,10 +294,11 @@ def _task_handle(call: Call, tool: Tool, begun: Begun) -> JsonObject:
 
 # X25: FastMCP's and MCP Inspector's clients leave Mcp-Name out on tasks/*.
 _NAMED_BY_TASK: Final = RoutedName("taskId", may_be_absent=True)
-_ROUTED_NAMES: Final = {f"tasks/{verb}": _NAMED_BY_TASK for verb in ("get", "update", "cancel")}
-TASKS: Final = Extension(
-    {LEGACY_WITH_TASKS: _LEGACY, **dict.fromkeys(MODERN_VERSIONS, _MODERN)},
-    _ROUTED_NAMES,
-    _capabilities,
-    intercept=_intercept,
+ROUTED_NAMES: Final = {f"tasks/{verb}": _NAMED_BY_TASK for verb in ("get", "update", "cancel")}
+"""The parameter of each of these methods that the header Mcp-Name repeats."""
+TASKS: Final = Extra(
+    name="tasks",
+    methods={LEGACY_WITH_TASKS: _LEGACY, **dict.fromkeys(MODERN_VERSIONS, _MODERN)},
+    capabilities=_capabilities,
+    way=_way,
 )

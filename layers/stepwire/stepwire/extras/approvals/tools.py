@@ -15,17 +15,17 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
-from stepwire.engine.approvals import Approvals, HasVoted, own_vote
+from stepwire.engine.approvals import HasVoted, own_vote
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import Asking, OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
+from stepwire.extras.approvals import ASKED, approvals_of, askings_of
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.rendering import approval_id_of, approval_in, request_params, timestamp
 from stepwire.server.call import Call
-from stepwire.server.extension import Ask, OwnTool
-from stepwire.server.extensions.approvals import ASKED
 from stepwire.server.results import can_ask, text_result, title_of
 from stepwire.server.services import Services
+from stepwire.server.ways import Ask, OwnTool
 from stepwire.tasks.approvals import Approver, Decision, VoteWay
 from stepwire.tasks.audiences import approver_of
 from stepwire.tasks.inputs import Action, FormElicitation, InputRequest
@@ -81,19 +81,13 @@ def take(services: Services, call: Call, asked: str, result: JsonObject | None) 
         return
     answer = result or {"action": Action.CANCEL.value}
     try:
-        outcome = _approvals(services).vote(QuestionKey(*named), _approver(services, call), answer, VoteWay.TOOL)
+        outcome = services.of(approvals_of).vote(QuestionKey(*named), _approver(services, call), answer, VoteWay.TOOL)
     except UnknownApproval:
         return
-    if isinstance(outcome, WrongAnswer) and services.askings is not None:
+    if isinstance(outcome, WrongAnswer):
         reason = None if answer.get("action") == Action.CANCEL.value else outcome.reason
         asking = Asking(int(attempt), reason)
-        services.askings().note(call.caller.principal, digest, asking, services.now() + _KEEP_FOR)
-
-
-def _approvals(services: Services) -> Approvals:
-    if services.approvals is None:  # the tools are not offered then
-        raise UnknownApproval
-    return services.approvals()
+        services.of(askings_of).note(call.caller.principal, digest, asking, services.now() + _KEEP_FOR)
 
 
 # ------------------------------------------------------------------------------------------------------------ the list
@@ -101,7 +95,7 @@ def _approvals(services: Services) -> Approvals:
 
 def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
     services.polls.check(call.caller.principal, APPROVALS_LIST, call.at)
-    found = _approvals(services).open_for(_approver(services, call))
+    found = services.of(approvals_of).open_for(_approver(services, call))
     shown = [_shown(services, one, _LONGEST_IN_A_LIST) for one in found.questions[:SHOWN]]
     if not shown:
         more = "" if found.is_all else f" {_MAY_BE_MORE}"
@@ -114,7 +108,7 @@ def _list(services: Services, call: Call, _arguments: JsonObject) -> ToolResult:
 
 def _shown(services: Services, question: OpenQuestion, longest: int) -> JsonObject:
     """Write a question as approvers see it, with arguments of so many characters: nothing else of its task."""
-    given, person = _approvals(services).shown_arguments(question), question.task.origin.person
+    given, person = services.of(approvals_of).shown_arguments(question), question.task.origin.person
     arguments = {name: _cut(value, longest) for name, value in given.items()}
     return {
         "approvalId": approval_id_of(question.key.task, question.key.number),
@@ -157,13 +151,13 @@ def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult
     if named is None:
         return _UNKNOWN
     approver = _approver(services, call)
-    question = _approvals(services).standing(QuestionKey(*named), approver)
+    question = services.of(approvals_of).standing(QuestionKey(*named), approver)
     if not isinstance(question, OpenQuestion):
         return _own_vote(arguments["approval_id"], question, approver)
     if not can_ask(call, question.request):
         return _CANNOT_ASK
     digest = call.session.digest_of(call.message_id)
-    asking = services.askings().find(call.caller.principal, digest) if services.askings and digest else None
+    asking = services.of(askings_of).find(call.caller.principal, digest) if digest else None
     return _ask(services, call, question, Asking(0)) if asking is None else _again(services, call, question, asking)
 
 
@@ -184,7 +178,7 @@ def _ask(services: Services, call: Call, question: OpenQuestion, before: Asking)
         _form(services, question, attempt, before.reason),
         f"{ASKED}{approval_id}.{call.session.digest_of(call.message_id) or ''}.{attempt}",
         question.expires_at,
-        partial(_approvals(services).seen, question, approver, VoteWay.TOOL),
+        partial(services.of(approvals_of).seen, question, approver, VoteWay.TOOL),
         partial(_decide, services, call, question, attempt),
     )
 
@@ -194,7 +188,7 @@ def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int
         return _DISMISSED
     approver = _approver(services, call)
     try:
-        outcome = _approvals(services).vote(question.key, approver, answer, VoteWay.TOOL)
+        outcome = services.of(approvals_of).vote(question.key, approver, answer, VoteWay.TOOL)
     except UnknownApproval:
         return _UNKNOWN
     if isinstance(outcome, WrongAnswer):

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from stepwire.catalog.tools import CARD_TOOLS, Tool
+from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun
+from stepwire.hooks import Extra, Resources, Tools
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import UI_EXTENSION
 from stepwire.rendering import mark_repeated
 from stepwire.server.call import Call
-from stepwire.server.extension import Extension, OwnTool, Resources, Way
 from stepwire.server.results import written
 from stepwire.server.services import Services
+from stepwire.server.ways import OwnTool, Way
 
 
 def _capabilities(_services: Services, call: Call) -> JsonObject:
@@ -26,12 +27,12 @@ def _capabilities(_services: Services, call: Call) -> JsonObject:
 def _tools(_services: Services, call: Call) -> Mapping[str, OwnTool]:
     if not call.shows_cards:
         return {}
-    from stepwire.server.extensions.cards.tools import TOOLS
+    from stepwire.extras.cards.tools import TOOLS
 
     return TOOLS
 
 
-def _intercept(services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
+def _way(services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
     """Answer a call soon, because the card shows how its task goes on; the card asks for the confirmation, too."""
     if not call.shows_card_of(tool):
         return None
@@ -39,27 +40,27 @@ def _intercept(services: Services, call: Call, tool: Tool, plain: Way) -> Way | 
 
 
 def _on_card(services: Services, call: Call, begun: Begun) -> JsonObject:
-    from stepwire.server.extensions.cards.tools import first_result
+    from stepwire.extras.cards.tools import first_result
 
     return mark_repeated(written(call, first_result(services, call, begun)), is_repeat=begun.is_repeat)
 
 
 def _listed(services: Services, call: Call) -> Iterable[JsonObject]:
-    from stepwire.server.extensions.cards.resources import listed
+    from stepwire.extras.cards.resources import listed
 
     return listed(services, call)
 
 
 def _read(services: Services, call: Call, uri: str) -> JsonObject | None:
-    from stepwire.server.extensions.cards.resources import read
+    from stepwire.extras.cards.resources import read
 
     return read(services, call, uri)
 
 
-CARDS: Final = Extension(
+EXTRA: Final = Extra(
+    name="cards",
     capabilities=_capabilities,
-    tool_names=CARD_TOOLS,
-    tools=_tools,
-    intercept=_intercept,
+    tools=Tools(_tools),
+    way=_way,
     resources=Resources("ui://", _listed, _read, is_public=True),
 )

@@ -19,9 +19,9 @@ from stepwire.json_text import JsonObject, load_json, write
 from stepwire.protocol.tokens import answer_token, is_answer_token
 from stepwire.rendering import CARD, line_data, modern_status, naming_card, request_params, status_message, timestamp
 from stepwire.server.call import Call
-from stepwire.server.extension import OwnTool
 from stepwire.server.results import NotOpen, answer_or_raise, answer_question, title_of, unfinished
 from stepwire.server.services import Services
+from stepwire.server.ways import OwnTool
 from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
 from stepwire.visible_text import visible

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from stepwire.codec import MILLISECOND
 from stepwire.engine.dialogue import WrongAnswer
+from stepwire.hooks import Extra, Streams
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Response, request_text
 from stepwire.server.call import Call
-from stepwire.server.extension import LONGEST_PAUSE, Extension, OnStream
 from stepwire.server.services import Services
+from stepwire.server.ways import LONGEST_PAUSE
 from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
 from stepwire.tasks.inputs import (
     MOST_CLIENT_TASKS,
@@ -180,4 +181,4 @@ def _declares(call: Call, method: str) -> bool:
     return verb in as_object(requests.get(kind))
 
 
-CLIENT_TASKS: Final = Extension(take=_answer, on_stream=OnStream(_due_requests, _offer, _is_deferred, _pace_of))
+EXTRA: Final = Extra(name="client_tasks", streams=Streams(_answer, _due_requests, _offer, _is_deferred, _pace_of))

@@ -5,33 +5,39 @@ Most clients send no such request, so the methods are loaded with the first.
 
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from stepwire.errors import MethodNotFound
+from stepwire.hooks import Extra, Ground
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import EVENTS_EXTENSION
 from stepwire.server.call import Call, Reply
-from stepwire.server.extension import ALL_VERSIONS, Extension
 from stepwire.server.services import Services
+from stepwire.server.ways import ALL_VERSIONS
+
+if TYPE_CHECKING:
+    from stepwire.subscriptions.subscribing import Events
 
 
-def _capabilities(services: Services, call: Call) -> JsonObject:
+def _capabilities(_services: Services, call: Call) -> JsonObject:
     """Return what ChatGPT reads, and what others do. The older era has no extensions; some of its clients name this."""
-    if services.events is None:
-        return {}
     declared = call.client_capabilities
     is_named = "events" in declared or EVENTS_EXTENSION in declared.get("extensions", {})
     return {"events": {}, **({"extensions": {EVENTS_EXTENSION: {}}} if call.is_modern or is_named else {})}
 
 
 def _answered(method: str, services: Services, call: Call) -> Reply:
-    if services.events is None:
-        raise MethodNotFound("This server has no events: poll tasks/get instead.")
-    from stepwire.server.extensions.events.methods import METHODS
+    from stepwire.extras.events.methods import METHODS
 
-    return METHODS[method](services, services.events(), call)
+    return METHODS[method](services, services.of(events_of), call)
+
+
+def events_of(ground: Ground) -> "Events":
+    """Build the service for MCP Events."""
+    from stepwire.aws.event_services import events_of
+
+    return events_of(ground.table, ground.engine)
 
 
 _NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in _NAMES})
-EVENTS: Final = Extension(dict.fromkeys(ALL_VERSIONS, _METHODS), capabilities=_capabilities)
+EXTRA: Final = Extra(name="events", methods=dict.fromkeys(ALL_VERSIONS, _METHODS), capabilities=_capabilities)

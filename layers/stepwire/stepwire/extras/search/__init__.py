@@ -1,4 +1,4 @@
-"""Discovery: a client is listed two tools, one that searches the others and one that calls what was found.
+"""Search: a client is listed two tools, one that searches the others and one that calls what was found.
 
 On where the operator says so, or the URL (`?discover=1`). A call by `call_tool` becomes the call of the tool that it
 names before anything else looks at it, so nothing on the road knows the difference: the same checks, questions, task,
@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TaskSupport, Tool
 from stepwire.errors import InvalidParams
+from stepwire.hooks import Extra, Ground, Tools
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse, write
+from stepwire.protocol.http import switch_in
 from stepwire.rendering import TOOL_WITH_CARD
-from stepwire.server.call import Call, discovers, reached_tools
-from stepwire.server.extension import Extension, OwnTool
+from stepwire.server.call import Call, reached_tools
 from stepwire.server.results import text_result
 from stepwire.server.services import Services
+from stepwire.server.ways import OwnTool
 from stepwire.tasks.task import ToolResult
 
 MOST_FOUND: Final = 20
@@ -26,8 +28,27 @@ _USUAL: Final = 5
 LONGEST_SEARCH: Final = 500  # characters
 
 
+def is_usual(ground: Ground) -> bool:
+    """Tell whether clients search for tools unless their URL says otherwise: as TOOL_DISCOVERY says."""
+    return ground.environment.get("TOOL_DISCOVERY") == "on"
+
+
+def _searches(services: Services, call: Call) -> bool:
+    """Tell whether a client searches for tools instead of listing them: at this URL, or else at this endpoint.
+
+    Raises:
+        InvalidParams: the URL says neither 1 nor 0.
+    """
+    asked = switch_in(call.query, "discover") if call.query else None
+    return services.of(is_usual) if asked is None else asked
+
+
+def _finder(services: Services, call: Call) -> str | None:
+    return FIND_TOOL if _searches(services, call) else None
+
+
 def _find(services: Services, call: Call, arguments: JsonObject) -> ToolResult:
-    from stepwire.server.extensions.discovery.search import find
+    from stepwire.extras.search.search import find
 
     limit = int(arguments.get("limit", _USUAL))  # JSON Schema takes 5.0 for an integer
     data = find(reached_tools(services, call), arguments["query"], limit)
@@ -39,14 +60,12 @@ def _refuse(_services: Services, _call: Call, arguments: JsonObject) -> ToolResu
     raise InvalidParams(f"{CALL_TOOL} calls the tools that {FIND_TOOL} returns: call {arguments['name']} by its name.")
 
 
-def _meant(services: Services, call: Call) -> Call:
-    """Return the call of the tool that a call of `call_tool` names; a wrong one stays, for its own schema to refuse."""
-    if not discovers(services, call):
-        return call
+def _meant(_services: Services, call: Call) -> Call | None:
+    """Return the call of the tool that a call of `call_tool` names; None: a wrong one, for its own schema to refuse."""
     name, arguments = call.arguments.get("name"), _object(call.arguments.get("arguments"))
     is_well_formed = isinstance(name, str) and arguments is not None and call.arguments.keys() <= {"name", "arguments"}
     if not is_well_formed or name in OWN_TOOLS:
-        return call
+        return None
     return replace(call, params={**call.params, "name": name, "arguments": arguments}, is_indirect=True)
 
 
@@ -83,7 +102,7 @@ def _common_support(tools: list[Tool]) -> TaskSupport:
 
 
 def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
-    if not discovers(services, call):
+    if not _searches(services, call):
         return {}
     tools = reached_tools(services, call)
     card = TOOL_WITH_CARD if any(map(call.shows_card_of, tools)) else None
@@ -130,5 +149,6 @@ _CALL: Final = OwnTool(
     ("name",),
     {},
     _refuse,
+    meant=_meant,
 )
-DISCOVERY: Final = Extension(tool_names=frozenset({FIND_TOOL, CALL_TOOL}), tools=_tools, meant={CALL_TOOL: _meant})
+EXTRA: Final = Extra(name="search", tools=Tools(_tools, _finder))

@@ -4,16 +4,19 @@ Their files are resources, which clients of every version read. The methods are 
 extension is specified. Most clients ask for none, so all but this is loaded with the first request that does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from stepwire.hooks import Extra, Ground, Resources
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import MODERN_VERSIONS, SKILLS_EXTENSION
 from stepwire.server.call import Call, Reply
-from stepwire.server.extension import Extension, Resources
 from stepwire.server.services import Services
+
+if TYPE_CHECKING:
+    from stepwire.catalog.skills import Skill
 
 
 def _capabilities(_services: Services, call: Call) -> JsonObject:
@@ -22,32 +25,48 @@ def _capabilities(_services: Services, call: Call) -> JsonObject:
 
 
 def _answered(method: str, services: Services, call: Call) -> Reply:
-    from stepwire.server.extensions.skills.serving import METHODS
+    from stepwire.extras.skills.serving import METHODS
 
     return METHODS[method](services, call)
 
 
 def _listed(services: Services, call: Call) -> Iterable[JsonObject]:
-    from stepwire.server.extensions.skills.serving import listed
+    from stepwire.extras.skills.serving import listed
 
     return listed(services, call)
 
 
 def _read(services: Services, call: Call, uri: str) -> JsonObject | None:
-    from stepwire.server.extensions.skills.serving import read
+    from stepwire.extras.skills.serving import read
 
     return read(services, call, uri)
 
 
 def _children(services: Services, call: Call, uri: str) -> Iterable[JsonObject]:
-    from stepwire.server.extensions.skills.serving import children
+    from stepwire.extras.skills.serving import children
 
     return children(services, call, uri)
 
 
+def skills_of(ground: Ground) -> "Callable[[], tuple[Skill, ...]]":
+    """Build what returns the skills of all tools: those of the release, and those that owners have registered."""
+    from stepwire.aws.settings import catalog_file
+    from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+    from stepwire.catalog.skills import LiveSkills, skills_in
+    from stepwire.catalog.tools import compiled_in
+
+    text, engine = catalog_file(ground.environment).read_text(encoding="utf-8"), ground.engine
+    built_in, names = skills_in(text), {one.tool.name for one in compiled_in(text)}
+    if ground.environment.get("REGISTERED_TOOLS") == "off":
+        return lambda: built_in
+    source = DynamoDbCatalog(ground.table)
+    return LiveSkills(built_in, names, source, engine.recorder.clock.now, engine.ports.report)
+
+
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in ("skills/list", "skills/get")})
-SKILLS: Final = Extension(
-    dict.fromkeys(MODERN_VERSIONS, _METHODS),
+EXTRA: Final = Extra(
+    name="skills",
+    methods=dict.fromkeys(MODERN_VERSIONS, _METHODS),
     capabilities=_capabilities,
     resources=Resources("skill://", _listed, _read, children=_children),
 )

@@ -13,11 +13,12 @@ from typing import Final
 from stepwire.catalog.skills import SCHEME, SKILL_FILE, Skill
 from stepwire.codec import MILLISECOND
 from stepwire.errors import UnknownSkill
+from stepwire.extras.skills import skills_of
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, reached_tools, text_in
-from stepwire.server.extension import CACHED_FOR, Method
 from stepwire.server.services import Services
+from stepwire.server.ways import CACHED_FOR, Method
 
 _OWN: Final = Path(__file__).parent / "run-a-workflow"
 _OWN_ROOT: Final = f"{SCHEME}workflows/{_OWN.name}"
@@ -46,7 +47,7 @@ def own_skill() -> Skill:
 def _served(services: Services, call: Call) -> Iterator[Skill]:
     yield own_skill()
     tools = {tool.name for tool in reached_tools(services, call)}
-    yield from (one for one in services.skills() if one.tool in tools)
+    yield from (one for one in services.of(skills_of)() if one.tool in tools)
 
 
 # ----------------------------------------------------------------------------------------------------------- methods

@@ -1,0 +1,130 @@
+"""What an extra may add to the core: a closed set of hooks, all of them data.
+
+The core is an MCP server for Step Functions that stands by itself. An extra is what an endpoint can do without: one
+folder, `stepwire.extras.NAME`, whose attribute `EXTRA` is an `Extra`. `stepwire.composition` names them all; the
+variable EXTRAS of each function names those that are on, and nothing of the others is imported.
+
+The rules. The core names no extra: it asks each that is on, in the order of the table. An extra names the core and no
+other extra. A hook is named after what the core wants, not after who gives it; where only one extra would use a hook,
+the core may lack a concept. All types here are imported for type checkers alone, so every room may import this module.
+The functions of a hook import the rest of their extra on first use, so that its `__init__` stays small.
+
+What an extra needs to work is built by a function of its own from the `Ground`, once for each instance of a function:
+`services.of(build)`. What it keeps of a tool is `tool.extras[NAME]`, of a task `task.notes[NAME]`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from stepwire.aws.storage.table import Table
+    from stepwire.catalog.tools import Tool
+    from stepwire.engine.assembly import Engine
+    from stepwire.json_text import JsonObject
+    from stepwire.protocol.messages import Response
+    from stepwire.server.call import Call, Reply
+    from stepwire.server.services import Services
+    from stepwire.server.ways import OwnTool, Way
+    from stepwire.tasks.inputs import InputRequest
+    from stepwire.tasks.task import Task
+
+
+class Ground(Struct, frozen=True):
+    """What extras build on: the parts of the core that a function has."""
+
+    engine: "Engine"
+    table: "Table"
+    environment: Mapping[str, str]
+    """The environment variables, where an extra reads its own settings."""
+
+
+class Tools(Struct, frozen=True):
+    """Tools of Stepwire's own. `stepwire.composition` has their names, so that no manifest takes one."""
+
+    offered: "Callable[[Services, Call], Mapping[str, OwnTool]]"
+    """Returns the tools that this client sees now, by their names and in their order. A call of another is a call of an
+    unknown tool."""
+    finder: "Callable[[Services, Call], str | None] | None" = None
+    """Returns the tool with which this client finds the catalog's tools, which then are not listed; None: they are."""
+
+
+class Streams(Struct, frozen=True):
+    """Additions to what a legacy client resumes (`stepwire.server.sse_polling`), and what that client sends back."""
+
+    take: "Callable[[Services, Call, Response], bool]"
+    """Takes a client's response to a request of the server; returns False if the request was not this extra's, and the
+    next is asked. InsufficientScope and UnknownTask are written to the audit; the client has no response to get."""
+    due: "Callable[[Call, Task, int, datetime], Iterator[str]]" = lambda _call, _task, _polls, _at: iter(())
+    """Yields the requests to this client on the body after this many polls."""
+    offer: "Callable[[Call, Task, InputRequest, datetime], JsonObject]" = lambda _call, _task, _request, _at: {}
+    """Returns the parameters that are added to a question."""
+    is_deferred: "Callable[[Call, Task, InputRequest], bool]" = lambda _call, _task, _request: False
+    """Tells whether this client need not be asked a question again."""
+    pace: "Callable[[Call, Task], timedelta] | None" = None
+    """Returns how long this client waits before it resumes, at most `ways.LONGEST_PAUSE`; None: as long as usual."""
+
+
+class Resources(Struct, frozen=True):
+    """Resources, by the scheme of their URIs, for the methods `resources/*` of both eras."""
+
+    scheme: str
+    """Prefix of their URIs, unique among extras."""
+    listed: "Callable[[Services, Call], Iterable[JsonObject]]"
+    """Returns those that `resources/list` shows this client."""
+    read: "Callable[[Services, Call, str], JsonObject | None]"
+    """Returns the content at a URI; None: there is none for this client."""
+    is_public: bool = False
+    """Whether the content is the same for every caller."""
+    children: "Callable[[Services, Call, str], Iterable[JsonObject]] | None" = None
+    """Returns the entries directly below a URI, for `resources/directory/read`; None: there are no directories."""
+
+
+class Extra(Struct, frozen=True, kw_only=True):
+    """What one extra adds. Each hook says who calls it, when, and what an error in it does.
+
+    In a request, an error is the answer: a `ProtocolError` as it is, any other as an internal error that is reported.
+    """
+
+    name: str
+    """The folder, the key in `tool.extras` and `task.notes`, and the word in EXTRAS."""
+
+    methods: "Mapping[str, Mapping[str, Callable[[Services, Call], Reply]]]" = MappingProxyType({})
+    """Methods of MCP, by version and name. Called by the server with a request that has passed the ladder
+    (`protocol.inbound`). An error is the answer."""
+
+    capabilities: "Callable[[Services, Call], JsonObject] | None" = None
+    """Returns a part of the server's capabilities. Called with `initialize` and `server/discover`; parts are merged,
+    and so are the `extensions` in them. An error is the answer."""
+
+    tools: Tools | None = None
+    """Tools of Stepwire's own. Called with `tools/list` and with each `tools/call`. An error is the answer."""
+
+    way: "Callable[[Services, Call, Tool, Way], Way | None] | None" = None
+    """Returns how a call of a tool of the catalog is confirmed and answered, given the way of a plain call; None: not
+    this extra's. Called with each `tools/call` that is no task; the first way holds. An error is the answer."""
+
+    streams: Streams | None = None
+    """Additions to the streams of legacy clients, and their responses. Called with each body of a stream, and with each
+    response. An error on a stream is reported, and the client resumes; one in `take` is answered 503."""
+
+    resources: Resources | None = None
+    """Resources. Called with `resources/*`; the scheme decides whose they are. An error is the answer."""
+
+    on_change: "Callable[[Ground, Task | None, Task | None, datetime], None] | None" = None
+    """Takes a task before and after a write, and when that was; None: it was created, or deleted. Called by function
+    status_changes for each record of the table's stream, in the order of the writes to a task, at least once. An error
+    fails the record, which Lambda delivers again."""
+
+    items: "Mapping[str, str]" = MappingProxyType({})
+    """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases
+    all that is held of a caller."""
+
+    commands: "Mapping[str, Callable[[Ground, JsonObject], JsonObject]]" = MappingProxyType({})
+    """Operators' commands, by their names: each takes the rest of the command, and returns what the operator gets.
+    Called by the function for operators. A `StepwireError` is the operator's answer; any other error fails the
+    invocation."""
