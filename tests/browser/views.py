@@ -1,4 +1,4 @@
-"""What the server says to the card, for hosts that follow a script: the shapes of docs/cards.md."""
+"""What the server says to the card, for hosts that follow a script: the shapes of docs/extras/cards.md."""
 
 from typing import Any, Final
 

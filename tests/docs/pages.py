@@ -4,6 +4,7 @@ The rule of these documents: an indented block contains shell commands; a block 
 its language.
 """
 
+import csv
 import re
 import subprocess
 from collections.abc import Iterator
@@ -94,6 +95,20 @@ def anchor_in_the_site(heading: str) -> str:
 def page(path: Path) -> Page:
     """Read a document."""
     return Page(path, path.read_text(encoding="utf-8"))
+
+
+def shown_by_extras(kind: str) -> dict[tuple[str, str], str]:
+    """Return what the page of each extra shows of a kind, `snippet` or `command`.
+
+    The keys are the page and the language or the first word of the command; the value is the test that runs it, or the
+    reason why none does. An extra lists them in its `tests/extras/NAME/page.csv`.
+    """
+    return {
+        (f"docs/extras/{file.parent.name}.md", row["word"]): row["tested_by"]
+        for file in sorted(ROOT.glob("tests/extras/*/page.csv"))
+        for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+        if row["kind"] == kind
+    }
 
 
 def _commands(block: str) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_who_else_sees_a_task_is_said_where_it_is_said_whose_it_is(page: str) ->
     )
 
     assert "two exceptions" in said[:250]
-    assert "[Approvers](docs/approvals.md)" in said[:400]
+    assert "[Approvers](docs/extras/approvals.md)" in said[:400]
     assert re.search(r"With `(Authorizer=)?none` all callers are one principal", said[:800])
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, page
+from tests.docs.pages import PAGES, ROOT, page, shown_by_extras
 from tests.template.document import read, template
 
 # A page whose commands a test runs unchanged.
@@ -43,7 +43,6 @@ UNTESTABLE: Final = {
         "docs/agentcore.md",
         "stepwire",
     ): "asks a server by its name; packages/command/tests/test_publishing.py runs it on the loopback",
-    ("docs/approvals.md", "aws"): "needs an AWS account; tests/examples/test_approval_notices.py tries the rules",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",
     (
         "docs/issuers/README.md",
@@ -72,7 +71,6 @@ UNTESTABLE: Final = {
         "docs/removing.md",
         "aws",
     ): "needs an AWS account; tests/docs/test_removing.py holds its names against the template",
-    ("docs/one_caller.md", "stepwire"): "needs an AWS account; packages/command/tests/test_callers.py runs it locally",
     **{("docs/restoring.md", word): _RESTORING for word in ("aws", "STACK", "of()", "EXPORTS", "RESULTS", "LARGE")},
     **{("docs/restoring.md", word): _RESTORING for word in ("TASKS", "ROLE", "KEY", "IMPORT", "TARGET", "SALT")},
     **{("docs/restoring.md", word): _RESTORING for word in ("export", "DOMAIN", "ISSUER", "HASH", "GATEWAYS")},
@@ -91,6 +89,7 @@ UNTESTABLE: Final = {
         "stepwire",
     ): "needs an AWS account; packages/command/tests/wrap/test_command_line.py runs it locally",
     ("docs/sam_local.md", "sam"): "needs Docker; tests/integration/test_sam_local.py drives the SAM CLI's own code",
+    **shown_by_extras("command"),
 }
 _TARGETS: Final = frozenset(
     re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

@@ -60,10 +60,3 @@ def test_the_replica_keeps_results_as_long_as_the_endpoint() -> None:
     ours = template()["Resources"]["LargeResults"]["Properties"]
 
     assert replica["LifecycleConfiguration"] == ours["LifecycleConfiguration"]
-
-
-def test_the_days_of_the_copies_are_those_that_the_page_about_a_caller_names() -> None:
-    days = read(ASSETS / "copies_elsewhere.yaml")["Parameters"]["KeepDays"]["Default"]
-    row = next(line for line in (ROOT / "docs" / "one_caller.md").read_text().splitlines() if "`KeepDays`" in line)
-
-    assert f"{days} days" in row

@@ -1,10 +1,9 @@
 """Every fenced snippet of the documents is run or read by a test, as it stands there, or has a reason.
 
-Commands, which are indented, are in test_commands. Here are the snippets of docs/talking_workflows.md and
-docs/events.md, and the stack in Terraform of docs/deploying.md; the table says who runs the others.
+Commands, which are indented, are in test_commands. Here are the snippets of docs/talking_workflows.md, and the stack in
+Terraform of docs/deploying.md; the table says who runs the others.
 """
 
-import base64
 import json
 import re
 from collections.abc import Iterator
@@ -19,14 +18,13 @@ from stepwire.manifests.reading import main as check_manifests
 from stepwire_local import LocalStack, at_once
 from stepwire_local.cloudformation.template import parse
 from tests.adopted import ADOPTER
-from tests.docs.pages import PAGES, ROOT, page
+from tests.docs.pages import PAGES, ROOT, page, shown_by_extras
 from tests.integration.stacks import SIGN_IN, AwsCalls, Deployed
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.terraform import is_formatted, needs_terraform
 from tests.waiting import until
 
 Json = dict[str, Any]
-SECRET: Final = "whsec_" + base64.b64encode(b"s" * 32).decode()
 HERE: Final = "tests/docs/test_snippets.py"
 _MANIFESTS: Final = "tests/docs/test_contents.py"
 _ADOPTING: Final = "tests/docs/test_adopting.py"
@@ -38,8 +36,6 @@ RUN_BY: Final = {
     ("docs/adopting.md", "typescript"): _ADOPTING,
     ("docs/adopting.md", "hcl"): _ADOPTING,
     ("docs/adopting.md", "json"): _ADOPTING,
-    ("docs/approvals.md", "yaml"): "tests/docs/test_approvals_page.py",
-    ("docs/approvals.md", "json"): "tests/docs/test_approvals_page.py",
     ("docs/cli.md", "text"): _CLI,
     ("docs/agentcore.md", "json"): "tests/interop/test_agentcore_gateway.py",
     ("docs/clients.md", "python"): "tests/interop/test_clients_page.py",
@@ -48,7 +44,6 @@ RUN_BY: Final = {
     ("docs/deploying.md", "hcl"): HERE,
     ("docs/audit.md", "sql"): "tests/template/test_audit_archive.py",
     ("docs/operations.md", "json"): "tests/template/test_probe.py",
-    ("docs/events.md", "json"): HERE,
     ("docs/issuers/README.md", "text"): "packages/command/tests/test_issuer_pages.py",
     ("docs/python_client.md", "python"): "packages/client/tests/test_client_page.py",
     ("docs/running_locally.md", "yaml"): "tests/docs/test_running_locally.py",
@@ -57,12 +52,12 @@ RUN_BY: Final = {
     ("docs/running_locally.md", "text"): "tests/docs/test_running_locally.py",
     ("docs/testing.md", "python"): "tests/docs/test_testing_page.py",
     ("docs/testing.md", "yaml"): "tests/docs/test_testing_page.py",
-    ("docs/skills.md", "yaml"): "tests/docs/test_skills_page.py",
     ("docs/talking_workflows.md", "yaml"): HERE,
     ("docs/talking_workflows.md", "text"): HERE,
     ("docs/tools.md", "yaml"): _MANIFESTS,
     ("docs/who_calls.md", "yaml"): "tests/integration/test_who_calls.py",
     ("docs/who_calls.md", "json"): "tests/integration/test_who_calls.py",
+    **shown_by_extras("snippet"),
 }
 _PICTURE: Final = "drawn by the site, whose build fails on what it cannot draw"
 _INSIGHTS: Final = "a query of CloudWatch Logs Insights, which nothing here runs; its fields are those of docs/audit.md"
@@ -214,21 +209,6 @@ def test_the_page_s_fields_belong_to_a_valid_manifest(words: str, tmp_path: Path
     (tmp_path / "a.yaml").write_text(yaml.safe_dump({**smallest, "input_schema": schema, **snippet(words)}))
 
     assert check_manifests([str(tmp_path)]) == 0
-
-
-# ----------------------------------------------------------------------------------------------------------- events
-
-
-def test_the_page_s_requests_for_events_are_understood(stack: Deployed) -> None:
-    subscribe, poll = (json.loads(block) for block in page(ROOT / "docs/events.md").blocks("json"))
-    subscribe["params"]["delivery"]["secret"] = SECRET  # the page leaves the reader's own out
-    client = ModernClient(stack)
-
-    polled = client.ask(poll["method"], poll["params"])
-    subscribed = client.ask(subscribe["method"], subscribe["params"])
-
-    assert polled.result["events"] == []
-    assert subscribed.error["code"] == -32015, "agent.example.com does not exist: nothing else is wrong"
 
 
 # ---------------------------------------------------------------------------------------------------------- Terraform

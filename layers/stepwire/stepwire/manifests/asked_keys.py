@@ -41,7 +41,7 @@ class Doubt(Struct, frozen=True):
 
 _NOBODY_DECIDES: Final = Doubt(
     "approvers: no state asks anything, so nobody decides anything",
-    "add a state that asks (docs/approvals.md), or leave approvers out",
+    "add a state that asks (docs/extras/approvals.md), or leave approvers out",
 )
 
 

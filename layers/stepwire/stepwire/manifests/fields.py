@@ -115,7 +115,7 @@ class IconFields(Fields):
 
     src: str = Field(pattern=tools.ICON_PATTERN, max_length=LARGEST_ICON)
     """An `https` URL, or the image itself as `data:image/png;base64,...`: at most 10,000 characters. A
-    [card](cards.md) shows only the latter."""
+    [card](extras/cards.md) shows only the latter."""
     # The wire's name, as users know it.
     mimeType: Literal["image/png", "image/jpeg", "image/webp", "image/svg+xml"] | None = None  # noqa: N815
     """The type of the image, where the URL does not tell it."""

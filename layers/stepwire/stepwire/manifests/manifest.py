@@ -180,9 +180,9 @@ class Manifest(Fields):
     retry: RetryFields | None = None
     """Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt."""
     approvers: ApproversFields | None = None
-    """Who decides questions of the workflow in place of the caller: [Approvals](approvals.md)."""
+    """Who decides questions of the workflow in place of the caller: [Approvals](extras/approvals.md)."""
     card: bool = True
-    """`false`: hosts with MCP Apps show [no card](cards.md) of the tool's tasks."""
+    """`false`: hosts with MCP Apps show [no card](extras/cards.md) of the tool's tasks."""
     groups: list[Annotated[str, Field(pattern=_GROUP)]] = Field(default_factory=list[str], max_length=MOST_GROUPS)
     """Names by which a client's URL can select the tool, such as `?group=finance`: [Groups of
     tools](tools.md#groups-of-tools)."""

@@ -74,8 +74,8 @@ def _of_whom_the_caller_decides_for(manifest: Manifest, definitions: Iterable[Js
             yield _warning(
                 f"state {place.name} asks the caller, and its words name somebody else ({other}): whoever calls the "
                 "tool decides, on their own request too",
-                "add approvers to the manifest, who decide it instead (docs/approvals.md); if the caller is meant, "
-                "name nobody else in the state",
+                "add approvers to the manifest, who decide it instead (docs/extras/approvals.md); if the caller is "
+                "meant, name nobody else in the state",
             )
 
 

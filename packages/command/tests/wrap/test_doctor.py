@@ -390,7 +390,7 @@ def test_a_question_to_the_caller_that_names_somebody_else_is_one_line(
         [
             f"{WHERE}: state Ask asks the caller, and its words name somebody else ({other}): whoever calls the tool "
             "decides, on their own request too; add approvers to the manifest, who decide it instead "
-            "(docs/approvals.md); if the caller is meant, name nobody else in the state"
+            "(docs/extras/approvals.md); if the caller is meant, name nobody else in the state"
         ]
         if other
         else []
@@ -443,7 +443,10 @@ def test_approvers_of_a_workflow_that_asks_nothing_are_one_line() -> None:
         for definition in (PASS, {"StartAt": "Then", "States": {"Then": NESTED}})
     )
 
-    line = "approvers: no state asks anything, so nobody decides anything; add a state that asks (docs/approvals.md)"
+    line = (
+        "approvers: no state asks anything, so nobody decides anything; "
+        "add a state that asks (docs/extras/approvals.md)"
+    )
     assert [line in one for one in asks_nothing] == [True]
     assert may_ask == []
 

@@ -112,7 +112,7 @@ def shown(services: Services, call: Call, task: Task, fault: str | None = None) 
 
 
 def task_data(services: Services, task: Task) -> JsonObject:
-    """Write how a task stands; see docs/cards.md for the members."""
+    """Write how a task stands; see docs/extras/cards.md for the members."""
     now, message, states = services.now(), status_message(task), services.operations.upkeep.passed_states(task)
     until: JsonObject = {"endedAt": timestamp(task.last_updated_at)} if task.has_ended else {}
     pace: JsonObject = {} if task.has_ended else {"pollIntervalMs": task.poll_hint(now) // MILLISECOND}

@@ -1,4 +1,4 @@
-"""What docs/approvals.md shows is what manifests and questions may have, and what workflows get."""
+"""What docs/extras/approvals.md shows is what manifests and questions may have, and what workflows get."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from stepwire.tasks.inputs import MOST_QUESTIONS, Action, InputResponse
 from tests.docs.pages import ROOT, page
 from tests.questions_to_others import asked_change, decided_change
 
-PAGE: Final = page(ROOT / "docs" / "approvals.md")
+PAGE: Final = page(ROOT / "docs/extras/approvals.md")
 ANN: Final = Vote(
     "9a04e3b1c7d2f6508b1de2a4f7c95306",
     "ann@example.com",

@@ -1,4 +1,4 @@
-"""The skill in docs/skills.md is served as the page says, and the page has the limits of the code."""
+"""The skill in docs/extras/skills.md is served as the page says, and the page has the limits of the code."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from stepwire.manifests.published import SkillFile
 from stepwire.manifests.skill_files import checked_skills
 from tests.docs.pages import ROOT, page
 
-PAGE = page(ROOT / "docs" / "skills.md")
+PAGE = page(ROOT / "docs/extras/skills.md")
 
 
 def test_the_skill_of_the_page_is_served_at_its_uri() -> None:
