@@ -20,7 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from benchmarks.page import write_parts
-from stepwire.catalog.tools import FIND_TOOL, Tool, compiled_in
+from stepwire.catalog.tools import Tool, compiled_in
 from stepwire.json_text import JsonObject, write
 from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire.principal import Caller
@@ -82,8 +82,8 @@ def of_many() -> list[list[str]]:
     asked: list[tuple[str, str, str, JsonObject]] = []
     asked += [(f"`tools/list`, {shown}", query, "tools/list", {}) for shown, query in URLS.items()]
     for shown, words in SEARCHES.items():
-        params: JsonObject = {"name": FIND_TOOL, "arguments": {"query": words}}
-        asked.append((f"`{FIND_TOOL}`, {shown}", "discover=1", "tools/call", params))
+        params: JsonObject = {"name": "find_tools", "arguments": {"query": words}}
+        asked.append((f"`find_tools`, {shown}", "discover=1", "tools/call", params))
     return [_row(shown, ModernClient(AtUrl(world, query)), method, params) for shown, query, method, params in asked]
 
 

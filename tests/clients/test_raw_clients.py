@@ -5,7 +5,6 @@ Two instances of the server take turns. An unfinished result is correct for a cl
 
 import dataclasses
 import itertools
-import json
 from dataclasses import dataclass
 
 import pytest
@@ -166,22 +165,6 @@ def test_a_client_gets_the_result_of_a_tool_of_its_group_and_can_call_no_other(b
     assert isinstance(outcome, Returned), outcome
     assert outcome.result["structuredContent"] == OUTPUT
     assert isinstance(site.client.call("structured"), Refused)
-    assert len(site.world.workflows.starts) == 1
-
-
-@each_client
-def test_a_client_gets_the_result_of_a_tool_that_its_model_searched_for(behaviour: Behaviour) -> None:
-    site = site_at(behaviour, "discover=1")
-    site.timeline.after(60, site.succeed)
-
-    found = site.client.call("find_tools", {"query": "few"})
-    assert isinstance(found, Returned), found
-    name = json.loads(found.result["content"][0]["text"])["tools"][0]["name"]
-    outcome = site.client.go_on(site.client.call("call_tool", {"name": name, "arguments": ARGUMENTS}))
-
-    assert name == "grouped"
-    assert isinstance(outcome, Returned), outcome
-    assert outcome.result["structuredContent"] == OUTPUT
     assert len(site.world.workflows.starts) == 1
 
 

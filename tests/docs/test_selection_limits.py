@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from stepwire.extras import search as discovery
-from stepwire.extras.search import search
 from stepwire.manifests import manifest
 from stepwire.protocol import http
 from tests.docs.pages import ROOT, page
@@ -18,8 +16,6 @@ ROWS = page(ROOT / "docs" / "limits.md").text.splitlines()
     [
         ("| [groups]", manifest, ("MOST_GROUPS",)),
         ("| tools and groups in a URL", http, ("MOST_NAMES", "LONGEST_QUERY", "_MOST_FIELDS")),
-        ("| a [search for tools]", discovery, ("LONGEST_SEARCH", "MOST_FOUND")),
-        ("| a [search for tools]", search, ("_MOST_TERMS", "LARGEST_FOUND", "_MOST_NAMED")),
     ],
 )
 def test_the_page_has_the_limits(row: str, module: Any, names: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
 from stepwire.catalog.skills import Skill
-from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, TASK_TOOLS
+from stepwire.catalog.tools import TASK_TOOLS
 from stepwire.errors import StoreBusy
 from stepwire.extras import skills as extra
 from stepwire.extras.skills.serving import own_skill
@@ -272,5 +272,5 @@ def test_the_own_skill_is_short_and_names_what_there_is() -> None:
     text = own_skill().files["SKILL.md"]
 
     assert len(text.splitlines()) <= 60
-    assert {*TASK_TOOLS, FIND_TOOL, CALL_TOOL, META_KEY} <= set(re.findall(r"[\w/]+", text))
+    assert {*TASK_TOOLS, META_KEY} <= set(re.findall(r"[\w/]+", text))
     assert "Do not call the tool again" in text

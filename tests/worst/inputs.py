@@ -24,15 +24,15 @@ from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
-from stepwire.catalog.tools import FIND_TOOL, Catalog, Tool, read_catalog
+from stepwire.catalog.tools import Catalog, Tool, read_catalog
 from stepwire.engine.ports import QuestionKey
-from stepwire.extras.search import MOST_FOUND
 from stepwire.manifests.reading import compile_directory
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from tests.adopted import write_manifests
+from tests.extras import parts
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
 from tests.kits import ALICE, FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
@@ -47,8 +47,6 @@ from tests.worst.shapes import LARGEST, SCHEMAS, filled, is_served, one_of, text
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
 LONGEST_CAUSE: Final = 32_768  # characters
-_MANY_TOOLS: Final = 500
-_LONGEST_DESCRIPTION: Final = 7_000  # characters; a registered manifest has 8,192 bytes
 LARGEST_BATCH: Final = 6 * 10**6  # bytes; the limit of a Lambda event
 _TEXT: Final = "optional"
 _OWN_SCHEMAS: Final = ("an optional member", "closed", "a tree", "names", "a tree of choices", "unevaluated")
@@ -72,7 +70,8 @@ def inputs(every: int = 1) -> Iterator[Input]:
     _world.cache_clear()
     yield from _of_mcp(every)
     yield from _of_execution_events(every)
-    yield from _of_searches()
+    for part in parts("worst"):
+        yield from part.inputs()
     yield from _of_approvals()
     yield from _of_input_requests()
     yield from _of_streams()
@@ -131,7 +130,7 @@ def _of_mcp(every: int) -> Iterator[Input]:
         )
         yield _posted(f"response of {name}", f'{{"jsonrpc":"2.0","id":"{task_id}.1","result":{_object(text)}}}')
         yield _posted(
-            f"client of {name}", _legacy("initialize", f'"protocolVersion":"2025-11-25","capabilities":{_object(text)}')
+            f"client of {name}", legacy("initialize", f'"protocolVersion":"2025-11-25","capabilities":{_object(text)}')
         )
         yield _posted(
             f"state of {name}", _modern("tools/call", f'"name":"confirmed","requestState":{json.dumps(text)}')
@@ -193,7 +192,7 @@ def _headers() -> Iterator[Input]:
     for name in names:
         for shown, value in values.items():
             for method in ("GET", "POST"):
-                event = _event(_legacy("tools/list", ""), method)
+                event = event_of(legacy("tools/list", ""), method)
                 event["headers"][name] = value
                 yield _handled(f"{method} with {name} of {shown}", event)
 
@@ -206,7 +205,7 @@ def _results(client: ModernClient) -> Iterator[Input]:
         world.workflows.states[execution] = Succeeded(text)
         world.events.record(_change(world, task_id, Succeeded(text)))
         yield _posted(f"result of {name}", _modern("tasks/get", f'"taskId":"{task_id}"'))
-        yield _posted(f"legacy result of {name}", _legacy("tasks/result", f'"taskId":"{task_id}"'))
+        yield _posted(f"legacy result of {name}", legacy("tasks/result", f'"taskId":"{task_id}"'))
 
 
 def _arguments(tool: Tool, text: str) -> str:
@@ -221,10 +220,10 @@ def _object(text: str) -> str:
 
 
 def _call(tool: str, arguments: str) -> str:
-    return _legacy("tools/call", f'"name":"{tool}","arguments":{arguments}')
+    return legacy("tools/call", f'"name":"{tool}","arguments":{arguments}')
 
 
-def _legacy(method: str, params: str) -> str:
+def legacy(method: str, params: str) -> str:
     return f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}'
 
 
@@ -238,10 +237,10 @@ def _modern(method: str, params: str) -> str:
 
 
 def _posted(name: str, body: str) -> Input:
-    return _handled(name, _event(body, "POST"))
+    return _handled(name, event_of(body, "POST"))
 
 
-def _event(body: str, http_method: str) -> Json:
+def event_of(body: str, http_method: str) -> Json:
     event = recorded("http_post_jwt")
     method = body[:200].partition('"method":"')[2].partition('"')[0]
     is_modern = "2026-07-28" in body[:400]
@@ -258,18 +257,6 @@ def _event(body: str, http_method: str) -> Json:
 
 def _handled(name: str, event: Json) -> Input:
     return Input("mcp", name, lambda: FunctionMcp(_world().server)(event, None))
-
-
-def _of_searches() -> Iterator[Input]:
-    """Yield searches for words that are in each of very many tools."""
-    letters = "bcdefghjklmn"
-    description = " ".join(f"{letter}{number}" for number in range(900) for letter in letters)[:_LONGEST_DESCRIPTION]
-    tools = (replace(TOOLS[0], name=f"tool_{number}", description=description) for number in range(_MANY_TOOLS))
-    function = FunctionMcp(World(catalog=catalog_of(*tools)).server)
-    for name, query in {"letters": " ".join(letters), "words": " ".join(f"{letter}9" for letter in letters)}.items():
-        call = f'"name":"{FIND_TOOL}","arguments":{json.dumps({"query": query, "limit": MOST_FOUND})}'
-        event = {**_event(_legacy("tools/call", call), "POST"), "rawQueryString": "discover=1"}
-        yield Input("mcp", f"search for {name}", _giving(function, event))
 
 
 # ------------------------------------------------------------------------------------------------ the other functions
@@ -422,11 +409,11 @@ def _of_streams() -> Iterator[Input]:
         cast(Any, changes).__dict__["_bus"] = EventBus("a-bus", lambda: cast(Any, FakeBus()))
         for shown, records in (("removed", removed), ("modified", modified)):
             event = {"Records": records}
-            yield Input("expirations", f"{shown} with {name}", _giving(expirations, event))
-            yield Input("status_changes", f"{shown} with {name}", _giving(changes, event))
+            yield Input("expirations", f"{shown} with {name}", giving(expirations, event))
+            yield Input("status_changes", f"{shown} with {name}", giving(changes, event))
 
 
-def _giving(handler: Callable[[Any, object], object], event: Json) -> Callable[[], object]:
+def giving(handler: Callable[[Any, object], object], event: Json) -> Callable[[], object]:
     return lambda: handler(event, None)
 
 

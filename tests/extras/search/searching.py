@@ -7,7 +7,8 @@ from typing import Final
 from msgspec import structs
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import CALL_TOOL, OWN_TOOLS
+from stepwire.catalog.tools import OWN_TOOLS
+from stepwire.extras.search import CALL_TOOL
 from stepwire.json_text import write
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.tasks.outcomes import Succeeded

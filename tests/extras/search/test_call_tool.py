@@ -9,8 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, TaskSupport
+from stepwire.catalog.tools import TaskSupport
+from stepwire.extras.search import CALL_TOOL, FIND_TOOL
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.extras.search.searching import Through, new_world, searching
 from tests.kits import ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.answers import Json
 from tests.server.cards import CARD, client_of
@@ -25,7 +27,6 @@ from tests.server.clients import (
     nothing_happened,
 )
 from tests.server.messages import ACCEPT, CONFIRMING, only_task, questions
-from tests.server.searching import Through, new_world, searching
 
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 

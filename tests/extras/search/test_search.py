@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TASK_TOOLS, Tool
-from stepwire.extras.search import is_usual
+from stepwire.catalog.tools import OWN_TOOLS, TASK_TOOLS, Tool
+from stepwire.extras.search import CALL_TOOL, FIND_TOOL, is_usual
 from stepwire.json_text import write
+from tests.extras.search.searching import KEYED, TOOLS, new_world, searching
 from tests.kits import EXPRESS, OPTIONAL, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import (
@@ -22,7 +23,6 @@ from tests.server.clients import (
     SignedIn,
     nothing_happened,
 )
-from tests.server.searching import KEYED, TOOLS, new_world, searching
 
 Client = LegacyClient | ModernClient
 

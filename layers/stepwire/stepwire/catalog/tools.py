@@ -50,8 +50,6 @@ CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOO
 """The names of the tools that only a card calls."""
 TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of the tools for clients without tasks."""
-FIND_TOOL: Final = "find_tools"
-CALL_TOOL: Final = "call_tool"
 APPROVALS_LIST: Final = "approvals_list"
 APPROVAL_ANSWER: Final = "approval_answer"
 APPROVAL_TOOLS: Final = frozenset({APPROVALS_LIST, APPROVAL_ANSWER})

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import CALL_TOOL, FIND_TOOL, OWN_TOOLS, TaskSupport, Tool
+from stepwire.catalog.tools import OWN_TOOLS, TaskSupport, Tool
 from stepwire.errors import InvalidParams
 from stepwire.hooks import Extra, Ground, Tools
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse, write
@@ -23,6 +23,8 @@ from stepwire.server.services import Services
 from stepwire.server.ways import OwnTool
 from stepwire.tasks.task import ToolResult
 
+FIND_TOOL: Final = "find_tools"
+CALL_TOOL: Final = "call_tool"
 MOST_FOUND: Final = 20
 _USUAL: Final = 5
 LONGEST_SEARCH: Final = 500  # characters

@@ -13,13 +13,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.catalog.tools import CALL_TOOL, Tool
+from stepwire.catalog.tools import Tool
+from stepwire.extras.search import CALL_TOOL
 from stepwire.json_text import JsonObject, write
 from stepwire.rendering import modern_tool
 
 LARGEST_FOUND: Final = 40_000  # bytes of JSON, unless the best tool alone has more
-_MOST_NAMED: Final = 50
-_MOST_TERMS: Final = 12
+MOST_NAMED: Final = 50
+MOST_TERMS: Final = 12
 _WEIGHTS: Final = (8, 6, 6, 3)  # of name, title, groups, description
 _WORD: Final = re.compile(r"[^\W_]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -56,9 +57,9 @@ def find(tools: Sequence[Tool], query: str, limit: int) -> JsonObject:
     others = [tool.name for tool in ranked[len(shown) :]]
     data: JsonObject = {"tools": shown, "matches": len(ranked)}
     if others:
-        data["others"] = others[:_MOST_NAMED]
+        data["others"] = others[:MOST_NAMED]
     if not ranked or not terms:
-        data["groups"] = sorted({group for tool in tools for group in tool.groups})[:_MOST_NAMED]
+        data["groups"] = sorted({group for tool in tools for group in tool.groups})[:MOST_NAMED]
     data["instructions"] = (
         f"Call one with {CALL_TOOL}: its name, and arguments that match its inputSchema. Search for the name of one of "
         "the others to see its schema."
@@ -71,7 +72,7 @@ def find(tools: Sequence[Tool], query: str, limit: int) -> JsonObject:
 def _terms(query: str) -> list[_Term]:
     words = list(dict.fromkeys(_WORD.findall(_HUMP.sub(" ", query).casefold())))
     telling = [word for word in words if word not in _EVERYWHERE] or words
-    return [_Term(word, stem := _stem(word), _forms_of(stem)) for word in telling[:_MOST_TERMS]]
+    return [_Term(word, stem := _stem(word), _forms_of(stem)) for word in telling[:MOST_TERMS]]
 
 
 def _ranked(tools: Sequence[Tool], terms: Sequence[_Term]) -> list[Tool]:

@@ -4,6 +4,7 @@ The rules: a skill is served where its tool is, so a caller who may not call the
 learns nothing of the skill; and a digest is made of the very text that is served.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ from stepwire.server.ways import CACHED_FOR, Method
 
 _OWN: Final = Path(__file__).parent / "run-a-workflow"
 _OWN_ROOT: Final = f"{SCHEME}workflows/{_OWN.name}"
+_MARKS: Final = re.compile(r"<!-- extra \w+: (begin|end) -->\n")
+"""The lines of its file that mark what is about another extra, and goes with it."""
 _FENCE: Final = "---\n"
 _DIRECTORY: Final = "inode/directory"
 _TYPES: Final[Mapping[str, str]] = {
@@ -38,7 +41,7 @@ _CACHING: Final[JsonObject] = {"ttlMs": CACHED_FOR // MILLISECOND, "cacheScope":
 @cache
 def own_skill() -> Skill:
     """Return the skill that tells how to run a workflow; its frontmatter has a text on each line."""
-    text = (_OWN / SKILL_FILE).read_text(encoding="utf-8")
+    text = _MARKS.sub("", (_OWN / SKILL_FILE).read_text(encoding="utf-8"))
     lines = text.split(_FENCE)[1].splitlines()
     frontmatter = {name: value for name, _, value in (line.partition(": ") for line in lines)}
     return Skill("", _OWN_ROOT, frontmatter, {SKILL_FILE: text})

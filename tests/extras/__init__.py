@@ -1,0 +1,17 @@
+"""The tests of the extras: a folder for each, with all that only it needs.
+
+The support of all tests finds an extra's part of it by the name of a module, as the kit finds the extra; so whoever
+removes an extra removes its folder here, and the rest goes on.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from stepwire.composition import EXTRAS
+
+
+def parts(name: str) -> tuple[ModuleType, ...]:
+    """Return the modules of this name that the extras' folders have, in the order of the table."""
+    modules = (f"tests.extras.{extra}.{name}" for extra in EXTRAS if find_spec(f"tests.extras.{extra}"))
+    return tuple(import_module(module) for module in modules if find_spec(module))
