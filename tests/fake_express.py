@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from stepwire.errors import NotAdmitted
 from stepwire.principal import Principal
+from stepwire.tasks.limiter import Limits, Refused, Usage, count_call
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits, Usage, pace_after
 from tests.fake_workflows import Start
 from tests.fakes import FixedClock, InMemoryTaskStore
 
@@ -37,9 +36,10 @@ class InMemoryCallRate:
 
     store: InMemoryTaskStore
 
-    def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
+    def count(self, owner: Principal, limits: Limits, at: datetime) -> Refused | None:
         self.store.calls.append("count")
-        decided = pace_after(self.store.usage.get(owner, Usage()), limits, at)
+        decided = count_call(self.store.usage.get(owner, Usage()), limits, at)
         if not isinstance(decided, Usage):
-            raise NotAdmitted(decided)
+            return decided
         self.store.usage[owner] = decided
+        return None

@@ -15,7 +15,6 @@ from stepwire.engine.ports import (
     KeyClaim,
     Lease,
     Randomness,
-    SlotsFull,
     SlotTaken,
     TaskPage,
     TaskParts,
@@ -23,7 +22,6 @@ from stepwire.engine.ports import (
     WatchedTask,
 )
 from stepwire.errors import (
-    NotAdmitted,
     PartMissing,
     SaveConflict,
     StoreBusy,
@@ -33,9 +31,9 @@ from stepwire.errors import (
 from stepwire.json_text import write
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.limiter import Limits, Refused, Usage, admit, admit_anywhere, home_of, pause_after
 from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Share, Ticket
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
-from stepwire.tasks.usage import Limits, Usage, admit, admit_anywhere, home_of, may_reclaim
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 LARGE: Final = 1_000  # characters of terms or of a result that are kept beside the task
@@ -250,7 +248,7 @@ class InMemoryTaskStore:
         self._check_available()
         return self.keys.get((owner, digest))
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int | Refused:
         self.calls.append("reserve")
         shards = self._shards_of(key.owner)
         home = home_of(key.task_id, limits)
@@ -259,7 +257,7 @@ class InMemoryTaskStore:
             counted = shards if limits.shards > 1 else {0: shards.get(0, Usage())}
             found = admit_anywhere(counted, limits, key.task_id, at)
             if not isinstance(found, int):
-                raise NotAdmitted(found)
+                return found
             shard = found
         usage = shards.get(shard, Usage())
         if key.task_id not in usage.active:
@@ -288,7 +286,7 @@ class InMemoryTaskStore:
         self.calls.append("begin_reclaim")
         self._check_available()
         usage = self.usage.get(owner, Usage())
-        if owner not in self.usage or not may_reclaim(usage, at):
+        if owner not in self.usage or not usage.may_reclaim(at):
             return False
         self.usage[owner] = replace(usage, reclaimed_at=at)
         return True
@@ -299,7 +297,7 @@ class InMemoryTaskStore:
         usage = self._shards_of(key.owner).get(shard, Usage())
         if key.task_id in usage.active and usage.paced_until is not None:
             active = usage.active - {key.task_id}
-            paced_until = usage.paced_until - limits.share(shard).pace
+            paced_until = usage.paced_until - limits.share(shard).rate.pace
             self._put_usage(key.owner, shard, replace(usage, active=active, paced_until=paced_until))
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
@@ -464,13 +462,13 @@ class InMemoryWaitSlots:
 
     def acquire(
         self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None = None
-    ) -> SlotTaken | SlotsFull:
+    ) -> SlotTaken | Refused:
         held = {one for one in self.pools.get(pool, set[Lease]()) if one.until >= at}
         refused_until, refusals = self.refused.get(pool, (None, 0))
         if refused_until is not None and refused_until > at:
-            return SlotsFull(refused_until)
+            return Refused(refused_until - at)
         if len(held - {lease}) >= most or self._is_wanted(pool, rests_until, at):
-            return SlotsFull()
+            return Refused(pause_after(0))
         self.pools[pool] = held | {lease}
         self.most_held = max(self.most_held, len(held) + 1)
         return SlotTaken(len(held - {lease}), self.rests.get(pool), refusals)

@@ -14,13 +14,11 @@ from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.composition import EXTRAS, switched_on
-from stepwire.engine import waiting
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.blocks import BlockedCallers, Blocks
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.operations import PollLimit
+from stepwire.engine.limiter import PROOFS, WAITS, PollLimit, proof_places
 from stepwire.engine.upkeep import Intervals
-from stepwire.engine.waiting import WAITS
 from stepwire.extras.approvals import approvals_of, askings_of
 from stepwire.extras.events import events_of
 from stepwire.extras.skills import skills_of
@@ -38,11 +36,10 @@ from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.ids import LETTERS, TaskKey
 from stepwire.tasks.inputs import Mode
+from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
-from stepwire.tasks.shares import Places
 from stepwire.tasks.task import Origin, Progress, Task, Terms
-from stepwire.tasks.usage import Limits
 from tests.docs.audit_schema import CheckedAudit
 from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
@@ -264,7 +261,7 @@ class World:
             self.queue.ring,
             counting(),
             self.verifications.append,
-            self.engine.limiter_of(waiting.PROOFS, waiting.proof_places(self.waits)),
+            self.engine.limiter_of(PROOFS, proof_places(self.waits)),
         )
         self.approvals = self.engine.approvals(self.inbox)
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream

@@ -1,7 +1,7 @@
 """Count what it costs to count one caller's active tasks, with so many of them open: which items are written and read.
 
-The rule: `stepwire.tasks.usage` decides where each task is counted. Here are only the items, and what each call costs.
-Each task that ends is followed by a new one; the seed is fixed.
+The rule: `stepwire.tasks.limiter` decides where each task is counted. Here are only the items, and what each call
+costs. Each task that ends is followed by a new one; the seed is fixed.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Final
 from zlib import crc32
 
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
-from stepwire.tasks.usage import Limits, home_of
+from stepwire.tasks.limiter import Limits, home_of
 from tests.fakes import START_OF_TIME
 
 SEED: Final = 7

@@ -16,8 +16,8 @@ from benchmarks.cost.simulation import Assumptions
 from stepwire.aws.storage.items import SHARDS
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.assembly import Ports, Settings, assemble
+from stepwire.engine.limiter import Allowance
 from stepwire.engine.ports import UncheckedPage
-from stepwire.engine.upkeep import Allowance
 from stepwire.errors import WorkflowsThrottled
 from stepwire.tasks.ids import TaskKey, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Running, Succeeded

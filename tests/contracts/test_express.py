@@ -11,14 +11,13 @@ from botocore.config import Config
 
 from stepwire.aws.clients import step_functions_client, sync_step_functions_client
 from stepwire.aws.step_functions import StepFunctionsExpress, StepFunctionsWorkflows
+from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Table
-from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine.ports import CallRate
-from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.tasks.limiter import Limits, Refused
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
-from stepwire.tasks.shares import TooFast
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.contracts.test_step_functions_errors import CONNECT_TIMEOUT, READ_TIMEOUT, Wire, refusal
@@ -151,20 +150,16 @@ def rate(request: pytest.FixtureRequest, aws: None) -> CallRate:
 def test_calls_are_counted_up_to_the_rate_of_a_minute(rate: CallRate) -> None:
     limits = Limits(per_minute=3)
 
-    for _ in range(3):
-        rate.count(ALICE, limits, START_OF_TIME)
-    with pytest.raises(NotAdmitted) as refused:
-        rate.count(ALICE, limits, START_OF_TIME)
-    rate.count(BOB, limits, START_OF_TIME)
-    rate.count(ALICE, limits, START_OF_TIME + timedelta(seconds=20))
+    counted = [rate.count(ALICE, limits, START_OF_TIME) for _ in range(4)]
 
-    assert refused.value.refusal == TooFast(timedelta(seconds=20))
+    assert counted == [None, None, None, Refused(timedelta(seconds=20))]
+    assert rate.count(BOB, limits, START_OF_TIME) is None
+    assert rate.count(ALICE, limits, START_OF_TIME + timedelta(seconds=20)) is None
 
 
 def test_an_idle_caller_has_the_full_rate_again(rate: CallRate) -> None:
     limits = Limits(per_minute=1)
 
-    rate.count(ALICE, limits, START_OF_TIME)
-    rate.count(ALICE, limits, START_OF_TIME + timedelta(hours=1))
-    with pytest.raises(NotAdmitted):
-        rate.count(ALICE, limits, START_OF_TIME + timedelta(hours=1))
+    assert rate.count(ALICE, limits, START_OF_TIME) is None
+    assert rate.count(ALICE, limits, START_OF_TIME + timedelta(hours=1)) is None
+    assert isinstance(rate.count(ALICE, limits, START_OF_TIME + timedelta(hours=1)), Refused)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from benchmarks.cost.calls import WAIT
+from stepwire.aws.storage.limiter import DynamoDbWaitSlots
 from stepwire.aws.storage.table import Table
-from stepwire.aws.storage.usage import DynamoDbWaitSlots
-from stepwire.engine.ports import Lease, SlotsFull, SlotTaken, WaitSlots
-from stepwire.engine.waiting import HeldPlace, NoPlace, WaitLimiter
-from stepwire.tasks.shares import Places
+from stepwire.engine.limiter import HeldPlace, WaitLimiter
+from stepwire.engine.ports import Lease, SlotTaken, WaitSlots
+from stepwire.tasks.limiter import Places, Refused
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.fakes import START_OF_TIME, FixedClock, InMemoryWaitSlots, counting
@@ -96,7 +96,7 @@ def test_a_wait_costs_four_small_writes_and_a_refused_one_costs_one(aws: None) -
 
     waiter = limiter.acquire(ALICE, UNTIL)
     assert isinstance(waiter, HeldPlace)
-    assert limiter.acquire(ALICE, UNTIL) == NoPlace(timedelta(seconds=1))
+    assert limiter.acquire(ALICE, UNTIL) == Refused(timedelta(seconds=1))
     refused = made.pop(2)
     limiter.release(waiter)
 
@@ -119,7 +119,7 @@ def test_who_is_refused_gets_no_slot_until_then_and_is_told_how_often(wait_slots
     wait_slots.acquire(ALICE, lease(1), 1, START_OF_TIME)
     wait_slots.refuse(ALICE, lease(1), until, 2)
 
-    assert wait_slots.acquire(ALICE, lease(2), 1, START_OF_TIME) == SlotsFull(until)
+    assert wait_slots.acquire(ALICE, lease(2), 1, START_OF_TIME) == Refused(until - START_OF_TIME)
     assert wait_slots.acquire(ALICE, lease(2), 1, until) == SlotTaken(refusals=2)
     wait_slots.release(ALICE, lease(2))
     assert wait_slots.acquire(ALICE, lease(3), 1, START_OF_TIME) == SlotTaken(), "a release ends a row of refusals"

@@ -13,7 +13,7 @@ from mypy_boto3_stepfunctions import SFNClient
 
 from stepwire.aws.clients import THROTTLED, step_functions_client
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.engine.waiting import TIME_TO_ANSWER
+from stepwire.engine.limiter import TIME_TO_ANSWER
 from stepwire.errors import (
     KeyDenied,
     StartUnclear,

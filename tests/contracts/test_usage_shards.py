@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
+from stepwire.aws.storage.limiter import CallerUsage, usage_key
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
-from stepwire.aws.storage.usage import CallerUsage, usage_key
 from stepwire.engine.ports import TaskStore
-from stepwire.errors import NotAdmitted
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.shares import TooFast
-from stepwire.tasks.usage import Limits, Refusal, TooManyActive, home_of
+from stepwire.tasks.limiter import Limits, Refused, SlotsTaken, home_of
 from tests.contracts.task_stores import a_task
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
@@ -74,12 +72,19 @@ def counted(store: DynamoDbTaskStore) -> Generator[list[str]]:
     events.unregister("before-call.dynamodb", unique_id="counted")
 
 
+def reserved(store: TaskStore, key: TaskKey, limits: Limits) -> int:
+    """Reserve a slot, which must be there, and return its shard."""
+    shard = store.slots.reserve(key, limits, START_OF_TIME)
+    assert isinstance(shard, int)
+    return shard
+
+
 def test_a_slot_at_home_is_one_write_and_freed_by_one(aws: None) -> None:
     store = on_store()
     (key,) = keys_of(7, GATEWAY, 1)
 
     with counted(store) as made:
-        shard = store.slots.reserve(key, GATEWAY, START_OF_TIME)
+        shard = reserved(store, key, GATEWAY)
         store.slots.release(ALICE, frozenset({key.task_id}), shard)
 
     assert (shard, made) == (7, ["UpdateItem", "UpdateItem"])
@@ -112,18 +117,15 @@ def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, 
     store, limits = on_store(), Limits(active=1_009, per_minute=60_000)
     fill(store, limits, free)
 
-    def refusal_of(key: TaskKey) -> Refusal | None:
-        try:
-            store.slots.reserve(key, limits, START_OF_TIME)
-        except NotAdmitted as refused:
-            return refused.refusal
-        return None
+    def refusal_of(key: TaskKey) -> Refused | None:
+        refused = store.slots.reserve(key, limits, START_OF_TIME)
+        return refused if isinstance(refused, Refused) else None
 
     with ThreadPoolExecutor(4) as pool:
         refusals = list(pool.map(refusal_of, (a_task(number=number).key for number in range(1, 9))))
 
     assert refusals.count(None) == free
-    assert {len(list(one.slots())) for one in refusals if isinstance(one, TooManyActive)} == {limits.active}
+    assert {len(list(one.slots())) for one in refusals if isinstance(one, SlotsTaken)} == {limits.active}
 
 
 # S11
@@ -135,36 +137,31 @@ def test_a_slot_is_freed_in_the_shard_that_counts_it(store: TaskStore) -> None:
         store.slots.release(ALICE, frozenset({home[0].task_id}), 1)
 
     assert store.slots.reserve(second, FIVE_SHARDS, START_OF_TIME) == 1
-    assert store.slots.reserve(third, FIVE_SHARDS, START_OF_TIME) != 1
+    assert store.slots.reserve(third, FIVE_SHARDS, START_OF_TIME) in {0, 2, 3, 4}
 
 
 def test_an_undone_reservation_uses_nothing_of_its_shard(store: TaskStore) -> None:
     limits = Limits(active=FIVE_SHARDS.active, per_minute=5)  # one task a minute in each shard
     first, second, third = keys_of(1, limits, 3)
-    shard = store.slots.reserve(first, limits, START_OF_TIME)
+    shard = reserved(store, first, limits)
 
     for _ in range(3):
         store.slots.unreserve(first, limits, shard)
 
     assert store.slots.reserve(second, limits, START_OF_TIME) == 1
-    assert store.slots.reserve(third, limits, START_OF_TIME) != 1
+    assert store.slots.reserve(third, limits, START_OF_TIME) in {0, 2, 3, 4}
 
 
 def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store: TaskStore) -> None:
     limits = Limits(active=FIVE_SHARDS.active, per_minute=10)
     keys = [a_task(number=number).key for number in range(1, 13)]
-    given, refused = 0, None
 
-    for key in keys:
-        try:
-            store.slots.reserve(key, limits, START_OF_TIME)
-        except NotAdmitted as refusal:
-            refused = refusal.refusal
-        else:
-            given += 1
+    found = [store.slots.reserve(key, limits, START_OF_TIME) for key in keys]
 
-    assert given == 10
-    assert isinstance(refused, TooFast)
+    refused = found[-1]
+    assert sum(isinstance(one, int) for one in found) == 10
+    assert isinstance(refused, Refused)
+    assert not isinstance(refused, SlotsTaken)
     assert timedelta() < refused.retry_after <= timedelta(seconds=30)
 
 
@@ -176,8 +173,6 @@ def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) ->
     )
 
     for _ in range(10):
-        rate.count(ALICE, limits, START_OF_TIME)
-    with pytest.raises(NotAdmitted) as refused:
-        rate.count(ALICE, limits, START_OF_TIME)
+        assert rate.count(ALICE, limits, START_OF_TIME) is None
 
-    assert isinstance(refused.value.refusal, TooFast)
+    assert isinstance(rate.count(ALICE, limits, START_OF_TIME), Refused)

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.aws.step_functions import execution_arn_of
-from stepwire.aws.storage.usage import USAGE
+from stepwire.aws.storage.limiter import USAGE
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.json_text import parse
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from stepwire.aws.storage.usage import usage_key
+from stepwire.aws.storage.limiter import usage_key
 from stepwire.codec import milliseconds_of
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, new_task_id
 from tests.faults.seen import (

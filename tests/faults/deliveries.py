@@ -17,7 +17,7 @@ from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscription
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.webhook_function import WebhooksHandler
-from stepwire.engine.waiting import PROOFS, WAITS, proof_places
+from stepwire.engine.limiter import PROOFS, WAITS, proof_places
 from stepwire.principal import Principal
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.ports import Answer

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits
 from tests.faults.seen import Act
 from tests.faults.site import Site
 

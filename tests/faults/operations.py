@@ -6,7 +6,7 @@ when it is called again: as a client repeats a request, or AWS delivers an event
 
 from typing import Final
 
-from stepwire.tasks.usage import MOST_IN_ONE, Limits
+from stepwire.tasks.limiter import MOST_IN_ONE, Limits
 from tests.faults import approvers, deliveries
 from tests.faults.aws_events import (
     arms_are_stopped,

@@ -27,9 +27,9 @@ from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.aws.storage.items import item_key, task_of
+from stepwire.aws.storage.limiter import USAGE, DynamoDbWaitSlots, usage_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.usage import USAGE, DynamoDbWaitSlots, usage_of
 from stepwire.aws.workflow_events import NestedExecutions
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
@@ -37,7 +37,7 @@ from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
-from stepwire.engine.operations import PollLimit
+from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.events import events_of
 from stepwire.hooks import Ground
@@ -46,11 +46,11 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.approvals import Approvers, Audience, HasScope
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Execution, Task
-from stepwire.tasks.usage import Limits
 from stepwire_local.account.engine import shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client

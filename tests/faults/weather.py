@@ -18,8 +18,8 @@ from stepwire.aws.clients import is_weather
 from stepwire.aws.step_functions import execution_of
 from stepwire.errors import StepwireError
 from stepwire.tasks.ids import task_key_from_execution
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits
 from tests.faults.boundary import Fault
 from tests.faults.site import SWEEP, Account, Site
 from tests.kits import FORM

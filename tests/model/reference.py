@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from stepwire.engine.admission import LONGEST_REQUEST
+from stepwire.engine.limiter import LONGEST_REQUEST
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
-from stepwire.tasks.usage import RECLAIM_PAUSE
+from stepwire.tasks.limiter import RECLAIM_PAUSE
 from tests.model.deciding import Others
 from tests.model.ends import (
     CANCELLED,

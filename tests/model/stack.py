@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
+from stepwire.aws.storage.limiter import DynamoDbWaitSlots, usage_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.usage import DynamoDbWaitSlots, usage_of
 from stepwire.aws.workflow_events import NestedExecutions
 from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
@@ -22,7 +22,7 @@ from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
-from stepwire.engine.operations import PollLimit
+from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
 from stepwire.hooks import Ground
 from stepwire.principal import Principal
@@ -30,10 +30,10 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.inputs import Callback
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
-from stepwire.tasks.usage import Limits
 from stepwire_local.account.engine import shared_account
 from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, signed_url

@@ -12,8 +12,8 @@ import pytest
 
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage import lines, task_store
+from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.aws.storage.usage import CallerUsage
 from stepwire.engine import approvals, recorder
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder

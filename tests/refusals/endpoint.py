@@ -17,15 +17,15 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport, Tool
-from stepwire.engine.operations import PollLimit
+from stepwire.engine.limiter import PollLimit
 from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, StoreBusy, WorkflowError
 from stepwire.json_text import load_json, write
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Services
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows
 from tests.kits import (
     ALICE,

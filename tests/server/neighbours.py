@@ -11,17 +11,16 @@ from enum import Enum
 from time import perf_counter
 from typing import Any, Final, cast
 
+from stepwire.aws.storage.limiter import DynamoDbWaitSlots
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.usage import DynamoDbWaitSlots
+from stepwire.engine.limiter import ALL_CALLERS
 from stepwire.engine.ports import Lease
-from stepwire.engine.waiting import ALL_CALLERS
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.services import Patience
 from stepwire.server.tasks import MOST_SUBSCRIPTIONS
 from stepwire.tasks.inputs import MOST_QUESTIONS
-from stepwire.tasks.shares import Places
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits, Places
 from tests.kits import ALICE, BOB, SECRET, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
-from stepwire.engine.operations import PollLimit
+from stepwire.engine.limiter import PollLimit
 from stepwire.tasks.task import InputRequired
 from tests.fakes import nothing
 from tests.kits import BOB, ELICITING, FORBIDDEN, OPTIONAL, OUTPUT, TELLING, URL, World, catalog_of

@@ -8,16 +8,15 @@ from msgspec.structs import force_setattr, replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Additions, Context
-from stepwire.engine.waiting import ALL_CALLERS, HeldPlace
-from stepwire.engine.waiting import EXPRESS as EXPRESS_POOL
+from stepwire.engine.limiter import ALL_CALLERS, HeldPlace
+from stepwire.engine.limiter import EXPRESS as EXPRESS_POOL
 from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import load_json, write
 from stepwire.principal import principal_of
 from stepwire.server.services import Patience
+from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
-from stepwire.tasks.shares import Places
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, BOB, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, nothing_happened
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Cancelled
-from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.kits import ALICE, FORM, OUTPUT, World
 from tests.server.answers import Answer

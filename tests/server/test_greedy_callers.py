@@ -12,15 +12,14 @@ from typing import Final
 
 import pytest
 
-from stepwire.engine.waiting import WAITS, express_places, proof_places
+from stepwire.engine.limiter import WAITS, express_places, proof_places
 from stepwire.json_text import write
 from stepwire.principal import Principal, principal_of
 from stepwire.server.services import Patience
 from stepwire.subscriptions.ports import Answer
+from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded
-from stepwire.tasks.shares import Places
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits
 from tests.fake_events import Post, echo
 from tests.fake_express import FakeSyncWorkflows
 from tests.kits import ALICE, EXPRESS, OPTIONAL, OUTPUT, TOOLS, World, catalog_of

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import OWN_TOOLS, Tool
 from stepwire.server.eras import TOOLS_PAGE_SIZE
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits
 from tests.kits import CONFIRMED, EXPRESS, OPTIONAL, World, catalog_of
 from tests.server.answers import Answer
 from tests.server.clients import (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from stepwire.catalog.tools import Idempotency
 from stepwire.engine.calls import idempotency_key_of
 from stepwire.json_text import write
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits
 from tests.kits import BOB, CONFIRMED, OPTIONAL, OUTPUT, RESUMING, TOOLS, World, catalog_of
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient

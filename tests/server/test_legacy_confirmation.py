@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits
 from tests.kits import OUTPUT, World
 from tests.server.answers import Json
 from tests.server.clients import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Running
-from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME
 from tests.kits import BOB, OUTPUT, World
 from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient, nothing_happened

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits
 from tests.kits import ALICE, BOB, OUTPUT, World
 from tests.server.clients import LegacyClient, ModernClient
 

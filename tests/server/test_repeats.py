@@ -9,8 +9,8 @@ from stepwire.errors import StartRefused, StartRefusedForNow
 from stepwire.subscriptions.events import OwnedChange, Removal, change_on_removal, change_on_save
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.faults.boundary import ProcessDied
 from tests.kits import ALICE, CONFIRMED, OUTPUT, World

@@ -22,7 +22,7 @@ from stepwire.subscriptions.subscription import (
     ROTATION,
     SHORTEST_TTL,
 )
-from stepwire.tasks.shares import Places
+from stepwire.tasks.limiter import Places
 from tests.fake_events import Post, echo
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer as McpAnswer

@@ -23,11 +23,11 @@ from stepwire.engine.calls import ToolCall
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.principal import Caller, Principal, principal_of
 from stepwire.tasks.ids import TaskId, TaskKey, task_key_from_execution
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.lines import MEND_PAUSE, Line
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Execution
-from stepwire.tasks.usage import Limits
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, World
 
 DAY: Final = timedelta(days=1)

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
-from stepwire.aws.storage.usage import USAGE
+from stepwire.aws.storage.limiter import USAGE
 
 
 def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:

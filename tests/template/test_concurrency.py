@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stepwire.background.sweep import INTERVAL
-from stepwire.engine.waiting import WAITS
+from stepwire.engine.limiter import WAITS
 from tests.template.chosen import stack
 from tests.template.document import references, resource, resources
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from stepwire.engine.waiting import TIME_TO_ANSWER
+from stepwire.engine.limiter import TIME_TO_ANSWER
 from stepwire.tasks.task import LONGEST_KEPT
 from stepwire_local.cloudformation.intrinsics import resolve
 from tests.template.chosen import STACK, Stack, stack

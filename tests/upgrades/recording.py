@@ -24,9 +24,9 @@ from msgspec.structs import replace
 
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.items import Parts
+from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Additions, Context
 from stepwire.engine.ports import QuestionKey
 from stepwire.errors import StopRefused

@@ -47,7 +47,6 @@
     │   └── WorkflowError                      the error with which the workflow ended its task
     ├── CatalogError                   a manifest is not valid; for the operator
     ├── TaskExists                     port: the task id is taken
-    ├── NotAdmitted                    port: the caller is at a limit
     ├── SaveConflict                   port: another writer saved first
     ├── StoreBusy                      port: the store does not answer; retry
     ├── PartMissing                    port: somebody deleted a part of a task
@@ -59,7 +58,6 @@
     ├── RedriveRefused                 port: Step Functions does not redrive the execution
     ├── WakeUpsUnavailable             port: a wake-up could not be scheduled
     ├── ObjectUnreadable               an object in S3 cannot be an output
-    ├── NoRoomInLine                   a call may not wait for its turn, with the reason and when to call again
     ├── NotFollowedUp                  an operator's redrive or restart makes no task, with the reason
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── NotRecorded                    a question could not be recorded now; its state may be retried
@@ -450,21 +448,6 @@ class CatalogError(StepwireError):
 
 class TaskExists(StepwireError):
     """A task with this id is already in the store."""
-
-
-class _WithRefusal(StepwireError):
-    def __init__(self, refusal: Any) -> None:
-        """Keep the decision."""
-        super().__init__(type(refusal).__name__)
-        self.refusal = refusal
-
-
-class NotAdmitted(_WithRefusal):
-    """The caller is at a limit; `refusal`, a `stepwire.tasks.usage.Refusal`, says which one."""
-
-
-class NoRoomInLine(_WithRefusal):
-    """A call may not wait for its turn; `refusal`, a `stepwire.tasks.lines.LineFull`, says why and until when."""
 
 
 class SaveConflict(StepwireError):

@@ -9,13 +9,12 @@ from msgspec.structs import replace
 from stepwire.aws.gateway import SignIn
 from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings
 from stepwire.catalog.access import Access
+from stepwire.engine.limiter import WAITS
 from stepwire.engine.upkeep import Intervals
-from stepwire.engine.waiting import WAITS
 from stepwire.protocol.sessions import ResumingClient, ResumingClients, resuming_clients
 from stepwire.rendering import Identity
 from stepwire.server.services import Patience
-from stepwire.tasks.shares import Places
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits, Places
 from tests.kits import REQUIRED, TELLING, catalog_of
 
 ENVIRONMENT = {

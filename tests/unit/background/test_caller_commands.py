@@ -9,8 +9,8 @@ import pytest
 from stepwire.aws.background_functions import obeyed
 from stepwire.background.caller_commands import BUDGET, MOST_CANCELLED, MOST_COUNTED
 from stepwire.errors import RoleDenied, StopRefused, StopThrottled, StoreBusy
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Cancelled
-from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World
 
 ADMIN = "arn:aws:sts::123456789012:assumed-role/operators/olga"

@@ -14,9 +14,9 @@ from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, Work
 from stepwire.json_text import write
 from stepwire.tasks.approvals import Approvers, Audience, HasScope
 from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Failed, Origin, Task
-from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
 

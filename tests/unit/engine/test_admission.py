@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.engine.admission import Admission
+from stepwire.engine.limiter import Admission
 from stepwire.errors import LimitReached, StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkStopped
 from stepwire.tasks.ids import TaskId, TaskKey, new_task_id
+from stepwire.tasks.limiter import MOST_IN_ONE, Limits, Usage, home_of
 from stepwire.tasks.task import Cancelled, Task
-from stepwire.tasks.usage import MOST_IN_ONE, Limits, Usage, home_of
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, World
 

@@ -13,8 +13,8 @@ from stepwire.errors import StartRefused, TaskAlreadyEnded
 from stepwire.json_text import Json
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Origin, Task
-from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, STRUCTURED, World
 from tests.server.clients import LegacyClient, ModernClient
 

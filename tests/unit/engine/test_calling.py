@@ -10,8 +10,8 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import JsonObject, write
 from stepwire.schemas.validation import Violation
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Execution, Failed, Working
-from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, OPTIONAL, STRUCTURED, World
 

@@ -13,6 +13,7 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.engine.follow_ups import FollowUp
 from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, WorkflowsUnavailable
 from stepwire.rendering import status_message, task_meta
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import (
     ExecutionFailed,
     ExecutionState,
@@ -24,7 +25,6 @@ from stepwire.tasks.outcomes import (
 )
 from stepwire.tasks.runs import Attempt, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Means, Task, Working
-from stepwire.tasks.usage import Limits
 from tests.fake_workflows import Redrive, Start
 from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World
 

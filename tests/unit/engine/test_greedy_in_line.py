@@ -8,8 +8,8 @@ from stepwire.catalog.tools import Concurrency, Tool
 from stepwire.errors import LimitReached
 from stepwire.json_text import JsonObject
 from stepwire.principal import Caller, Principal
+from stepwire.tasks.limiter import reserved_of
 from stepwire.tasks.limits import Rules
-from stepwire.tasks.shares import reserved_of
 from tests.kits import ALICE, BOB, World
 from tests.unit.engine.test_lines import CAROL, call, end, limited, message, running
 

@@ -14,12 +14,12 @@ from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, Stor
 from stepwire.json_text import write
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.ids import task_key_from_execution
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules, Starts
 from stepwire.tasks.lines import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Failed, Means, Origin, Task, Working
-from stepwire.tasks.usage import Limits
 from tests.fakes import LARGE
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World
 from tests.races import WON, racing

@@ -101,12 +101,12 @@ SOLE: Final[dict[str, tuple[Callable[[Call], bool], set[str]]]] = {
     ),
     "changed tasks are derived by the lifecycle, and by what writes nothing of its life": (
         derives_a_task,
-        {"tasks/lifecycle.py", "engine/admission.py", "aws/storage/task_store.py", "aws/storage/items.py"},
+        {"tasks/lifecycle.py", "engine/limiter.py", "aws/storage/task_store.py", "aws/storage/items.py"},
     ),
 }
 """By the rule: the calls that it is about, and the only files with any."""
 BESIDE_ITS_LIFE: Final = {
-    "engine/admission.py": {"usage_shard"},
+    "engine/limiter.py": {"usage_shard"},
     "aws/storage/task_store.py": {"version"},
     "aws/storage/items.py": {"work", "status"},
 }

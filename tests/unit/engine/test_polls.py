@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwire.engine.operations import MOST_REMEMBERED, PollLimit
+from stepwire.engine.limiter import MOST_REMEMBERED, PollLimit
 from stepwire.errors import TooManyPolls
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB

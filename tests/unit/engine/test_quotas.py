@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from stepwire.aws.invocations import log_fault
 from stepwire.catalog.tools import Tool
-from stepwire.engine.upkeep import Allowance, Intervals
+from stepwire.engine.limiter import Allowance
+from stepwire.engine.upkeep import Intervals
 from stepwire.errors import (
     KeyDenied,
     LargeResultsDenied,

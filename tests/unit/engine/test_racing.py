@@ -22,10 +22,10 @@ from stepwire.errors import (
     WorkflowNotStopped,
 )
 from stepwire.json_text import load_json
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Aborted, Succeeded, TimedOut
 from stepwire.tasks.runs import META_RACE, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Progress, Task, ToolResult, Working
-from stepwire.tasks.usage import Limits
 from tests.fake_workflows import Stop
 from tests.kits import ALICE, ARGUMENTS, CONFIRMED, FORM, OUTPUT, World
 from tests.races import BROKEN, WON, execution_of, racing, with_constants

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from stepwire.errors import LimitReached
+from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, World
 from tests.races import BROKEN, WON, racing
 

@@ -13,12 +13,11 @@ from typing import Final
 
 import pytest
 
-from stepwire.engine.waiting import WAITS
+from stepwire.engine.limiter import WAITS
 from stepwire.json_text import JsonObject, write
 from stepwire.principal import Caller, Principal, principal_of
 from stepwire.protocol.http import HttpRequest
-from stepwire.tasks.shares import Places
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits, Places
 from tests.kits import OPTIONAL, OUTPUT, World
 from tests.virtual_time import VirtualClock, VirtualTime
 

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.invocations import SystemClock, deadline_of
-from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, HeldPlace
+from stepwire.engine.limiter import ALL_CALLERS, TIME_TO_ANSWER, HeldPlace
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.results import has_ended
 from stepwire.server.services import Patience
-from stepwire.tasks.shares import Places
+from stepwire.tasks.limiter import Places
 from stepwire.tasks.task import Completed, Task, Working
 from tests.kits import ALICE, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient

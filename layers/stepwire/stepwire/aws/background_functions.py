@@ -33,7 +33,7 @@ from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.line_commands import LineCommand, LineCommands
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.upkeep import Allowance
+from stepwire.engine.limiter import Allowance
 from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, StoreBusy, WorkflowsUnavailable
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.rendering import modern_status

@@ -13,9 +13,9 @@ from stepwire.aws.queues import SqsWakeUps
 from stepwire.aws.s3 import LargeResults, Objects
 from stepwire.aws.settings import is_on, required
 from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.aws.storage.limiter import DynamoDbWaitSlots
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.aws.storage.usage import DynamoDbWaitSlots
 from stepwire.engine.assembly import Ports
 from stepwire.engine.runs import NoWakeUps
 

@@ -8,12 +8,10 @@ from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
+from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Table
-from stepwire.aws.storage.usage import CallerUsage
-from stepwire.engine.admission import limit_reached
 from stepwire.engine.assembly import Engine
-from stepwire.engine.waiting import PROOFS, proof_places
-from stepwire.errors import NotAdmitted
+from stepwire.engine.limiter import PROOFS, proof_places
 from stepwire.principal import Principal
 from stepwire.subscriptions.subscribing import LONGEST_PROOF, Events, Subscribing
 
@@ -25,10 +23,9 @@ def events_of(table: Table, engine: Engine) -> Events:
     allows_local = is_on(os.environ, "LOCAL_WEBHOOKS")
 
     def count_call(owner: Principal) -> None:
-        try:
-            rate.count(owner, settings.limits, engine.recorder.clock.now())
-        except NotAdmitted as refused:
-            raise limit_reached(refused.refusal, settings.limits) from None
+        refused = rate.count(owner, settings.limits, engine.recorder.clock.now())
+        if refused is not None:
+            raise settings.limits.error(refused)
 
     subscribing = Subscribing(
         record,

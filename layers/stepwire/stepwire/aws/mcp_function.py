@@ -22,14 +22,14 @@ from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
 from stepwire.aws.storage.clocked import ClockedReads
+from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
-from stepwire.aws.storage.usage import CallerUsage
 from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
 from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.blocks import Blocks
-from stepwire.engine.operations import PollLimit
+from stepwire.engine.limiter import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn, UnknownPath
 from stepwire.hooks import Ground

@@ -24,8 +24,7 @@ from stepwire.protocol.sessions import ResumingClients, resuming_clients
 from stepwire.rendering import Identity
 from stepwire.server.services import Patience
 from stepwire.tasks.ids import execution_prefix_of
-from stepwire.tasks.shares import Places
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.limiter import Limits, Places
 from stepwire.visible_text import visible
 
 # The authorizers whose tokens have scopes.

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from stepwire.background.expirations import Expirations
 from stepwire.engine.assembly import Engine, Ports
-from stepwire.engine.upkeep import Allowance
+from stepwire.engine.limiter import Allowance
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of

@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.audit import Audit, no_audit
-from stepwire.engine.admission import Admission
 from stepwire.engine.calls import Calls
 from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.limiter import EXPRESS, WAITS, Admission, WaitLimiter, express_places
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
     CallRate,
@@ -30,10 +30,8 @@ from stepwire.engine.ports import (
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import NoWakeUps, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.engine.waiting import EXPRESS, WAITS, WaitLimiter, express_places
+from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ReadObject, Sign
-from stepwire.tasks.shares import Places
-from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
     from stepwire.engine.approvals import Approvals

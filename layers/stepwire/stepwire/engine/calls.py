@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Caller, Confirmation, Tool
 from stepwire.codec import MILLISECOND
-from stepwire.engine.admission import LONGEST_REQUEST, Admission
+from stepwire.engine.limiter import LONGEST_REQUEST, Admission
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import IdempotencyKey, KeyClaim, Randomness
 from stepwire.engine.recorder import Recorder
@@ -34,7 +34,6 @@ from stepwire.errors import (
     IdempotencyKeyReused,
     InternalError,
     LimitReached,
-    NoRoomInLine,
     StartRefused,
     TaskExists,
     UnknownTask,
@@ -158,10 +157,14 @@ class Calls(Struct, frozen=True):
         """Return a new task after the start of its work; without a start, no task is left."""
         try:
             task = self.upkeep.runs.begin(task, common_input, task.created_at)
-        except (StartRefused, NoRoomInLine) as refusal:
+        except (StartRefused, LimitReached) as refusal:
             if self.recorder.store.delete(task):  # unless it was saved meanwhile
                 self.admission.give_back(task)
-                raise _not_begun(call.tool, refusal) from None
+                if isinstance(refusal, LimitReached):
+                    raise
+                raise WorkflowNotStarted(
+                    f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
+                ) from None
             self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
         self.recorder.note(AuditAction.CREATED, task)
         now = self.recorder.clock.now()
@@ -322,14 +325,6 @@ class Calls(Struct, frozen=True):
 
 def _needing_turns(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     return tuple(replace(run, pending=Pending.TURN) for run in runs)
-
-
-def _not_begun(tool: Tool, refusal: StartRefused | NoRoomInLine) -> WorkflowNotStarted | LimitReached:
-    """Return the error for a call whose task was removed."""
-    if isinstance(refusal, StartRefused):
-        return WorkflowNotStarted(f"The workflow of {tool.name} could not be started: {refusal.reason}")
-    full = refusal.refusal
-    return LimitReached(full.message, "waiting calls", full.retry_after.total_seconds())
 
 
 def _granted_ttl(tool: Tool, asked_ms: int | None, longest: timedelta) -> timedelta:

@@ -10,22 +10,20 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.audit import AuditAction
-from stepwire.engine.admission import limit_reached
 from stepwire.engine.calls import Calls, ToolCall
+from stepwire.engine.limiter import WaitLimiter
 from stepwire.engine.ports import CallRate, SyncWorkflows
-from stepwire.engine.waiting import NoPlace, WaitLimiter
 from stepwire.errors import (
     AtQuota,
     InvalidParams,
-    LimitReached,
     NoEndInTime,
-    NotAdmitted,
     StartRefused,
     StartUnclear,
     WorkflowNotStarted,
 )
 from stepwire.tasks.events import WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.limiter import Refused
 from stepwire.tasks.limits import span
 from stepwire.tasks.outcomes import Succeeded, result_location_of, with_presigned_links
 from stepwire.tasks.task import Task, TaskError, ToolResult, tool_error
@@ -58,17 +56,16 @@ class ExpressCalls(Struct, frozen=True):
         """
         self._check(call, deadline)
         owner, now = call.owner, self.calls.recorder.clock.now()
-        try:
-            self.rate.count(owner, self.calls.admission.limits, now)
-        except NotAdmitted as refused:
-            raise limit_reached(refused.refusal, self.calls.admission.limits) from None
+        limits = self.calls.admission.limits
+        refused = self.rate.count(owner, limits, now)
+        if refused is not None:
+            raise limits.error(refused)
         held = self.limiter.acquire(owner, now + self.patience)
-        if isinstance(held, NoPlace):
-            raise LimitReached(
+        if isinstance(held, Refused):
+            raise held.error(
+                "waiting requests",
                 "Too many calls of such tools run at the moment: nothing was started. "
                 f"Try again in {span(held.retry_after)}.",
-                "waiting requests",
-                held.retry_after.total_seconds(),
             )
         try:
             return self._result_of(self.calls.draft(call))

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, EndSource
-from stepwire.engine.admission import Admission
+from stepwire.engine.limiter import Admission
 from stepwire.engine.ports import Randomness
 from stepwire.engine.recorder import MOST_TRIES, Recorder, entry_of
 from stepwire.engine.runs import Runs

@@ -1,29 +1,25 @@
 """The operations of a caller on tasks that are there, independent of a protocol era: read, watch, cancel and list them.
 
 `get` and `watch` do the upkeep of the task that they read (`upkeep`). How a call becomes a task is in `calls`.
-A function instance limits the polls of each caller in its memory, without any AWS call. A caller may reach a multiple
-of that limit, because instances do not know of each other; its purpose is to stop clients that poll in a tight loop.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
+from stepwire.engine.limiter import TIME_TO_ANSWER, HeldPlace, WaitLimiter
 from stepwire.engine.ports import TaskPage, Workflows
 from stepwire.engine.recorder import Recorder, entry_of
 from stepwire.engine.upkeep import Upkeep
-from stepwire.engine.waiting import TIME_TO_ANSWER, HeldPlace, WaitLimiter
 from stepwire.errors import (
     InternalError,
     StopRefused,
     TaskAlreadyEnded,
-    TooManyPolls,
     UnknownTask,
     WorkflowNotStopped,
     WorkflowsThrottled,
@@ -31,7 +27,7 @@ from stepwire.errors import (
 from stepwire.json_text import as_object, write
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
-from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.ids import TaskId
 from stepwire.tasks.outcomes import (
     ExecutionState,
     Sign,
@@ -41,7 +37,6 @@ from stepwire.tasks.outcomes import (
     with_presigned_links,
 )
 from stepwire.tasks.runs import Pending, result_meta
-from stepwire.tasks.shares import TooFast, paced
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -64,38 +59,6 @@ _BY_CALLER: Final = ("The task was cancelled by its caller.", "Cancelled by the 
 _BY_OPERATOR: Final = ("The task was cancelled by the operator of this endpoint.", "Cancelled by the operator.")
 _FIRST_PAUSE: Final = 0.1  # seconds; between reads of a task that is watched
 _LONGEST_PAUSE: Final = 1.0
-MOST_REMEMBERED: Final = 10_000  # tasks; the least recently polled is dropped first
-_NO_TASK: Final = ""
-_BURST: Final = timedelta(seconds=2)  # how far polls may be ahead of the sustained rate
-
-
-class PollLimit(Struct, frozen=True):
-    """A limit of polls per second, caller and task, with a burst of two seconds' worth.
-
-    Only well-formed task ids are counted one by one, all others together, so memory is bounded.
-    """
-
-    per_second: float
-    _paced_until: OrderedDict[tuple[Principal, str], datetime] = field(
-        default_factory=OrderedDict[tuple[Principal, str], datetime]
-    )
-
-    def check(self, owner: Principal, task_id: object, at: datetime) -> None:
-        """Count a poll, or refuse it.
-
-        Raises:
-            TooManyPolls: the caller polls the task too fast.
-        """
-        if self.per_second <= 0:
-            return
-        key = (owner, task_id_of(task_id) or _NO_TASK)
-        after = paced(self._paced_until.get(key), at, timedelta(seconds=1 / self.per_second), _BURST)
-        if isinstance(after, TooFast):
-            raise TooManyPolls(after.retry_after.total_seconds())
-        self._paced_until[key] = after
-        self._paced_until.move_to_end(key)
-        if len(self._paced_until) > MOST_REMEMBERED:
-            self._paced_until.popitem(last=False)
 
 
 class Operations(Struct, frozen=True):

@@ -14,9 +14,9 @@ from stepwire.tasks.approvals import Approval
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.inputs import InputRequest
+from stepwire.tasks.limiter import Limits, Refused
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolResult
-from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:  # without a limit, nothing loads it
     from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Ticket
@@ -150,12 +150,8 @@ class KeyClaims(Protocol):
 class ActiveSlots(Protocol):
     """What callers use of their limits."""
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
-        """Reserve an active slot unless the owner is at a limit, and return its shard. Idempotent per task.
-
-        Raises:
-            NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
-        """
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int | Refused:
+        """Reserve an active slot and return its shard, or why the owner gets none. Idempotent per task."""
         ...
 
     def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
@@ -272,19 +268,12 @@ class SlotTaken(Struct, frozen=True):
     """How many times in a row its caller was refused."""
 
 
-class SlotsFull(Struct, frozen=True):
-    """No slot was taken."""
-
-    refused_until: datetime | None = None
-    """Until when the pool's caller is refused; None: other leases hold all slots."""
-
-
 class WaitSlots(Protocol):
     """Pools with a bounded number of slots, shared by all function instances: one for each caller, one for all."""
 
     def acquire(
         self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None = None
-    ) -> SlotTaken | SlotsFull:
+    ) -> SlotTaken | Refused:
         """Take one of a pool's `most` slots, or say that there is none for this caller.
 
         There is none if leases that have not expired hold all, if the pool's caller is refused, or if a caller that
@@ -438,11 +427,10 @@ class Starters(Protocol):
 class CallRate(Protocol):
     """The rate of a caller's calls that take no active slot. Tasks count against the same rate."""
 
-    def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
-        """Count a call, or refuse it.
+    def count(self, owner: Principal, limits: Limits, at: datetime) -> Refused | None:
+        """Count a call, or return why it is refused.
 
         Raises:
-            NotAdmitted: the owner is at its rate; contains the refusal.
             StoreBusy: not counted; retry.
         """
         ...

@@ -21,7 +21,7 @@ from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
     InternalError,
-    NoRoomInLine,
+    LimitReached,
     RedriveRefused,
     StartRefused,
     StartRefusedForNow,
@@ -95,7 +95,7 @@ class Runs(Struct, frozen=True):
 
         Raises:
             StartRefused: Step Functions refused to start any of the runs; none runs.
-            NoRoomInLine: no run may wait for its turn; none has a place.
+            LimitReached: no run may wait for its turn; none has a place.
         """
         due, waiting = task.due_runs(at), task.waiting_runs(at)
         starts = self._start(task, due, common_input)
@@ -252,7 +252,7 @@ class Runs(Struct, frozen=True):
         try:
             task, taken = self._in_turn(task, runs, is_new=True)
             return self._begun(task, taken) if taken else task
-        except NoRoomInLine:
+        except LimitReached:
             raise
         except Exception as fault:  # noqa: BLE001 - they are woken; readers and the sweep ask for them too
             self.report(fault)
@@ -264,7 +264,7 @@ class Runs(Struct, frozen=True):
         """Let runs ask for their turns; return the task, and the runs that have theirs and may begin.
 
         Raises:
-            NoRoomInLine: of a new task: no run may wait for its turn.
+            LimitReached: of a new task: no run may wait for its turn.
         """
         taken, standings, others = list[int](), list[InLine](), list[Any]()
         for index in runs:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from stepwire.engine.ports import Lines, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
-from stepwire.errors import NoRoomInLine, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
+from stepwire.errors import LimitReached, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import InLine, LineTerms
@@ -107,7 +107,7 @@ class Turns(Struct, frozen=True):
             together: how many runs of a new call ask, which may be refused; 0: the call was accepted before.
 
         Raises:
-            NoRoomInLine: the line takes no more calls.
+            LimitReached: the line takes no more calls.
             StoreBusy: others change the line all the time; ask again.
         """
         line, ticket = task.line, Ticket(task.owner, task.task_id, run)
@@ -127,7 +127,7 @@ class Turns(Struct, frozen=True):
                 return self._stand(line.line, seen.line, seen.place, now)
             try:
                 change = self._asked(task, _asking(task, ticket), seen, together, now)
-            except NoRoomInLine:
+            except LimitReached:
                 self._take_over(line, seen.line, now)
                 raise
             if not self._changes(line.line, seen.line, change, now, ticket):
@@ -253,7 +253,7 @@ class Turns(Struct, frozen=True):
         """Return the change that gives a run a turn, or a place: at the end, or at the front if it had a turn before.
 
         Raises:
-            NoRoomInLine: the line takes no more calls.
+            LimitReached: the line takes no more calls.
         """
         terms, owner = task.line, asking.ticket.owner
         assert terms is not None  # noqa: S101 - only a task with a line asks
@@ -273,7 +273,7 @@ class Turns(Struct, frozen=True):
         )
         refusal = refusal_of(line, seen.share.waiting, arrival.joins[0], together, now, is_newcomer=is_newcomer)
         if refusal is not None:
-            raise NoRoomInLine(refusal)
+            raise refusal.error("waiting calls", refusal.message)
         return arrival
 
     def _is_next(self, key: str, line: Line, owner: Principal) -> bool:

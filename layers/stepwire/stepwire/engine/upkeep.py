@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from stepwire.audit import EndSource
+from stepwire.engine.limiter import Allowance
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
@@ -24,7 +25,6 @@ from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.runs import Pending
-from stepwire.tasks.shares import TooFast, paced
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
 
 HISTORIES_PER_SECOND: Final = 0.5
@@ -38,43 +38,6 @@ NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
 _NOT_ASKED: Final = "The question cannot be put to the user of the client that called."
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
-_FIRST_PAUSE: Final = timedelta(seconds=1)
-_LONGEST_PAUSE: Final = timedelta(seconds=30)
-
-
-class Allowance(Struct):
-    """A rate limit with a burst for calls to AWS, in the memory of one function instance.
-
-    Instances do not coordinate, and their number grows with the load. So each uses little of the account's quota, and
-    pauses when throttled: first for a second, then twice as long each time until a call succeeds.
-    """
-
-    per_second: float = 1.0
-    burst: float = 5.0
-    """Calls allowed ahead of the sustained rate."""
-    _paced_until: datetime | None = None
-    _next_pause: timedelta = _FIRST_PAUSE
-
-    def take(self, at: datetime) -> bool:
-        """Return whether a call is allowed now; an allowed call is counted."""
-        after = paced(self._paced_until, at, self._time_of(1), self._time_of(self.burst))
-        if isinstance(after, TooFast):
-            return False
-        self._paced_until = after
-        return True
-
-    def pause(self, at: datetime) -> None:
-        """Allow no call for a second, because AWS throttled one; twice as long each time, at most half a minute."""
-        self._paced_until = at + self._next_pause + self._time_of(self.burst)
-        self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
-
-    def resume(self) -> None:
-        """Let the next pause be short again, because AWS answered a call."""
-        self._next_pause = _FIRST_PAUSE
-
-    def _time_of(self, calls: float) -> timedelta:
-        """Return the time that so many calls take at the sustained rate."""
-        return timedelta(seconds=calls / self.per_second)
 
 
 class Intervals(Struct, frozen=True):

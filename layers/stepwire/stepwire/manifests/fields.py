@@ -29,9 +29,9 @@ from stepwire.tasks.audiences import (
 )
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
+from stepwire.tasks.limiter import reserved_of
 from stepwire.tasks.limits import MOST_STARTS, MOST_WAITING, Rules, Starts
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
-from stepwire.tasks.shares import reserved_of
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved, template_of
 

@@ -12,7 +12,8 @@ from stepwire.catalog.tools import Catalog
 from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.dialogue import Dialogue, Permit
-from stepwire.engine.operations import Operations, PollLimit
+from stepwire.engine.limiter import PollLimit
+from stepwire.engine.operations import Operations
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
 from stepwire.hooks import Extra, Ground
 from stepwire.protocol.sessions import ResumingClients

@@ -35,7 +35,7 @@ from stepwire.subscriptions.subscription import (
     verdict_on,
 )
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.shares import Places
+from stepwire.tasks.limiter import Places
 from stepwire.tracing import Trace, follow
 
 _PAGE: Final = 50  # changes
@@ -308,13 +308,12 @@ class Taking:
         """Begin jobs; those of a caller that has places, and may take no other, wait until one of them is free."""
         for job in jobs:
             with self._lock:
-                mine, all_places = self._at_work[job.owner], self._at_work.total()
-                waits = mine >= PLACES.each or (mine and all_places >= PLACES.open_to(is_newcomer=False))
-                if waits:
-                    self._waiting.setdefault(job.owner, deque()).append(job)
-                else:
+                begins = PLACES.admit(self._at_work[job.owner], self._at_work.total())
+                if begins:
                     self._at_work[job.owner] += 1
-            if not waits:
+                else:
+                    self._waiting.setdefault(job.owner, deque()).append(job)
+            if begins:
                 self._crew.begin(lambda job=job: self._work(job))
 
     def _work(self, job: Job) -> None:

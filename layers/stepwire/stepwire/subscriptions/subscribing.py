@@ -8,9 +8,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.engine.limiter import WaitLimiter
 from stepwire.engine.ports import Randomness
-from stepwire.engine.waiting import NoPlace, WaitLimiter
-from stepwire.errors import InvalidParams, LimitReached
+from stepwire.errors import InvalidParams
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
@@ -36,6 +36,7 @@ from stepwire.subscriptions.subscription import (
     is_success,
     subscription_id_of,
 )
+from stepwire.tasks.limiter import Refused
 from stepwire.tasks.limits import span
 
 LONGEST_PROOF: Final = timedelta(seconds=3)
@@ -153,11 +154,10 @@ class Subscribing(Struct, frozen=True):
         challenge = self.randomness(_CHALLENGE_BYTES).hex()
         message = control_message("verification", self.randomness(8), {"challenge": challenge})
         held = self.limiter.acquire(owner, at + LONGEST_PROOF)
-        if isinstance(held, NoPlace):
-            raise LimitReached(
-                f"Too many endpoints are being verified at the moment. Try again in {span(held.retry_after)}.",
+        if isinstance(held, Refused):
+            raise held.error(
                 "endpoints being verified",
-                held.retry_after.total_seconds(),
+                f"Too many endpoints are being verified at the moment. Try again in {span(held.retry_after)}.",
             )
         try:
             answer = self.endpoints.post(url, headers_of(subscription, message, at, self.sign), message.body.encode())

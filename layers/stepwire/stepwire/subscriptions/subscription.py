@@ -24,7 +24,7 @@ from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.events import RETENTION, Change, Filter, Position, Recorded, cursor_of
-from stepwire.tasks.shares import REST
+from stepwire.tasks.limiter import rests_until
 from stepwire.tracing import Trace
 
 MOST_SUBSCRIPTIONS: Final = 100  # of one caller
@@ -40,8 +40,8 @@ VERIFIED: Final = timedelta(days=7)
 PATIENCE: Final = timedelta(days=1)
 """How long deliveries are retried before they are suspended."""
 SLOW: Final = timedelta(seconds=3)
-"""A receiver that takes longer to answer gets a rest, as a caller does (`shares`): 100 slow receivers of one caller are
-10 deliveries at a time."""
+"""A receiver that takes longer to answer gets a rest, as a caller does (`limiter`): 100 slow receivers of one caller
+are 10 deliveries at a time."""
 _FIRST_PAUSE: Final = timedelta(seconds=10)
 _LONGEST_PAUSE: Final = timedelta(hours=4)
 _REFUSALS: Final = 6
@@ -114,7 +114,8 @@ class Standing(Struct, frozen=True):
 
     def after_answer(self, took: timedelta, at: datetime, carrier: str) -> "Standing":
         """Return the standing after an answer that is not tried again; a slow receiver gets a rest."""
-        return self if took <= SLOW else replace(self, next_attempt_at=at + REST * took, retried_by=carrier)
+        rests = rests_until(None, took, at, SLOW)
+        return self if rests is None else replace(self, next_attempt_at=rests, retried_by=carrier)
 
     def after_failure(
         self, error: str, at: datetime, carrier: str, again_after: timedelta = NO_TIME, *, is_refusal: bool = False

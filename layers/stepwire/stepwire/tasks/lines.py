@@ -3,7 +3,7 @@
 A run of a limited tool begins only with a turn of its line, and gives it back when its execution is over. The rules:
 
 - A turn that is given back goes to the first of those who wait, in the same write; nobody overtakes the line.
-- Some turns and some places are reserved for newcomers, which have neither a turn nor a place (`shares`). So the first
+- Some turns and some places are reserved for newcomers, which have neither a turn nor a place (`limiter`). So the first
   of those who wait is the first newcomer while only reserved turns are free.
 - Callers take turns. Each place in the line has a round: the one after that which was served last, or after the last
   one of its caller, whichever is later (start-time fair queueing). The lowest round is served first, and within a
@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from stepwire.codec import MILLISECOND
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.limiter import Places, Refused
 from stepwire.tasks.limits import InLine, Rules, span
-from stepwire.tasks.shares import Places, wait_for_places
 from stepwire.tasks.task import Execution
 
 MOST_COUNTED: Final = 50
@@ -196,11 +196,11 @@ class Change(Struct, frozen=True):
         )
 
 
-class LineFull(Struct, frozen=True):
-    """Why no more runs may wait."""
+class LineFull(Refused, frozen=True):
+    """No more runs may wait."""
 
     message: str
-    retry_after: timedelta
+    """Why, and when to call again."""
 
 
 def taken(line: Line, asking: Asking | Place, at: datetime) -> Change:
@@ -308,7 +308,16 @@ def wait_of(line: Line, position: int, at: datetime) -> timedelta | None:
     if not line.running:
         return max(by_rate, usual * position / line.rules.most)
     older = repeat(line.running[0], max(0, line.held - len(line.running)))
-    return max(by_rate, wait_for_places(position, chain(line.running, older), usual, at))
+    return max(by_rate, _wait_for_turns(position, chain(line.running, older), usual, at))
+
+
+def _wait_for_turns(position: int, held_since: Iterable[datetime], usual: timedelta, at: datetime) -> timedelta:
+    """Estimate when so many turns are free, while all are held, since these times.
+
+    A turn is held on for as long as usual, or for as long as it is held already, whichever is longer.
+    """
+    left = [max(usual, at - since, timedelta(milliseconds=1)) for since in held_since]
+    return position / sum(timedelta(seconds=1) / one for one in left) * timedelta(seconds=1)
 
 
 def needs_newcomers(line: Line, count: int) -> bool:
@@ -330,20 +339,20 @@ def refusal_of(line: Line, mine: int, place: Place, count: int, at: datetime, *,
     rules, each = line.rules, wait_of(line, 1, at)
     soon = max(_SHORTEST_RETRY, each or _UNKNOWN_RETRY)
     if line.is_drained:
-        return LineFull("The line of this tool takes no calls at the moment: its operator has closed it.", soon)
+        return LineFull(soon, "The line of this tool takes no calls at the moment: its operator has closed it.")
     after = line.waiting + count
     if after > rules.waiting:
         words = f"The line of this tool is full: {line.waiting} calls wait, of at most {rules.waiting}."
-        return LineFull(f"{words} Call again {_in(soon)}.", soon)
+        return LineFull(soon, f"{words} Call again {_in(soon)}.")
     if needs_newcomers(line, count) and not is_newcomer:
         words = f"What is left of the line of this tool is for other callers; calls of yours that wait: {mine}."
-        return LineFull(f"{words} Call again {_in(soon)}.", soon)
+        return LineFull(soon, f"{words} Call again {_in(soon)}.")
     ahead = _ahead(line, place)
     wait = wait_of(line, ahead + count, at)
     if rules.longest is not None and wait is not None and wait > rules.longest:
         words = f"The call would have to wait {span(wait)}, and may wait at most {span(rules.longest)}."
         later = max(_SHORTEST_RETRY, wait - rules.longest)
-        return LineFull(f"{words} {ahead} others would be before it. Call again {_in(later)}.", later)
+        return LineFull(later, f"{words} {ahead} others would be before it. Call again {_in(later)}.")
     return None
 
 

@@ -1,7 +1,7 @@
 """The task: a record of one tool call and of its state.
 
 Each status carries exactly its payload, so a completed task without a result cannot be built. All values are frozen;
-only `lifecycle` derives a changed task. Others write what is no part of its life: `engine.admission` says which shard
+only `lifecycle` derives a changed task. Others write what is no part of its life: `engine.limiter` says which shard
 counts a task that is about to be created, and `aws.storage` its version and the places of its large parts.
 """
 

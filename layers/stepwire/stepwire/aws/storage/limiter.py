@@ -5,11 +5,11 @@
     paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
     pk  a pool of wait slots      sk  "waits"
     leases  numbers that sort by expiry: milliseconds since 1970, and digits that tell leases of a millisecond apart
-    rests_until, refused_until, refusals  of one caller's pool: `stepwire.tasks.shares` says what they mean
+    rests_until, refused_until, refusals  of one caller's pool: `stepwire.tasks.limiter` says what they mean
     wanted_until, wanted_by  of the pool of all: until when those get no slot that rest longer than until `wanted_by`
 
 A call that takes no slot counts against the same rate (`count`).
-`stepwire.tasks.usage` divides the limits into shards. The rule: each write changes one item, under the condition that
+`stepwire.tasks.limiter` divides the limits into shards. The rule: each write changes one item, under the condition that
 the item's own share of the limits has room; so writes never conflict, and the shares add up to the limits.
 """
 
@@ -22,23 +22,23 @@ from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds, refused_item
 from stepwire.codec import MILLISECOND, milliseconds_of, moment_of
-from stepwire.engine.ports import Lease, SlotsFull, SlotTaken
-from stepwire.errors import NotAdmitted, StoreBusy
+from stepwire.engine.ports import Lease, SlotTaken
+from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.shares import TooFast
-from stepwire.tasks.task import AFTER_ANY_TASK
-from stepwire.tasks.usage import (
+from stepwire.tasks.limiter import (
     RECLAIM_PAUSE,
     Limits,
-    Refusal,
-    TooManyActive,
+    Refused,
+    SlotsTaken,
     Usage,
     admit,
     admit_anywhere,
+    count_call,
     home_of,
-    pace_after,
+    pause_after,
 )
+from stepwire.tasks.task import AFTER_ANY_TASK
 
 USAGE: Final = "usage"
 # A caller changes between idle and busy rarely; more retries than this mean a fault of ours.
@@ -60,25 +60,25 @@ class CallerUsage(Struct, frozen=True):
 
     table: Table
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int | Refused:
         home = home_of(key.task_id, limits)
         refusal = self._reserve_in(home, key, limits.share(home), at)
         if refusal is None:
             return home
         if limits.shards == 1:
-            raise NotAdmitted(refusal)
+            return refusal
         for _ in range(MOST_TRIES):
             shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at)
-            if not isinstance(shard, int):
-                raise NotAdmitted(shard)
+            if isinstance(shard, Refused):
+                return shard
             if self._reserve_in(shard, key, limits.share(shard), at) is None:
                 return shard
         raise StoreBusy
 
-    def _reserve_in(self, shard: int, key: TaskKey, share: Limits, at: datetime) -> Refusal | None:
-        usage = Usage()
+    def _reserve_in(self, shard: int, key: TaskKey, share: Limits, at: datetime) -> Refused | None:
         if not share.active:  # a set that is not there yet has no size to compare
-            return TooManyActive(usage)
+            return SlotsTaken()
+        usage = Usage()
         for _ in range(MOST_TRIES):
             values = {
                 ":id": {"SS": [key.task_id]},
@@ -108,25 +108,25 @@ class CallerUsage(Struct, frozen=True):
         items = cast(list[Item], found["Items"])
         return {int(item["sk"]["S"].removeprefix(f"{USAGE}#")): usage_of(item) for item in items}
 
-    def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
+    def count(self, owner: Principal, limits: Limits, at: datetime) -> Refused | None:
         first = milliseconds_of(at) % limits.shards  # the shards have their turns, by the millisecond
-        refusals = list[TooFast]()
+        refusals = list[Refused]()
         for shard in (*range(first, limits.shards), *range(first)):
             refusal = self._count_in(shard, owner, limits.share(shard), at)
             if refusal is None:
-                return
+                return None
             refusals.append(refusal)
-        raise NotAdmitted(min(refusals, key=lambda one: one.retry_after))
+        return min(refusals, key=lambda one: one.retry_after)
 
-    def _count_in(self, shard: int, owner: Principal, share: Limits, at: datetime) -> TooFast | None:
+    def _count_in(self, shard: int, owner: Principal, share: Limits, at: datetime) -> Refused | None:
         usage = Usage()
         for _ in range(MOST_TRIES):
             found = self._add_call(usage_key(owner, shard), share, usage, at)
             if found is None:
                 return None
             usage = usage_of(found)
-            decided = pace_after(usage, share, at)
-            if isinstance(decided, TooFast):
+            decided = count_call(usage, share, at)
+            if isinstance(decided, Refused):
                 return decided
         raise StoreBusy
 
@@ -144,14 +144,14 @@ class CallerUsage(Struct, frozen=True):
 
         A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
         """
-        pace, now = share.pace // MILLISECOND, milliseconds_of(at)
+        pace, now = share.rate.pace // MILLISECOND, milliseconds_of(at)
         pacing = {":now": {"N": str(now)}, ":expires": in_seconds(at + AFTER_ANY_TASK)}
         if usage.paced_until is None or usage.paced_until <= at:
             paced, in_pace = ":next", _IS_IDLE
             pacing[":next"] = {"N": str(now + pace)}
         else:
             paced, in_pace = "paced_until + :pace", _IS_IN_PACE
-            pacing |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + share.burst // MILLISECOND - pace)}}
+            pacing |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + share.rate.burst // MILLISECOND - pace)}}
         expression = f"SET paced_until = {paced}, expires_at = :expires {change}"
         return self.table.update(key, expression, in_pace + condition, pacing | (values or {}))
 
@@ -178,7 +178,7 @@ class CallerUsage(Struct, frozen=True):
             {
                 ":id": {"SS": [key.task_id]},
                 ":text": {"S": key.task_id},
-                ":pace": {"N": str(limits.share(shard).pace // MILLISECOND)},
+                ":pace": {"N": str(limits.share(shard).rate.pace // MILLISECOND)},
             },
         )
 
@@ -208,7 +208,7 @@ class DynamoDbWaitSlots(Struct, frozen=True):
 
     def acquire(
         self, pool: str, lease: Lease, most: int, at: datetime, rests_until: datetime | None = None
-    ) -> SlotTaken | SlotsFull:
+    ) -> SlotTaken | Refused:
         added, item = self._add(pool, lease, most, at, rests_until)
         now = milliseconds_of(at)
         expired = [number for number in _leases_of(item) if int(number) // _NUMBERS_PER_MILLISECOND < now]
@@ -217,7 +217,7 @@ class DynamoDbWaitSlots(Struct, frozen=True):
             added, item = self._add(pool, lease, most, at, rests_until)
         if not added:
             until = _moment_in(item, "refused_until")
-            return SlotsFull(until if until and until > at else None)
+            return Refused(until - at if until and until > at else pause_after(0))
         others = set(_leases_of(item)) - {*expired, _number(lease)}
         return SlotTaken(len(others), _moment_in(item, "rests_until"), int(item.get("refusals", {}).get("N", 0)))
 

@@ -22,8 +22,8 @@ from stepwire.aws.storage.items import (
     task_key_from_item,
     task_of,
 )
+from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Item, Table, in_milliseconds, in_seconds
-from stepwire.aws.storage.usage import CallerUsage
 from stepwire.codec import decode, encode_without, moment_of_seconds
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import SaveConflict, StoreBusy, TaskExists
