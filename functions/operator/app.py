@@ -1,5 +1,5 @@
-"""Block and unblock callers for an operator. Nothing is built before the first command."""
+"""Do what operators command. Nothing is built before the first command."""
 
-from stepwire.aws.blocks_function import BlocksHandler
+from stepwire.aws.operator_function import OperatorHandler
 
-handler = BlocksHandler()
+handler = OperatorHandler()

@@ -133,7 +133,7 @@ def continued(task: Task | None = None, **answers: Any) -> Aws:
     """Return an account whose function continues the task that it is asked to."""
     made = {"task_id": NEXT, "status": "working", "is_new": True, "has_begun": True}
     caller = {"Arn": ADMIN, "UserId": "olga", "Account": "123456789012"}
-    given: dict[str, Any] = {"Invoke": made, "GetCallerIdentity": caller, **answers}
+    given: dict[str, Any] = {"Invoke": {"done": made}, "GetCallerIdentity": caller, **answers}
     return account(task or working(moment()), **given)
 
 

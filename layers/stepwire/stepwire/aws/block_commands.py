@@ -1,75 +1,89 @@
-"""The composition root of function blocks, with which an operator blocks callers.
+"""What operators command about callers: block them, unblock them, and note an erasure.
 
-Whoever may invoke it may block and unblock, and nothing else: it can neither read nor change what a caller has.
-
-{"block": [hash, ...], "reason"?: text, "operator"?: ARN} and {"unblock": [hash, ...], "operator"?: ARN}
-{"blocked": bool, "hashes": [hash, ...], "were_blocked"?: [hash, ...], "holds_within_seconds": int}
-or {"refused": reason}; `were_blocked` is in the answer to unblock
+Whoever may give these commands can neither read nor change what a caller has. Erasing is done with an operator's own
+credentials (`stepwire caller erase`), which notes it here, in the audit trail.
 """
 
-import os
-from functools import cached_property
-from typing import Any, Final, TypeGuard
+from functools import partial
+from typing import Annotated, Final, Literal, TypeGuard
+
+from msgspec import Meta
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.aws.audit_log import write_audit_entry
-from stepwire.aws.clients import patient_dynamodb_client
-from stepwire.aws.invocations import SystemClock, builds_once
-from stepwire.aws.settings import required
 from stepwire.aws.storage.blocks import Block, DynamoDbBlocks
-from stepwire.aws.storage.table import Table
+from stepwire.background.commands import Command, Commands, Fields, Owner
+from stepwire.engine.assembly import Engine
 from stepwire.engine.blocks import MOST_BLOCKED, REREAD_AFTER
-from stepwire.json_text import as_list, as_object
-from stepwire.principal import PRINCIPAL_PATTERN, Principal
+from stepwire.errors import CommandRefused
+from stepwire.json_text import JsonObject
 from stepwire.visible_text import first_invisible
 
+BLOCKS: Final = "blocks"
+"""The right to block callers."""
+ERASURES: Final = "erasures"
+"""The right to note what was erased."""
 MOST_AT_ONCE: Final = 10
 """Hashes of one command."""
-_MALFORMED: Final = f"A command has one of block and unblock, with 1 to {MOST_AT_ONCE} hashes of 32 hexadecimal digits."
 LONGEST_REASON: Final = 200  # characters
 _WRONG_REASON: Final = f"A reason is a line of 1 to {LONGEST_REASON} visible characters."
-_ACTIONS: Final = {"block": AuditAction.BLOCKED, "unblock": AuditAction.UNBLOCKED}
 _FULL: Final = (
     f"{MOST_BLOCKED:,} callers are blocked, and no more can be. Unblock some, or remove their access at the issuer."
 )
 
 
-class BlocksHandler:
-    """Handles function blocks."""
+class OfCallers(Fields, frozen=True):
+    """The fields of a command about callers."""
 
-    @builds_once
-    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
-        """Block or unblock callers; each is audited when it is done. Idempotent."""
-        command = as_object(event.get("stepwire_command"))
-        reason = command.get("reason")
-        if reason is not None and not is_reason(reason):
-            return {"refused": _WRONG_REASON}
-        for word, action in _ACTIONS.items():
-            hashes = [str(one) for one in as_list(command.get(word))]
-            if 0 < len(hashes) <= MOST_AT_ONCE and all(map(PRINCIPAL_PATTERN.fullmatch, hashes)):
-                return self._obeyed(action, hashes, command.get("operator"), reason)
-        return {"refused": _MALFORMED}
+    hashes: Annotated[list[Owner], Meta(min_length=1, max_length=MOST_AT_ONCE)]
 
-    def _obeyed(
-        self, action: AuditAction, hashes: list[str], operator: str | None, reason: str | None
-    ) -> dict[str, Any]:
-        were_blocked = list[str]()
-        for one in map(Principal, hashes):
-            if action is AuditAction.UNBLOCKED:
-                were_blocked += [one] if self._blocks.unblock(one) else []
-            elif not self._blocks.block(one, Block(SystemClock().now(), operator, reason)):
-                return {"refused": _FULL}
-            write_audit_entry(AuditEntry(action, one, outcome=reason, operator=operator))
-        return {
-            "blocked": action is AuditAction.BLOCKED,
-            "hashes": hashes,
-            **({"were_blocked": were_blocked} if action is AuditAction.UNBLOCKED else {}),
-            "holds_within_seconds": int(REREAD_AFTER.total_seconds()),
-        }
 
-    @cached_property
-    def _blocks(self) -> DynamoDbBlocks:
-        return DynamoDbBlocks(Table(required(os.environ, "TABLE_NAME"), patient_dynamodb_client))
+class ToBlock(OfCallers, frozen=True):
+    """The fields of a command that blocks callers."""
+
+    reason: str | None = None
+
+
+class Erased(Fields, frozen=True):
+    """The fields of a command that notes an erasure."""
+
+    owner: Owner
+    state: Literal["begins", "goes on", "done"]
+    items: Annotated[int, Meta(ge=0)] = 0
+    objects: Annotated[int, Meta(ge=0)] = 0
+
+
+def commands_of(blocks: DynamoDbBlocks) -> Commands:
+    """Return the commands that change a list. Each is audited when it is done, and is idempotent."""
+    return {
+        "block": Command(BLOCKS, ToBlock, partial(_block, blocks)),
+        "unblock": Command(BLOCKS, OfCallers, partial(_unblock, blocks)),
+        "note_erasure": Command(ERASURES, Erased, _note_erasure),
+    }
+
+
+def _block(blocks: DynamoDbBlocks, engine: Engine, given: ToBlock) -> JsonObject:
+    if given.reason is not None and not is_reason(given.reason):
+        raise CommandRefused(_WRONG_REASON)
+    for one in given.hashes:
+        if not blocks.block(one, Block(engine.ports.clock.now(), given.operator, given.reason)):
+            raise CommandRefused(_FULL)
+        engine.ports.audit(AuditEntry(AuditAction.BLOCKED, one, outcome=given.reason, operator=given.operator))
+    return {"hashes": given.hashes, "holds_within_seconds": int(REREAD_AFTER.total_seconds())}
+
+
+def _unblock(blocks: DynamoDbBlocks, engine: Engine, given: OfCallers) -> JsonObject:
+    were_blocked = list[str]()
+    for one in given.hashes:
+        were_blocked += [one] if blocks.unblock(one) else []
+        engine.ports.audit(AuditEntry(AuditAction.UNBLOCKED, one, operator=given.operator))
+    within = int(REREAD_AFTER.total_seconds())
+    return {"hashes": given.hashes, "were_blocked": were_blocked, "holds_within_seconds": within}
+
+
+def _note_erasure(engine: Engine, given: Erased) -> JsonObject:
+    said = f"{given.items} items, {given.objects} large results; {given.state}"
+    engine.ports.audit(AuditEntry(AuditAction.ERASED, given.owner, outcome=said, operator=given.operator))
+    return {}
 
 
 def is_reason(value: object) -> TypeGuard[str]:

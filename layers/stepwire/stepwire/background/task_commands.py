@@ -1,14 +1,16 @@
-"""What operators do to all tasks of one caller: count those that have not ended, and cancel them.
+"""What operators command about tasks: continue one that has ended; count those of one caller, and cancel them.
 
-A command does a bounded part, and says where the next one goes on. So it may be interrupted and given again at any
-time: what has ended is passed over. The answers have counts and the ids of tasks, and nothing of a call.
+A command about all tasks of a caller does a bounded part, and says where the next one goes on. So it may be interrupted
+and given again at any time: what has ended is passed over.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
+from stepwire.background.commands import TASKS, Command, Commands, Fields, OfTask, OneTask, Owner
 from stepwire.engine.assembly import Engine
 from stepwire.errors import (
     AtQuota,
@@ -20,9 +22,9 @@ from stepwire.errors import (
     WorkflowsUnavailable,
 )
 from stepwire.json_text import JsonObject
-from stepwire.principal import Principal
+from stepwire.rendering import modern_status
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Means, Task
 
 MOST_COUNTED: Final = 100
 """Tasks of one command that counts."""
@@ -30,8 +32,6 @@ MOST_CANCELLED: Final = 50
 """Tasks of one command that cancels: a second's worth of the smallest quota of StopExecution."""
 BUDGET: Final = timedelta(seconds=15)
 """After that long, no further task is cancelled: the next command goes on."""
-
-
 _DENIED: Final = "This server may not stop its execution, or may not use the key or the role that this needs."
 
 
@@ -44,60 +44,85 @@ class _Cancelled(Struct):
     last: TaskId | None = None
     """The last task that is done with."""
 
-
-class CallerCommands(Struct, frozen=True):
-    """Does what operators command about a caller's tasks."""
-
-    engine: Engine
-
-    def count(self, owner: Principal, after: TaskId | None) -> JsonObject:
-        """Return how many of the next tasks have ended.
-
-        {"running": count, "ended": count, "after": id or null}
-        """
-        page = self.engine.recorder.page(owner, after, MOST_COUNTED)
-        running = sum(not task.has_ended for task in page.tasks)
-        return {"running": running, "ended": len(page.tasks) - running, "after": page.next_after}
-
-    def cancel(self, owner: Principal, after: TaskId | None, operator: str) -> JsonObject:
-        """Cancel those of the next tasks that have not ended.
-
-        {"cancelled": count, "ended": count, "failed": [{"task_id", "reason"}], "after": id or null, "is_busy": bool}
-
-        `is_busy` says that AWS throttles or does not answer, so that the next command had better wait.
-        """
-        page = self.engine.recorder.page(owner, after, MOST_CANCELLED)
-        until, done = self._now + BUDGET, _Cancelled(last=after)
-        for task in page.tasks:
-            if self._now >= until:
-                return self._answer(done, done.last)
-            try:
-                self._cancel(task, operator, done)
-            except (AtQuota, StoreBusy, WorkflowsUnavailable) as fault:
-                self.engine.ports.report(fault)
-                return self._answer(done, done.last, is_busy=True)
-            done.last = task.task_id
-        return self._answer(done, page.next_after)
-
-    def _cancel(self, task: Task, operator: str, done: _Cancelled) -> None:
-        if task.has_ended:
-            done.ended += 1
-            return
-        try:
-            self.engine.operations.cancel(task.owner, task.task_id, operator)
-        except (TaskAlreadyEnded, UnknownTask):
-            done.ended += 1
-        except ProtocolError as error:
-            done.failed.append({"task_id": task.task_id, "reason": error.message})
-        except NeedsOperator:
-            done.failed.append({"task_id": task.task_id, "reason": _DENIED})
-        else:
-            done.cancelled += 1
-
-    def _answer(self, done: _Cancelled, after: TaskId | None, *, is_busy: bool = False) -> JsonObject:
-        counts = {"cancelled": done.cancelled, "ended": done.ended, "failed": done.failed}
+    def answer(self, after: TaskId | None, *, is_busy: bool = False) -> JsonObject:
+        """Return what an operator is answered."""
+        counts = {"cancelled": self.cancelled, "ended": self.ended, "failed": self.failed}
         return {**counts, "after": after, "is_busy": is_busy}
 
-    @property
-    def _now(self) -> datetime:
-        return self.engine.recorder.clock.now()
+
+class OfCaller(Fields, frozen=True):
+    """The fields of a command about the tasks of a caller."""
+
+    owner: Owner
+    after: OneTask | None = None
+    """The last task that an earlier command is done with."""
+
+
+def count_tasks(engine: Engine, given: OfCaller) -> JsonObject:
+    """Return how many of the next tasks have ended.
+
+    {"running": count, "ended": count, "after": id or null}
+    """
+    page = engine.recorder.page(given.owner, given.after, MOST_COUNTED)
+    running = sum(not task.has_ended for task in page.tasks)
+    return {"running": running, "ended": len(page.tasks) - running, "after": page.next_after}
+
+
+def cancel_tasks(engine: Engine, given: OfCaller) -> JsonObject:
+    """Cancel those of the next tasks that have not ended.
+
+    {"cancelled": count, "ended": count, "failed": [{"task_id", "reason"}], "after": id or null, "is_busy": bool}
+
+    `is_busy` says that AWS throttles or does not answer, so that the next command had better wait.
+    """
+    page = engine.recorder.page(given.owner, given.after, MOST_CANCELLED)
+    clock, done = engine.recorder.clock, _Cancelled(last=given.after)
+    until = clock.now() + BUDGET
+    for task in page.tasks:
+        if clock.now() >= until:
+            return done.answer(done.last)
+        try:
+            _cancel(engine, task, given.operator or "unknown", done)
+        except (AtQuota, StoreBusy, WorkflowsUnavailable) as fault:
+            engine.ports.report(fault)
+            return done.answer(done.last, is_busy=True)
+        done.last = task.task_id
+    return done.answer(page.next_after)
+
+
+def _cancel(engine: Engine, task: Task, operator: str, done: _Cancelled) -> None:
+    if task.has_ended:
+        done.ended += 1
+        return
+    try:
+        engine.operations.cancel(task.owner, task.task_id, operator)
+    except (TaskAlreadyEnded, UnknownTask):
+        done.ended += 1
+    except ProtocolError as error:
+        done.failed.append({"task_id": task.task_id, "reason": error.message})
+    except NeedsOperator:
+        done.failed.append({"task_id": task.task_id, "reason": _DENIED})
+    else:
+        done.cancelled += 1
+
+
+def _continue(means: Means, engine: Engine, given: OfTask) -> JsonObject:
+    """Continue an ended task as a new one, and return that.
+
+    {"task_id": id, "status": status, "is_new": bool, "has_begun": bool}
+    """
+    made = engine.follow_ups.command(means, given.key, given.operator)
+    return {
+        "task_id": made.task.task_id,
+        "status": modern_status(made.task.status),
+        "is_new": made.is_new,
+        "has_begun": made.has_begun,
+    }
+
+
+COMMANDS: Final[Commands] = {
+    "redrive": Command(TASKS, OfTask, partial(_continue, Means.REDRIVE)),
+    "restart": Command(TASKS, OfTask, partial(_continue, Means.RESTART)),
+    "count_tasks": Command(TASKS, OfCaller, count_tasks),
+    "cancel_tasks": Command(TASKS, OfCaller, cancel_tasks),
+}
