@@ -16,6 +16,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "search": ("find_tools", "call_tool"),
         "cards": ("card_answer", "card_cancel", "card_task"),
         "events": (),
+        "lines": (),
         "approvals": ("approvals_list", "approval_answer"),
         "client_tasks": (),
         "skills": (),

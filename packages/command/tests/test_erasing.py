@@ -109,7 +109,7 @@ def test_all_of_a_caller_is_exported_as_lines_without_secrets(
         "active": {"SS": [ID]},
         "expires_at": {"N": "1800000000"},
     }
-    change: Item = {"pk": {"S": OWNER}, "sk": {"S": "change#000000000000001"}, "change": {"S": '{"tool":"a"}'},
+    change: Item = {"pk": {"S": OWNER}, "sk": {"S": "change#000000000000001"}, "event": {"S": '{"data":{"tool":"a"}}'},
                     "at": in_milliseconds(moment())}  # fmt: skip
     aws = holding(divided(asking(moment())).item, subscription(), usage, change)
     aws.answers |= {"ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": '{"content": []}'}
@@ -118,7 +118,7 @@ def test_all_of_a_caller_is_exported_as_lines_without_secrets(
 
     lines = [json.loads(line) for line in out.splitlines()]
     assert [one["kind"] for one in lines] == ["event", "subscription", "task", "usage", "result", "audit"]
-    assert lines[0]["change"] == {"tool": "a"}
+    assert lines[0]["event"] == {"data": {"tool": "a"}}
     assert lines[2]["data"]["arguments"] == {"customer": SECRET}
     assert lines[3]["expires_at"] == "2027-01-15T08:00:00+00:00"
     assert lines[4] == {"kind": "result", "taskId": NEXT, "result": {"content": []}}
