@@ -26,7 +26,7 @@ from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.lines import MEND_PAUSE, Asking, Change, Line, Place, Share, Ticket, joined
 from stepwire.tasks.task import Execution
 from stepwire_local.account.engine import shared_account
-from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, state_machine_arn
+from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, keeping, state_machine_arn
 from tests.server.clients import ModernClient
 from tests.server.neighbours import CountedWorld
 from tests.simulated.day import MOST, Day, caller, seconds
@@ -40,7 +40,7 @@ _CALLERS: Final = 500
 CALLS: Final = 4_000
 
 _RULES: Final = Rules(most=2, waiting=2 * CROWD)
-_LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", _RULES))
+_LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=Concurrency("limited", _RULES))
 _ON_LINES: Final = ("line", "round", "turn")
 Rows: TypeAlias = Mapping[str, Iterable[str]]
 """What operations have taken, by what they are called."""

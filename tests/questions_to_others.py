@@ -5,14 +5,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stepwire.changes import TaskChange
 from stepwire.engine.calls import ToolCall
 from stepwire.json_text import JsonObject
 from stepwire.subscriptions.approvals import ApprovalChange, approval_changes
 from stepwire.tasks.approvals import Approvers, Audience, HasClaim, Vote, VoteWay
 from stepwire.tasks.events import Voted
 from stepwire.tasks.task import Origin, Person, Task
-from tests.kits import ALICE, OPTIONAL, World
+from tests.kits import ALICE, OPTIONAL, World, keeping
 
 FINANCE: Final = Audience((HasClaim("cognito:groups", ("finance",)),))
 POLICY: Final = Approvers(
@@ -43,7 +42,7 @@ ANN: Final = "5e0f3c1a9b7d4e2f8a6c0d1e2f3a4b5c"
 def asked() -> tuple[World, Task]:
     """Return a world, and a task in it whose question waits for finance."""
     world = World()
-    tool = replace(OPTIONAL, name="approve_refund", input_schema='{"type":"object"}', approvers=POLICY)
+    tool = keeping(replace(OPTIONAL, name="approve_refund", input_schema='{"type":"object"}'), approvals=POLICY)
     person = Person("a1b2c3d4e5f60718293a4b5c6d7e8f90", "alice@example.com")
     task = world.calls.call(ToolCall(ALICE, tool, REFUND, _KEPT, Origin(person=person)))
     world.ask(task.task_id, "finance", FORM, seconds=86_400)
@@ -53,7 +52,7 @@ def asked() -> tuple[World, Task]:
 def asked_change() -> ApprovalChange:
     """Return what the table's stream says when the question is asked."""
     world, task = asked()
-    (change,) = approval_changes(TaskChange(None, task, world.clock.now()))
+    (change,) = approval_changes(None, task, world.clock.now())
     return change
 
 
@@ -66,5 +65,5 @@ def decided_change() -> ApprovalChange:
     )
     after = world.engine.recorder.record(before, Voted(1, vote))
     assert after is not None
-    (change,) = approval_changes(TaskChange(before, after, world.clock.now()))
+    (change,) = approval_changes(before, after, world.clock.now())
     return change

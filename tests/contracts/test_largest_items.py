@@ -35,7 +35,7 @@ from stepwire.tasks.audiences import MOST_RECIPIENTS
 from stepwire.tasks.events import ClientTaskNoted
 from stepwire.tasks.inputs import LARGEST_CONTENT, LONGEST_INTERVAL, MOST_CLIENT_TASKS, MOST_QUESTIONS, ClientTask
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Person, Task
-from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, plan_of, state_machine_arn
+from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, keeping, plan_of, state_machine_arn
 from tests.tables import size_of
 
 LARGEST_ITEM: Final = 400 * 1024
@@ -70,7 +70,7 @@ def called_by_somebody_who_does_not_decide(world: World) -> Task:
         escalation=Escalation(timedelta(days=1), audience),
         recipients=tuple(LARGEST_SQUARE * 253 + str(one) for one in range(MOST_RECIPIENTS)),
     )
-    tool = replace(OPTIONAL, name="n" * 128, approvers=policy, ttl=timedelta(days=7))
+    tool = keeping(replace(OPTIONAL, name="n" * 128, ttl=timedelta(days=7)), approvals=policy)
     origin = Origin(BOTH_MODES, "\x01" * LONGEST_ID, "d" * 32, person=Person("d" * 32, LARGEST_SQUARE * 100))
     return world.calls.call(ToolCall(ALICE, tool, {"text": "x"}, None, origin))
 

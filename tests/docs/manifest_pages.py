@@ -22,8 +22,10 @@ from pydantic.fields import FieldInfo
 
 from stepwire.json_text import JsonObject, as_object
 from stepwire.manifests.fields import LARGEST_ADDITION, Fields
-from stepwire.manifests.manifest import LARGEST_SCHEMA, SHAPES, Manifest, fields, model_of
+from stepwire.manifests.manifest import LARGEST_SCHEMA
+from stepwire.manifests.model import fields, manifest_model, model_of, shapes
 
+MODEL: Final = manifest_model()
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE: Final = DOCS / "manifest.md"
 SCHEMA: Final = DOCS / "manifest.schema.json"
@@ -66,7 +68,7 @@ def page() -> str:
     """Return the text of docs/manifest.md."""
     rows = (
         f"| `{path}` | {_type_of(path)} | {_default_of(path, field)} | {_range_of(path, field)} | {effects()[path]} |"
-        for path, field in fields().items()
+        for path, field in fields(MODEL).items()
     )
     return _HEAD + "\n".join(re.sub(r"(?<=\|) +(?= \|)", "", row) for row in rows) + "\n"
 
@@ -74,12 +76,15 @@ def page() -> str:
 @cache
 def effects() -> Mapping[str, str]:
     """Return the effect of each field: the text below it in the source, by the field's path."""
-    return dict(_effects_of(Manifest, ""))
+    return dict(_effects_of(MODEL, ""))
 
 
 def _effects_of(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
     texts = {
-        name: text for kind in reversed(model.__mro__) if issubclass(kind, Fields) for name, text in _texts_in(kind)
+        name: text
+        for kind in reversed(model.__mro__)
+        if issubclass(kind, Fields) and kind is not MODEL  # which has no source
+        for name, text in _texts_in(kind)
     }
     for name, field in model.model_fields.items():
         path = f"{prefix}{field.alias or name}"
@@ -102,7 +107,7 @@ def _texts_in(model: type[Fields]) -> Iterator[tuple[str, str]]:
 @cache
 def schema() -> JsonObject:
     """Return the JSON Schema of docs/manifest.schema.json."""
-    made = as_object(_plain(Manifest.model_json_schema(by_alias=True)))
+    made = as_object(_plain(MODEL.model_json_schema(by_alias=True)))
     models = as_object(made.pop("$defs"))
     properties = {name: _with_words(name, one, models) for name, one in as_object(made["properties"]).items()}
     made["required"] = [name for name in cast(list[str], made["required"]) if name != "state_machine"]
@@ -117,11 +122,11 @@ def _with_words(path: str, written: Any, models: JsonObject) -> JsonObject:
     if "$ref" in one:
         referred = as_object(models[str(one.pop("$ref")).rpartition("/")[2]])
         one = {**referred, **one}
-    if model_of(fields()[path]) and one.get("type") == "array":
+    if model_of(fields(MODEL)[path]) and one.get("type") == "array":
         one["items"] = {
             key: value for key, value in _with_words(path, one["items"], models).items() if key != "description"
         }
-    elif model_of(fields()[path]):
+    elif model_of(fields(MODEL)[path]):
         inner = as_object(one["properties"])
         one["properties"] = {name: _with_words(f"{path}.{name}", part, models) for name, part in inner.items()}
     one = {name: part for name, part in one.items() if name != "description"}
@@ -167,11 +172,11 @@ def _words(path: str) -> str:
 
 def _shape_of(path: str) -> str | None:
     """Return what the texts of a field must be; None if it has no pattern."""
-    field = fields()[path]
+    field = fields(MODEL)[path]
     kinds: list[Any] = [field, *get_args(field.annotation)]
     for kind in kinds:
         kinds += getattr(kind, "metadata", getattr(kind, "__metadata__", ()))
-    return next((SHAPES[one.pattern] for one in kinds if getattr(one, "pattern", None)), None)
+    return next((shapes(MODEL)[one.pattern] for one in kinds if getattr(one, "pattern", None)), None)
 
 
 def _type_of(path: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from stepwire.json_text import JsonObject
-from stepwire.manifests.manifest import SHAPES, fields
-from tests.docs.manifest_pages import DURATION, PAGE, SCHEMA, effects, page, schema
+from stepwire.manifests.model import fields, shapes
+from tests.docs.manifest_pages import DURATION, MODEL, PAGE, SCHEMA, effects, page, schema
 from tests.docs.pages import ROOT
 from tests.docs.pages import page as document
 
@@ -32,14 +32,14 @@ def test_the_page_and_the_schema_are_as_the_models_make_them() -> None:
 
 
 def test_every_field_has_words() -> None:
-    assert effects().keys() == fields().keys()
+    assert effects().keys() == fields(MODEL).keys()
     assert all(effects().values())
 
 
 def test_a_pattern_has_words_that_say_what_it_takes() -> None:
     patterns = set(map(json.loads, re.findall(r'"pattern": ("[^"]*")', json.dumps(schema()))))
 
-    assert patterns - {DURATION} == SHAPES.keys()
+    assert patterns - {DURATION} == shapes(MODEL).keys()
 
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)

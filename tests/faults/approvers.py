@@ -15,7 +15,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
 from stepwire.rendering import approval_id_of, timestamp
-from stepwire.subscriptions.listening import REQUESTED
+from stepwire.subscriptions.events import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
 from tests.faults.deliveries import Deliveries
@@ -257,7 +257,7 @@ def arrange_page_decided(site: Site) -> Act:
 def _poll(site: Site) -> Answer:
     """Let Ann ask what waits for her, from where she has read."""
     made: Deliveries = site.deliveries
-    site.serve_events(made.events, made.subscribers)
+    site.serve_events(lambda: made.events)
     return _client(site, "modern").ask("events/poll", {"name": REQUESTED, "cursor": made.cursor})
 
 
@@ -338,10 +338,11 @@ OPERATIONS: Final = (
     Operation(
         "question told to its approvers",
         Caller.STREAM,
-        ("Query subscriber", *RECORDED, "Query events", *LISTED),
+        (*LISTED, "Query subscriber", *RECORDED, "Query events"),
         arrange_telling,
         approvers_are_told,
-        last=3,
+        first=2,
+        last=5,
     ),
     Operation(
         "question to others unlisted",

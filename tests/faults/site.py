@@ -9,7 +9,7 @@ Step Functions and EventBridge are simulated here, because moto's have their own
 import hashlib
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -39,13 +39,11 @@ from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.approvals import subscribers_of
 from stepwire.extras.events import events_of
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
-from stepwire.subscriptions.ports import Subscribers
 from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.approvals import Approvers, Audience, HasScope
 from stepwire.tasks.limiter import Limits
@@ -66,6 +64,7 @@ from tests.kits import (
     PARTS,
     RESUMING,
     catalog_of,
+    keeping,
     plan_of,
     signed_url,
     state_machine_arn,
@@ -86,8 +85,8 @@ DELAY: Final = timedelta(minutes=2)
 RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
-APPROVED: Final = replace(
-    OPTIONAL, name="approved", approvers=Approvers(Audience((HasScope("finance"),)), remind=timedelta(hours=1))
+APPROVED: Final = keeping(
+    replace(OPTIONAL, name="approved"), approvals=Approvers(Audience((HasScope("finance"),)), remind=timedelta(hours=1))
 )
 """Others than its caller decide the questions of its workflow."""
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
@@ -97,7 +96,7 @@ LEAVING: Final = replace(OPTIONAL, name="leaving", output_shape=write({"object":
 """Its workflow leaves its output in S3."""
 WEBHOOK_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/webhooks"
 MOST_AT_ONCE: Final = 1
-LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", Rules(most=MOST_AT_ONCE)))
+LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=Concurrency("limited", Rules(most=MOST_AT_ONCE)))
 RACING: Final = racing(2)
 DELAYED: Final = replace(racing(2, 0, DELAY.total_seconds()), name="delayed")
 """Its second arm starts later."""
@@ -125,7 +124,7 @@ def simulated_account() -> Generator[Account]:
     with (
         shared_account(),
         without_retry_delays(),
-        patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE, EXTRAS="approvals,lines"),
+        patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE),
     ):
         account = Account()
         os.environ["TABLE_NAME"] = account.table  # until the end, as the others
@@ -173,7 +172,7 @@ class Process:
             PollLimit(0),
             report,
             PARTS,
-            Ground(Table(site.table, lambda: boundary.dynamodb), {}, self.engine),
+            Ground(self.engine, Table(site.table, lambda: boundary.dynamodb), {}),
             is_weather=is_weather if site.repeats else _is_no_weather,
         )
         self.server = McpServer(services, frozenset(), report)
@@ -247,9 +246,9 @@ class Site:
         """The server that answers requests now."""
         return self.process.server
 
-    def serve_events(self, events: Events, subscribers: Subscribers) -> None:
+    def serve_events(self, build: Callable[[], Events]) -> None:
         """Let the server of the present process serve MCP Events."""
-        self.process.server.services.built.update({events_of: events, subscribers_of: subscribers})
+        self.process.server.services.built[events_of] = build()
 
     def forget(self, prefix: str) -> None:
         """Remove the items of a kind, as DynamoDB's TTL does."""

@@ -42,7 +42,7 @@ from stepwire.tasks.task import Task
 from tests.fuzz.bounds import bounded, check_length
 from tests.fuzz.pages import Page
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
-from tests.kits import ALICE, SECRET, World, catalog_of
+from tests.kits import ALICE, SECRET, World, catalog_of, keeping
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.approving import POLICY, REFUND, ask, signed_in
@@ -162,7 +162,7 @@ def _scene() -> _Scene:
     """Return a world with an open question, one that is decided, and one that one of two people has approved."""
     policy = replace(POLICY, shown_arguments=("count",))
     both = replace(policy, approvals=2, recipients=("frida@a.example", "felix@a.example"))
-    tools = replace(REFUND, approvers=policy), replace(REFUND, name="together", approvers=both)
+    tools = keeping(REFUND, approvals=policy), keeping(replace(REFUND, name="together"), approvals=both)
     world = World(catalog=catalog_of(*tools), store=StrictStore(), workflows=StrictWorkflows())
     is_open, decided, half = (_question(world, tool) for tool in ("refund", "refund", "together"))
     now, day = world.clock.now(), timedelta(days=1)

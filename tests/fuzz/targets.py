@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from stepwire.manifests.manifest import fields
+from stepwire.manifests.model import fields, manifest_model
 from stepwire.protocol.tokens import next_cursor
 from tests.fuzz import approvals, authorizer, manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
@@ -84,7 +84,7 @@ _OF_EVENTS: Final = (
     *("NewImage", "eventName", "INSERT", "MODIFY", "REMOVE", "userIdentity", "SequenceNumber", "requests", "inputs"),
 )
 _OF_MANIFESTS: Final = (
-    *dict.fromkeys(name for path in fields() for name in path.split(".")),
+    *dict.fromkeys(name for path in fields(manifest_model()) for name in path.split(".")),
     *("each", "resource_link", "optional", "forbidden", "{total}", "{{", "}}", "{principal}/", "{task_id}/", "{text}"),
     *("[*]", "[]", "[?", "&a", "@", "`1`", "sort_by(@, &a)", "join(', ', @)", "to_string(@)", "length(@)", "[@,@]"),
     *("!!int", "!!float", "!!bool", "!!binary", "!!set", "!!timestamp", "!!omap", "*a", "P7D", "PT0.1S"),

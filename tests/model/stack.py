@@ -36,7 +36,7 @@ from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire_local.account.engine import shared_account
 from tests.fakes import FixedClock, counting
-from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, signed_url
+from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, keeping, signed_url
 from tests.model.deciding import NEEDED, policy_of
 from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
@@ -56,15 +56,17 @@ REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redriv
 RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
 MOST_AT_ONCE: Final = 1
 _LINE: Final = Concurrency("limited", Rules(most=MOST_AT_ONCE), shared_with=("limited_retried",))
-LIMITED: Final = replace(OPTIONAL, name="limited", concurrency=_LINE)
-LIMITED_RETRIED: Final = replace(RESTARTED, name="limited_retried", concurrency=Concurrency("limited"))
+LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=_LINE)
+LIMITED_RETRIED: Final = keeping(replace(RESTARTED, name="limited_retried"), lines=Concurrency("limited"))
 IN_LINE: Final = (LIMITED.name, LIMITED_RETRIED.name)
 """The tools that share a limit."""
 RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
 QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY), name="quorum")
 RACED: Final = tuple(RULES)
 WITH_RETRY: Final = (*RETRIED, LIMITED_RETRIED.name, QUORUM.name)
-_APPROVED: Final = [replace(OPTIONAL, name=name, approvers=policy_of(needed)) for name, needed in NEEDED.items()]
+_APPROVED: Final = [
+    keeping(replace(OPTIONAL, name=name), approvals=policy_of(needed)) for name, needed in NEEDED.items()
+]
 APPROVED: Final = tuple(NEEDED)
 CATALOG: Final = catalog_of(
     *(
@@ -151,7 +153,7 @@ class Stack:
             PollLimit(0),
             report,
             PARTS,
-            Ground(Table(self.account.table, lambda: boundary.dynamodb), {}, engine),
+            Ground(engine, Table(self.account.table, lambda: boundary.dynamodb), {}),
         )
         self.server = McpServer(services, frozenset(), report)
         self.events = ExecutionEvents(assemble(ports))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stepwire.background.input_requests import Question
 from stepwire.principal import Principal, principal_of
 from stepwire.tasks.approvals import Approvers, Audience, HasClaim
-from tests.kits import ALICE, BOB, FORM, OPTIONAL, World, catalog_of
+from tests.kits import ALICE, BOB, FORM, OPTIONAL, World, catalog_of, keeping
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, SignedIn
 from tests.server.messages import questions
@@ -17,14 +17,14 @@ from tests.server.messages import questions
 CAROL: Final = principal_of(("jwt", "https://issuer.example", "carol"), "a stack")
 FINANCE: Final = Audience((HasClaim("groups", ("finance",)),), "finance")
 POLICY: Final = Approvers(FINANCE, shown_arguments=("text",))
-REFUND: Final = replace(OPTIONAL, name="refund", title="Refund a customer", approvers=POLICY)
+REFUND: Final = keeping(replace(OPTIONAL, name="refund", title="Refund a customer"), approvals=POLICY)
 GROUP: Final = "[staff finance]"
 """The claim `groups`, as API Gateway writes it."""
 
 
 def refunds(policy: Approvers = POLICY, **more: Any) -> World:
     """Return a world with the tool, and with one that asks nobody."""
-    return World(catalog=catalog_of(replace(REFUND, approvers=policy), OPTIONAL), **more)
+    return World(catalog=catalog_of(keeping(REFUND, approvals=policy), OPTIONAL), **more)
 
 
 def signed_in(world: World, name: str, groups: str = "", person: str = "") -> SignedIn:

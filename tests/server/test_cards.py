@@ -6,9 +6,10 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.engine.limiter import PollLimit
+from stepwire.extras.cards.manifest import Card
 from stepwire.tasks.task import InputRequired
 from tests.fakes import nothing
-from tests.kits import BOB, ELICITING, FORBIDDEN, OPTIONAL, OUTPUT, TELLING, URL, World, catalog_of
+from tests.kits import BOB, ELICITING, FORBIDDEN, OPTIONAL, OUTPUT, TELLING, URL, World, catalog_of, keeping
 from tests.server.answers import Json
 from tests.server.cards import (
     ANSWER,
@@ -106,7 +107,7 @@ def test_an_unknown_resource_has_the_code_of_its_era(client: Client, era: str, u
 
 # U4
 def test_a_tool_names_its_card_unless_it_has_none(era: str, world: World) -> None:
-    tools = (OPTIONAL, replace(OPTIONAL, name="without", card=False), FORBIDDEN)
+    tools = (OPTIONAL, keeping(replace(OPTIONAL, name="without"), cards=Card(is_shown=False)), FORBIDDEN)
     world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(*tools)))
     client = client_of(era, world)
 
@@ -369,7 +370,7 @@ def test_the_states_of_a_quick_workflow_are_read_when_it_has_ended(client: Clien
     assert len(world.workflows.looked_at) < len(found), "the quota is the whole account's"
 
 
-@pytest.mark.parametrize("hidden", [{"shows_state": False}, {"card": False}])
+@pytest.mark.parametrize("hidden", [{"shows_state": False}, {"extras": {"cards": {"is_shown": False}}}])
 def test_states_are_recorded_for_cards_alone(era: str, world: World, hidden: dict[str, bool]) -> None:
     tool = replace(TELLING, **hidden)
     world.server = replace(world.server, services=replace(world.services, catalog=catalog_of(tool)))

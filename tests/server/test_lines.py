@@ -10,7 +10,7 @@ from stepwire.catalog.tools import Concurrency, Tool
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.task import Working
-from tests.kits import ALICE, ARGUMENTS, BOB, CONFIRMED, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
+from tests.kits import ALICE, ARGUMENTS, BOB, CONFIRMED, OPTIONAL, OUTPUT, TOOLS, World, catalog_of, keeping
 from tests.server.clients import (
     ASKING_CAPABILITY,
     CARD_CAPABILITY,
@@ -25,7 +25,7 @@ RULES: Final = Rules(most=1)
 
 def limited(name: str = "limited", rules: Rules = RULES, base: Tool = OPTIONAL, per: str = "") -> Tool:
     """Return a tool with a limit of its own."""
-    return replace(base, name=name, concurrency=Concurrency(name, rules, per))
+    return keeping(replace(base, name=name), lines=Concurrency(name, rules, per))
 
 
 @pytest.fixture
@@ -152,8 +152,8 @@ def test_each_value_of_an_argument_has_a_line_of_its_own() -> None:
 
 
 def test_a_confirmed_call_asks_for_its_turn_when_it_is_confirmed() -> None:
-    owner = replace(OPTIONAL, name="limited", concurrency=Concurrency("limited", RULES, shared_with=("sure",)))
-    world = serving(owner, replace(CONFIRMED, name="sure", concurrency=Concurrency("limited")))
+    owner = keeping(replace(OPTIONAL, name="limited"), lines=Concurrency("limited", RULES, shared_with=("sure",)))
+    world = serving(owner, keeping(replace(CONFIRMED, name="sure"), lines=Concurrency("limited")))
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
     client.call("sure", task={})
     (unconfirmed,) = world.store.tasks.values()

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.kits import ALICE, OPTIONAL, OUTPUT, World, catalog_of
+from tests.kits import ALICE, OPTIONAL, OUTPUT, World, catalog_of, keeping
 from tests.server.answers import Json
 from tests.server.approving import POLICY, REFUND, Decider, ask, refunds, signed_in, started, words
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import ACCEPT, DECLINE, answers_of, questions
 
 WAITS = "Waits for one of finance to decide, until Saturday 2026-08-01 13:00 UTC."
-OF_ONE_KEY = replace(REFUND, approvers=replace(POLICY, questions=("approval",)))
+OF_ONE_KEY = keeping(REFUND, approvals=replace(POLICY, questions=("approval",)))
 """Others decide the question `approval`, and the caller answers every other."""
 
 

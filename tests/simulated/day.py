@@ -28,12 +28,12 @@ from stepwire.tasks.limits import Rules
 from stepwire.tasks.lines import MEND_PAUSE, Line
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Execution
-from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, World
+from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, World, keeping
 
 DAY: Final = timedelta(days=1)
 MOST: Final = 20
-_TOOL: Final = replace(
-    OPTIONAL, ttl=timedelta(days=2), concurrency=Concurrency("day", Rules(most=MOST, waiting=100_000))
+_TOOL: Final = keeping(
+    replace(OPTIONAL, ttl=timedelta(days=2)), lines=Concurrency("day", Rules(most=MOST, waiting=100_000))
 )
 _LOST, _DOUBLED, _CANCELLED, _DIED = 0.01, 0.02, 0.005, 0.002
 _POLL: Final = timedelta(minutes=1)  # the least time between two polls

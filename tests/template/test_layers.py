@@ -13,6 +13,7 @@ import pytest
 from layers.fill import FOR_LAMBDA, PYTHON, add_bytecode, copy, leave_out_what_pip_adds
 from requirements.lock import IN_THE_RUNTIME, LAMBDA
 from requirements.lock import LOCKS as ALL_LOCKS
+from stepwire.composition import EXTRAS
 from tests.template.chosen import stack
 from tests.template.document import FUNCTION, ROOT, Resource, references, resources, template
 
@@ -39,13 +40,11 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 # Imported by function catalog only, which has its own layer for it.
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
-    "stepwire.aws.catalog_function",
-    "stepwire.manifests.manifest",
-    "stepwire.manifests.fields",
-    "stepwire.manifests.reading",
-    "stepwire.manifests.registration",
-    "stepwire.manifests.skill_files",
-    "stepwire.manifests.yaml_text",
+    *(
+        f"stepwire.manifests.{name}"
+        for name in ("manifest", "fields", "model", "reading", "registration", "skill_files", "yaml_text")
+    ),
+    *(f"stepwire.extras.{name}.manifest" for name in EXTRAS),
 )
 # Imported by function authorizer only. What encrypts links is imported with the first link.
 OF_AUTHORIZER: Final = (

@@ -59,6 +59,7 @@ from tests.kits import (
     URL,
     World,
     catalog_of,
+    keeping,
     plan_of,
     state_machine_arn,
 )
@@ -112,11 +113,9 @@ ELSEWHERE: Final = replace(
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
 RACING: Final = replace(TOOL, name="racing", plan=Plan(arms(3, (0, 0, 60))))
-APPROVED: Final = replace(
-    TOOL,
-    name="approved",
-    ttl=timedelta(days=14),
-    approvers=Approvers(
+APPROVED: Final = keeping(
+    replace(TOOL, name="approved", ttl=timedelta(days=14)),
+    approvals=Approvers(
         Audience((HasScope("refunds.approve"), HasClaim("groups", ("finance", "audit"))), "finance"),
         questions=("approval", "payment"),
         approvals=2,

@@ -3,6 +3,7 @@
 To add an extra: its folder `stepwire/extras/NAME` and its line here. To remove one: the same two.
 """
 
+import importlib
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -15,10 +16,10 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "search": ("find_tools", "call_tool"),
         "cards": ("card_answer", "card_cancel", "card_task"),
         "events": (),
-        "lines": (),
         "approvals": ("approvals_list", "approval_answer"),
         "client_tasks": (),
         "skills": (),
+        "lines": (),
     }
 )
 """The extras of this release in order of precedence, each with the names of its tools.
@@ -31,6 +32,4 @@ RESERVED_TOOLS: Final = frozenset(name for names in EXTRAS.values() for name in 
 
 def switched_on(names: Collection[str]) -> "tuple[Extra, ...]":
     """Import the extras of these names, and nothing of the others; return them in order of precedence."""
-    return tuple(
-        __import__(f"stepwire.extras.{name}", globals(), None, ["EXTRA"]).EXTRA for name in EXTRAS if name in names
-    )
+    return tuple(importlib.import_module(f"stepwire.extras.{name}").EXTRA for name in EXTRAS if name in names)

@@ -15,7 +15,7 @@ What an extra needs to work is built by a function of its own from the `Ground`,
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from stepwire.aws.storage.table import Table
     from stepwire.catalog.tools import Tool
-    from stepwire.changes import BusEvent, CallerEvent, ChangeServices, TaskChange
     from stepwire.engine.assembly import Engine
     from stepwire.json_text import JsonObject
+    from stepwire.manifests.manifest import Manifest
     from stepwire.protocol.messages import Response
     from stepwire.server.call import Call, Reply
     from stepwire.server.services import Services
@@ -34,19 +34,16 @@ if TYPE_CHECKING:
     from stepwire.tasks.inputs import InputRequest
     from stepwire.tasks.task import Task
 
-
-class TableGround(Struct, frozen=True):
-    """What extras build on in a function that has no engine."""
-
-    table: "Table"
-    environment: Mapping[str, str]
-    """The environment variables, where an extra reads its own settings."""
+M = TypeVar("M", bound="Manifest")
 
 
-class Ground(TableGround, frozen=True):
+class Ground(Struct, frozen=True):
     """What extras build on: the parts of the core that a function has."""
 
     engine: "Engine"
+    table: "Table"
+    environment: Mapping[str, str]
+    """The environment variables, where an extra reads its own settings."""
 
 
 class Tools(Struct, frozen=True):
@@ -90,31 +87,30 @@ class Resources(Struct, frozen=True):
     """Returns the entries directly below a URI, for `resources/directory/read`; None: there are no directories."""
 
 
-class EventType(Struct, frozen=True):
-    """A type of event that an extra adds to those that callers can have of their tasks (MCP Events)."""
+class Doubt(Struct, frozen=True):
+    """Something doubtful about a manifest, which is served all the same."""
 
-    name: str
-    shown: "JsonObject"
-    """`description`, `inputSchema` and `payloadSchema`, as `events/list` shows them."""
-    events: "Callable[[ChangeServices, TaskChange], Iterable[CallerEvent]]"
-    """Returns the events of this type that a change is, whosever they are."""
-    is_for: "Callable[[Services, Call], bool] | None" = None
-    """Tells whether a caller may have them, who may then be another than the task's; None: the task's caller may."""
-    listen: "Callable[[Services, Call, timedelta, timedelta], None] | None" = None
-    """Called when a caller asks for them: lets the caller have them for so long at least, and at most."""
+    words: str
+    fix: str
+    is_advice: bool = False
+    """Whether it may well be meant: only who writes the manifest is told of it."""
 
 
-class OnChange(Struct, frozen=True):
-    """What is done with changes of tasks in function status_changes, which reads them from the table's stream."""
+class ManifestFields(Struct, Generic[M], frozen=True, kw_only=True):
+    """Fields of a manifest, for the compiler (`stepwire.manifests`)."""
 
-    listen: "Callable[[ChangeServices, Sequence[TaskChange]], int] | None" = None
-    """Takes changes in the order of the writes, and returns how many it is done with, from the first on. Only those are
-    given to the next extra, and told; the others are delivered again. So each is given once at least."""
-    tell: "Callable[[ChangeServices, TaskChange], Iterable[BusEvent]] | None" = None
-    """Returns what other systems hear of a change besides its status, on the event bus. After an error, the change and
-    those that follow are delivered again."""
-    types: "Callable[[], tuple[EventType, ...]]" = tuple
-    """Returns what callers can hear of besides statuses and progress, where they can have events at all."""
+    model: type[M]
+    """Derives from the core's `Manifest`: the fields, with their words, and checks of its own, `check_...`."""
+    part: Callable[[M], Any]
+    """Returns what a tool keeps of a checked manifest in `tool.extras`: a struct; None: nothing."""
+    need_task: tuple[str, ...] = ()
+    """Names of the fields that mean nothing for a tool whose calls are never tasks."""
+    shapes: Mapping[str, str] = MappingProxyType({})
+    """What a text must be, in words, by the patterns of the fields."""
+    other_names: Mapping[str, str] = MappingProxyType({})
+    """What people take for the name of a field, and its name."""
+    doubts: "Callable[[M, Sequence[JsonObject]], Iterable[Doubt]]" = lambda _manifest, _definitions: ()
+    """Returns what is doubtful beside the definitions of the state machines."""
 
 
 class Extra(Struct, frozen=True, kw_only=True):
@@ -148,9 +144,10 @@ class Extra(Struct, frozen=True, kw_only=True):
     resources: Resources | None = None
     """Resources. Called with `resources/*`; the scheme decides whose they are. An error is the answer."""
 
-    on_change: OnChange | None = None
-    """What it does with changes of tasks, and what it tells of them. Called by function status_changes. An error in
-    `listen` fails the batch, which Lambda delivers again in halves."""
+    on_change: "Callable[[Ground, Task | None, Task | None, datetime], None] | None" = None
+    """Takes a task before and after a write, and when that was; None: it was created, or deleted. Called by function
+    status_changes for each record of the table's stream, in the order of the writes to a task, at least once. An error
+    fails the record, which Lambda delivers again."""
 
     items: "Mapping[str, str]" = MappingProxyType({})
     """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases
@@ -160,3 +157,7 @@ class Extra(Struct, frozen=True, kw_only=True):
     """Operators' commands, by their names: each takes the rest of the command, and returns what the operator gets.
     Called by the function for operators. A `StepwireError` is the operator's answer; any other error fails the
     invocation."""
+
+    fields: "Callable[[], ManifestFields[Any]] | None" = None
+    """Returns fields of a manifest. Called by the compiler alone (function catalog, the command), which has pydantic. A
+    `ValueError` of a check is a fault of the manifest."""

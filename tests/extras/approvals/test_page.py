@@ -9,8 +9,7 @@ import yaml
 
 from stepwire.background.input_requests import LARGEST_OPEN
 from stepwire.engine import approvals as deciding
-from stepwire.manifests.fields import ApproversFields
-from stepwire.manifests.manifest import Manifest
+from stepwire.extras.approvals.manifest import ApproversFields, ManifestWithApprovers
 from stepwire.subscriptions.approvals import Happened
 from stepwire.tasks.approvals import (
     LARGEST_MATTERS,
@@ -44,10 +43,10 @@ def blocks() -> list[dict[str, Any]]:
     return [yaml.safe_load(block) for block in PAGE.blocks("yaml")]
 
 
-def manifest() -> Manifest:
+def manifest() -> ManifestWithApprovers:
     (shown, _) = blocks()
     properties = {"order_id": {"type": "string"}}
-    return Manifest(
+    return ManifestWithApprovers(
         name="refund",
         description="Refunds.",
         state_machine="Refund",

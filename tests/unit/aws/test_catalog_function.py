@@ -19,6 +19,7 @@ from stepwire.aws.settings import SettingsError
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.skills import skills_in
+from stepwire.composition import EXTRAS
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.manifests.registration import CONSENT, Kind, OutOfBudget
 from stepwire_local.account.engine import simulated_aws
@@ -53,6 +54,7 @@ def environment(table: str) -> dict[str, str]:
         "TABLE_NAME": table,
         "ENDPOINT_NAME": table,
         "AUTHORIZER": "none",
+        "EXTRAS": ",".join(EXTRAS),
         "STATE_MACHINE_PREFIX": MACHINES + f"{table}-",
         "STATE_MACHINE_ARNS": "",
         "POWERTOOLS_SERVICE_NAME": table,  # a separate logger, whose output this test reads

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stepwire.json_text import Json
 from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasClaim, HasScope, waiting_text
 from stepwire.tasks.task import Task, Working
-from tests.kits import FORM, OPTIONAL, SAMPLING, URL, World, catalog_of
+from tests.kits import FORM, OPTIONAL, SAMPLING, URL, World, catalog_of, keeping
 
 INVALID: Final = "Stepwire.InvalidInputRequest"
 FINANCE: Final = HasClaim("groups", ("finance",))
@@ -19,7 +19,7 @@ ANYBODY: Final = Approvers()
 
 
 def called(policy: Approvers | None) -> tuple[World, Task]:
-    tool = replace(OPTIONAL, approvers=policy)
+    tool = keeping(OPTIONAL, approvals=policy)
     world = World(catalog=catalog_of(tool))
     return world, world.call(tool, modes=frozenset())
 

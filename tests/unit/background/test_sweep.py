@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND, MOST_SINGLE_CHECKS, Sweep, Swept
@@ -18,7 +17,7 @@ from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Failed, Origin, Task
 from tests.fakes import nothing
-from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
+from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of, keeping
 
 INTERVAL = timedelta(minutes=15)
 
@@ -311,7 +310,7 @@ def test_an_answer_to_a_workflow_that_is_listed_as_running_is_delivered() -> Non
 
 def test_a_question_to_others_is_announced_again_and_closed_even_if_its_workflow_is_listed_as_running() -> None:
     policy = Approvers(Audience((HasScope("finance"),)), remind=2 * INTERVAL)
-    world = World(limits=MANY, catalog=catalog_of(replace(OPTIONAL, approvers=policy)))
+    world = World(limits=MANY, catalog=catalog_of(keeping(OPTIONAL, approvals=policy)))
     tasks = [world.call(world.catalog.tools[OPTIONAL.name]) for _ in range(10)]
     world.ask(tasks[-1].task_id, seconds=(3 * INTERVAL).total_seconds())
     seen = list[Task]()

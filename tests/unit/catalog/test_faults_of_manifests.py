@@ -9,7 +9,8 @@ import yaml
 
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, write
-from stepwire.manifests.manifest import LARGEST_SCHEMA, fields
+from stepwire.manifests.manifest import LARGEST_SCHEMA
+from stepwire.manifests.model import fields, manifest_model
 from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 
@@ -79,7 +80,7 @@ def manifest_with(lines: str) -> str:
     return "\n".join([*kept[:3], lines, *kept[3:]])
 
 
-@pytest.mark.parametrize("path", fields())
+@pytest.mark.parametrize("path", fields(manifest_model()))
 def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(path: str) -> None:
     for value in WRONG:
         for fault in faults_of(with_field(path, value)):

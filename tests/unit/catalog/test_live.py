@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from stepwire.catalog.tools import FORMAT, REREAD_AFTER, CompiledTool, LiveCatalog, Published, catalog_text
 from stepwire.errors import CatalogError, StoreBusy, UnknownTool
 from tests.fakes import FixedClock
-from tests.kits import OPTIONAL, catalog_of, plan_of, state_machine_arn
+from tests.kits import OPTIONAL, catalog_of, keeping, plan_of, state_machine_arn
+
+REGISTERED = replace(OPTIONAL, plan=plan_of(state_machine_arn("Registered")))
 
 
 def shard(*names: str) -> str:
-    tool = replace(OPTIONAL, plan=plan_of(state_machine_arn("Registered")))
-    return catalog_text(CompiledTool(replace(tool, name=name), "a parameter") for name in names)
+    return catalog_text(CompiledTool(replace(REGISTERED, name=name), "a parameter") for name in names)
 
 
 @dataclass
@@ -41,8 +42,11 @@ class Live:
     clock: FixedClock = field(default_factory=FixedClock)
     troubles: list[Exception] = field(default_factory=list[Exception])
 
+    extras: tuple[str, ...] = ()
+
     def __post_init__(self) -> None:
-        self.catalog = LiveCatalog(catalog_of(OPTIONAL), self.source, self.clock.now, self.troubles.append)
+        release, now = catalog_of(OPTIONAL), self.clock.now
+        self.catalog = LiveCatalog(release, self.source, now, self.troubles.append, self.extras)
 
     def names(self) -> list[str]:
         return [tool.name for tool in self.catalog.in_order]
@@ -60,6 +64,21 @@ def test_a_tool_of_the_release_hides_a_registered_one_of_its_name() -> None:
     live = Live(Source(Published("1", (shard("optional"),))))
 
     assert live.catalog.find("optional").plan == OPTIONAL.plan
+
+
+@pytest.mark.parametrize(
+    ("extras", "served"), [((), ["optional", "plain"]), (("lines",), ["limited", "optional", "plain"])]
+)
+def test_a_tool_is_not_served_without_the_extras_that_have_a_part_in_it(
+    extras: tuple[str, ...], served: list[str]
+) -> None:
+    tools = (keeping(replace(REGISTERED, name="limited"), lines=Published("", ())), replace(REGISTERED, name="plain"))
+    text = catalog_text(CompiledTool(tool, "a parameter") for tool in tools)
+
+    live = Live(Source(Published("1", (text,))), extras=extras)
+
+    assert live.names() == served
+    assert [str(one) for one in live.troubles] == ["limited is not served without the extras lines"] * (not extras)
 
 
 def test_the_catalog_is_read_when_tools_are_needed_and_once_in_30_seconds() -> None:

@@ -1,7 +1,7 @@
 """H1: whatever one manifest raises, at whatever step, the others are compiled, and its predecessor serves."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -83,8 +83,8 @@ class ThrowingMachines(Machines):
 
 
 def with_one_that_raises(step: str, fault: BaseException, previous: Compiled) -> Compiled:
-    def read(text: str) -> Manifest:
-        manifest = read_manifest(text)
+    def read(text: str, extras: Collection[str]) -> Manifest:
+        manifest = read_manifest(text, extras)
         if manifest.name != "bad":
             return manifest
         if step == "read":
@@ -115,8 +115,8 @@ def test_whatever_a_step_of_one_manifest_raises_the_others_are_served(step: str,
 
 @pytest.mark.parametrize("member", [{"title": "\ud800"}, {"ttl": float("nan")}, {"ttl": "long"}])
 def test_what_function_mcp_could_not_read_is_not_published(member: dict[str, Any]) -> None:
-    def read(text: str) -> Manifest:
-        manifest = read_manifest(text)
+    def read(text: str, extras: Collection[str]) -> Manifest:
+        manifest = read_manifest(text, extras)
         return cast(Manifest, Odd(manifest, member)) if manifest.name == "bad" else manifest
 
     compiler = Compiler(Endpoint("mine", PREFIX, True), ThrowingMachines(), False, read=read)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -40,12 +40,12 @@ class Registry:
         now = 0.0
         self.read.clear()
 
-        def read(text: str) -> Manifest:
+        def read(text: str, extras: Collection[str]) -> Manifest:
             nonlocal now
             name = json.loads(text)["name"]
             now += self.cost[name]
             self.read.append(name)
-            return read_manifest(text)
+            return read_manifest(text, extras)
 
         compiler = Compiler(
             Endpoint("mine", PREFIX, True),

@@ -31,7 +31,7 @@ from stepwire.tasks.approvals import (
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LARGEST_CONTENT, InputResponse
 from stepwire.tasks.task import Origin, Person, Task, Working
-from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, OPTIONAL, World, catalog_of
+from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, OPTIONAL, World, catalog_of, keeping
 
 FINANCE: Final = HasClaim("groups", ("finance",))
 POLICY: Final = Approvers(Audience((FINANCE,), "finance"), shown_arguments=("text",))
@@ -52,7 +52,7 @@ CAROL: Final = person("carol")
 
 def asking(policy: Approvers = POLICY, **more: Any) -> tuple[World, Task]:
     """Return a world in which Alice's task has a question to others."""
-    tool = replace(OPTIONAL, approvers=policy, ttl=timedelta(days=30))
+    tool = keeping(replace(OPTIONAL, ttl=timedelta(days=30)), approvals=policy)
     world = World(catalog=catalog_of(tool))
     task = called(world)
     world.ask(task.task_id, **more)

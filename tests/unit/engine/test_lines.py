@@ -21,7 +21,7 @@ from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Failed, Means, Origin, Task, Working
 from tests.fakes import LARGE
-from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World
+from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World, keeping
 from tests.races import WON, racing
 
 RULES: Final = Rules(most=1)
@@ -30,7 +30,7 @@ CAROL: Final = Principal("c" * 32)
 
 def limited(rules: Rules = RULES, tool: Tool = OPTIONAL, per: str = "") -> Tool:
     """Return a tool with the limit of the one tool, or with a share of it."""
-    return replace(tool, concurrency=Concurrency(OPTIONAL.name, rules, per))
+    return keeping(tool, lines=Concurrency(OPTIONAL.name, rules, per))
 
 
 def call(world: World, tool: Tool | None = None, owner: Principal = ALICE) -> Task:

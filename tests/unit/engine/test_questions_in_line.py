@@ -12,7 +12,7 @@ from stepwire.tasks.approvals import Approver, Approvers, Audience, HasScope, Vo
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, InputRequired, Task, Working
-from tests.kits import ALICE, FORM, World
+from tests.kits import ALICE, FORM, World, keeping
 from tests.races import BROKEN, WON, execution_of, racing
 from tests.unit.engine.test_lines import call, limited, line_of
 
@@ -140,7 +140,7 @@ def test_an_answer_that_could_not_be_delivered_is_delivered_by_the_next_reader_w
 
 def test_others_decide_the_question_of_a_run_while_another_one_waits() -> None:
     finance = HasScope("finance")
-    tool = replace(limited(tool=BOTH), approvers=Approvers(Audience((finance,), "finance")))
+    tool = keeping(limited(tool=BOTH), approvals=Approvers(Audience((finance,), "finance")))
     world = World()
     task = call(world, tool)
     ask(world, task, "a")

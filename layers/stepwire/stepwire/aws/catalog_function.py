@@ -319,6 +319,7 @@ class CatalogHandler:
             machines,
             recheck=event.get("detail-type") == _SCHEDULED,
             release_tools=self._settings.release_tools,
+            extras=self._settings.extras,
             has_time=partial(_has_time, context),
             owners=self._parameters.owners,
             doubt=_log_doubt,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stepwire.aws.settings import TASK_ROOT, WITH_SCOPES, read_list, required
+from stepwire.aws.settings import TASK_ROOT, WITH_SCOPES, read_extras, read_list, required
 from stepwire.json_text import load_json
 from stepwire.manifests.published import Endpoint
 
@@ -19,6 +19,8 @@ class CatalogSettings(Struct, frozen=True):
     """Of the parameters that tools are registered with."""
     allowed: tuple[str, ...]
     """ARNs of state machines that need no tag; a name may end in *."""
+    extras: tuple[str, ...]
+    """Names of the extras that are on: their fields a manifest may have."""
     release_tools: Mapping[str, str]
     """The files of the manifests that are part of the release, by the names of their tools."""
 
@@ -43,5 +45,6 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
         ),
         path=f"/stepwire/{name}/tools/",
         allowed=read_list(environment, "STATE_MACHINE_ARNS"),
+        extras=read_extras(environment),
         release_tools=load_json(release_tools.read_text(encoding="utf-8")) if release_tools.is_file() else {},
     )

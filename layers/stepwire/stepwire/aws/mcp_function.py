@@ -20,7 +20,7 @@ from stepwire.aws.clients import (
 from stepwire.aws.gateway import request_of, response_of
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings
+from stepwire.aws.settings import McpSettings, check_extras, check_scopes, read_mcp_settings
 from stepwire.aws.storage.clocked import ClockedReads
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
@@ -100,6 +100,7 @@ class McpHandler:
         settings = self._settings
         catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
         check_scopes(os.environ, settings.access, catalog)
+        check_extras(settings.extras, catalog)
         return catalog
 
     @cached_property
@@ -125,7 +126,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second),
             report=self._report,
             parts=parts_with(switched_on(settings.extras)),
-            ground=Ground(self._table, os.environ, engine),
+            ground=Ground(engine, self._table, os.environ),
             access=settings.access,
             blocks=Blocks(self._clocked.blocked_callers, self._report),
             identity=settings.identity,
@@ -146,7 +147,7 @@ class McpHandler:
         if not self._settings.registered_tools:
             return self._built_in
         source = DynamoDbCatalog(self._table, self._clocked.head)
-        return LiveCatalog(self._built_in, source, recorder.clock.now, self._report)
+        return LiveCatalog(self._built_in, source, recorder.clock.now, self._report, self._settings.extras)
 
     @cached_property
     def _clocked(self) -> ClockedReads:

@@ -5,7 +5,7 @@ beside the default; tests and copies of the template set it (docs/deploying.md).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -201,6 +201,20 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
         raise SettingsError(
             f"Authorizer={environment['AUTHORIZER']} has no scopes, so these would not be checked: "
             f"{', '.join(needing)}. Use the authorizer jwt or cognito, or remove the scopes from the manifests."
+        )
+
+
+def check_extras(extras: Collection[str], catalog: Catalog) -> None:
+    """Refuse a configuration in which what a manifest asks of an extra would not be done.
+
+    Raises:
+        SettingsError: the extra is off; the message names the tools.
+    """
+    needing = [f"{tool.name} ({', '.join(lacking)})" for tool in catalog.in_order if (lacking := tool.lacks(extras))]
+    if needing:
+        raise SettingsError(
+            f"These tools have fields of extras that are off: {', '.join(needing)}. Switch the extras on (EXTRAS), or "
+            "remove the fields from the manifests."
         )
 
 

@@ -7,7 +7,7 @@ shown, and a call with a member of that name is refused.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
@@ -18,8 +18,8 @@ from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from stepwire.codec import NO_TIME, decode
-from stepwire.composition import RESERVED_TOOLS
+from stepwire.codec import NO_TIME, T, decode, value_of
+from stepwire.composition import EXTRAS, RESERVED_TOOLS
 from stepwire.errors import CatalogError, UnknownTool, WorkflowNotStarted
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
@@ -238,18 +238,14 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """JSON text of how its output becomes the result; None: as it is."""
     is_express: bool = False
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
-    concurrency: Concurrency | None = None
-    """How many of its executions run at once; None: any number."""
     retry: Retry | None = None
     """Which failures of its runs are retried; None: none."""
-    approvers: Approvers | None = None
-    """Who decides questions of its workflow in place of the caller; None: all questions are the caller's."""
-    card: bool = True
-    """Whether hosts with MCP Apps are told of its card."""
     groups: tuple[str, ...] = ()
     """Names by which the endpoint's URL can select it."""
     icons: tuple[JsonObject, ...] = ()
     """As MCP writes them."""
+    extras: Mapping[str, JsonObject] = {}
+    """What extras keep of its manifest, by their names, in its stored form."""
 
     @cached_property
     def has_card(self) -> bool:
@@ -259,7 +255,29 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
         that needs those has none either.
         """
         may_be_task = self.task_support is not TaskSupport.FORBIDDEN and not self.is_express
-        return self.card and may_be_task and _NOT_ON_CARDS.isdisjoint(self.client_capabilities)
+        return (
+            self.extras.get("cards", {}).get("is_shown", True)
+            and may_be_task
+            and _NOT_ON_CARDS.isdisjoint(self.client_capabilities)
+        )
+
+    def kept_by(self, name: str, kind: type[T]) -> T | None:
+        """Return what an extra keeps of its manifest; None: nothing."""
+        return value_of(self.extras[name], kind) if name in self.extras else None
+
+    def lacks(self, extras: Collection[str]) -> list[str]:
+        """Return the extras beside these that have a part in it: without them, it must not be served."""
+        return sorted(self.extras.keys() - set(extras))
+
+    @cached_property
+    def concurrency(self) -> Concurrency | None:
+        """How many of its executions run at once; None: any number."""
+        return self.kept_by("lines", Concurrency)
+
+    @cached_property
+    def approvers(self) -> Approvers | None:
+        """Who decides questions of its workflow in place of the caller; None: all questions are the caller's."""
+        return self.kept_by("approvals", Approvers)
 
     @property
     def shown_title(self) -> str:
@@ -496,9 +514,10 @@ class LiveCatalog(Catalog):
         source: CatalogSource,
         now: Callable[[], datetime],
         report: Callable[[Exception], None],
+        extras: Collection[str] = EXTRAS,
     ) -> None:
         super().__init__(built_in.in_order)
-        self._built_in = built_in
+        self._built_in, self._extras, self._report = built_in, extras, report
         self._reread = Reread(source.read, self._take, now, report)
 
     @property
@@ -512,5 +531,10 @@ class LiveCatalog(Catalog):
         return (self._tools if self._reread.was_read else self.tools).get(name)
 
     def _take(self, published: Published) -> None:
-        registered = self._reread.parts_of(published, lambda shard: read_catalog(shard, {}).in_order)
+        registered = list[Tool]()
+        for tool in self._reread.parts_of(published, lambda shard: read_catalog(shard, {}).in_order):
+            if lacking := tool.lacks(self._extras):  # switched off since it was compiled
+                self._report(CatalogError(f"{tool.name} is not served without the extras {', '.join(lacking)}"))
+            else:
+                registered.append(tool)
         self._tools = Catalog({**{tool.name: tool for tool in registered}, **self._built_in.tools}.values()).tools

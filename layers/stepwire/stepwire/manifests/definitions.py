@@ -10,6 +10,10 @@ from msgspec import Struct
 
 from stepwire.json_text import Json, JsonObject, as_object, objects_in
 
+ASKING: Final = ("elicitation", "sampling", "roots")
+"""The members of a payload that ask; each is a kind of question."""
+WAITS: Final = ".waitForTaskToken"
+"""What the resource of a state ends in that waits for an answer."""
 INNER: Final = ("Branches", "ItemProcessor", "Iterator")
 """The fields of a state that have states: the branches of a Parallel, and what a Map does with each item."""
 
@@ -47,3 +51,11 @@ def inside(state: Mapping[str, Json]) -> list[JsonObject]:
 def given_to(state: Mapping[str, Json]) -> JsonObject:
     """Return what a task gives to its service; nothing if an expression gives it as a whole."""
     return as_object(state.get("Arguments", state.get("Parameters")))
+
+
+def payload_of(state: JsonObject) -> JsonObject | None:
+    """Return what a state that asks through Stepwire sends to the function; None if it asks nothing."""
+    if not str(state.get("Resource", "")).endswith(WAITS):
+        return None
+    payload = as_object(given_to(state).get("Payload"))
+    return payload if any(kind in payload or f"{kind}.$" in payload for kind in ASKING) else None

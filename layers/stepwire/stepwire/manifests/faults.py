@@ -6,6 +6,7 @@ Pure. The rule: a name that is not known is answered with the nearest one, or wi
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from stepwire.json_text import Json, as_list, as_object, write
@@ -85,13 +86,9 @@ def impossible_choices(schema: Json, pointer: str = "") -> Iterator[str]:
         yield from impossible_choices(part, f"{pointer}/{path}")
 
 
-_OTHER_FIELDS: Final = {"limit": "concurrency", "limits": "concurrency", "line": "concurrency", "lines": "concurrency"}
-"""What the pages and the screens call a field, and its name."""
-
-
-def unknown_field(name: str, fields: Sequence[str]) -> str:
-    """Say that there is no such field, and which was meant."""
-    meant = _OTHER_FIELDS.get(name)
+def unknown_field(name: str, fields: Sequence[str], other_names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Say that there is no such field, and which was meant. `other_names`: what people take for the name of a field."""
+    meant = other_names.get(name)
     near = meant if meant in fields else nearest(name, fields)
     return f"unknown field; did you mean {near}?" if near else f"unknown field; there are {', '.join(fields)}"
 

@@ -15,22 +15,12 @@ from stepwire.catalog import tools
 from stepwire.codec import NO_TIME
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.manifests.faults import invisible_faults, nearest
-from stepwire.tasks.approvals import MOST_APPROVALS, MOST_VALUES, Approvers, Audience, Escalation
 from stepwire.tasks.audiences import (
-    LONGEST_RECIPIENT,
-    LONGEST_WAIT,
-    MOST_RECIPIENTS,
     ROLE_PATTERN,
     SCOPE_PATTERN,
-    SHORTEST_REMINDER,
-    VALUE_PATTERN,
-    conditions_of,
-    policy_faults,
 )
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
-from stepwire.tasks.limiter import reserved_of
-from stepwire.tasks.limits import MOST_STARTS, MOST_WAITING, Rules, Starts
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved, template_of
@@ -44,26 +34,19 @@ MOST_ERRORS: Final = 20
 LARGEST_BACKOFF: Final = 10.0
 LONGEST_PAUSE: Final = timedelta(days=1)
 """Of a retry's delay, and of the head start of an arm's rivals."""
-_KEY: Final = f"^{KEY_PATTERN.pattern}$"
+KEY: Final = f"^{KEY_PATTERN.pattern}$"
 _ARM: Final = r"^[A-Za-z0-9_-]{1,32}$"
-_TOOL: Final = f"^{tools.NAME_PATTERN.pattern}$"
-_TOOLS: Final = r"^([A-Za-z0-9_.-]{1,128}|[A-Za-z0-9_.-]{0,127}\*)$"
-MOST_SHARING: Final = 50
-MOST_AT_ONCE: Final = 10_000
-LONGEST_LINE: Final = 100_000
 _SIZE: Final = r"^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|any)$"
 LARGEST_ICON: Final = 10_000  # characters
 MOST_ICONS: Final = 4
 SHAPES_WITHIN: Final = {
     _ARM: "1 to 32 letters, digits, '_' and '-'",
-    _TOOLS: "the name of a tool, or the beginning of names with '*' behind it",
-    _KEY: "1 to 64 letters, digits, '_', '-' and '.'",
+    KEY: "1 to 64 letters, digits, '_', '-' and '.'",
     _SIZE: "a width and a height in pixels, such as 48x48, or any",
     tools.ICON_PATTERN: (
         "an https URL, or an image as data:image/png;base64,... (also jpeg, webp and svg+xml) without spaces"
     ),
     SCOPE_PATTERN: "1 to 200 printable ASCII characters without spaces, quotes and backslashes",
-    VALUE_PATTERN: "1 to 200 characters without spaces and brackets, which look like two values in a token's claim",
     ROLE_PATTERN: "the ARN of a role, such as arn:aws:iam::123456789012:role/name",
 }
 """What a text must be, by its pattern."""
@@ -115,7 +98,7 @@ class IconFields(Fields):
 
     src: str = Field(pattern=tools.ICON_PATTERN, max_length=LARGEST_ICON)
     """An `https` URL, or the image itself as `data:image/png;base64,...`: at most 10,000 characters. A
-    [card](extras/cards.md) shows only the latter."""
+    page that may load nothing shows only the latter."""
     # The wire's name, as users know it.
     mimeType: Literal["image/png", "image/jpeg", "image/webp", "image/svg+xml"] | None = None  # noqa: N815
     """The type of the image, where the URL does not tell it."""
@@ -137,7 +120,7 @@ class Confirm(Fields):
 
     message: Text
     """What the user reads; `{name}` stands for the value of that argument."""
-    key: str = Field(default="confirm", pattern=_KEY)
+    key: str = Field(default="confirm", pattern=KEY)
     """The key of the question."""
     # Named as clients know it would be `requestedSchema`; here it stands beside `input_schema`.
     schema_: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}}, alias="schema")
@@ -328,157 +311,6 @@ class RaceFields(Fields):
             for arm in self.arms
         )
         return Plan(runs, self.quorum)
-
-
-class AudienceFields(Fields):
-    """People who may decide a question: each of these fields that is given must hold."""
-
-    scope: str | None = Field(default=None, pattern=SCOPE_PATTERN)
-    """A scope of the access token, without the issuer's prefix."""
-    claim: str | None = Field(default=None, min_length=1, max_length=200)
-    """The name of a claim of the access token, with `has`."""
-    has: list[Annotated[str, Field(pattern=VALUE_PATTERN)]] = Field(default_factory=list[str], max_length=MOST_VALUES)
-    """The values of the claim, one of which suffices. A text is the short form of one."""
-    role: Role | None = None
-    """The ARN of the role that signs, with `Authorizer=iam`."""
-    name: Title = Field(default="", max_length=100)
-    """What others call them, such as `finance`. Without it: the value, the scope or the role."""
-
-    @field_validator("has", mode="before")
-    @classmethod
-    def takes_a_text(cls, value: Any) -> Any:
-        """Read the short form: one value."""
-        return [value] if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def check_conditions(self) -> Self:
-        """Check that a claim has its values."""
-        _ = self.audience
-        return self
-
-    @property
-    def audience(self) -> Audience:
-        """The audience."""
-        try:
-            return Audience(conditions_of(self.scope, self.claim, self.has, self.role), self.name)
-        except InvalidQuestion as error:
-            raise ValueError(str(error).removeprefix("at audience: ")) from None
-
-
-class EscalateFields(AudienceFields):
-    """A second audience, which may decide too once the first has not for some time."""
-
-    after: timedelta = Field(ge=SHORTEST_REMINDER, le=LONGEST_WAIT)
-    """How long after the question."""
-
-
-class ApproversFields(AudienceFields):
-    """Who decides questions of the workflow in place of the caller.
-
-    Without a scope, a claim or a role, each of these questions must name its own audience.
-    """
-
-    questions: list[Annotated[str, Field(pattern=_KEY)]] = Field(default_factory=list[str], max_length=20)
-    """The keys of the questions that it is for. Without it: all."""
-    approvals: int = Field(default=1, ge=1, le=MOST_APPROVALS, strict=True)
-    """How many different people must approve. The first refusal decides, too."""
-    include_caller: bool = False
-    """Whether the caller may be one of them."""
-    show: list[MemberName] | None = Field(default=None, max_length=20)
-    """The arguments that approvers see. With it, events have the text of the question."""
-    show_decision: bool = False
-    """Whether the caller sees who has decided."""
-    remind: timedelta | None = Field(default=None, ge=SHORTEST_REMINDER, le=LONGEST_WAIT)
-    """How often an open question is announced again."""
-    escalate: EscalateFields | None = None
-    """Who may decide too once nobody has for some time."""
-    recipients: list[Annotated[Title, Field(min_length=1, max_length=LONGEST_RECIPIENT)]] = Field(
-        default_factory=list[str], max_length=MOST_RECIPIENTS
-    )
-    """The people who get a link of their own each, by name or address, where the endpoint makes links
-    (`ApprovalLinks`). Without it, there is one link for all."""
-
-    @model_validator(mode="after")
-    def check_together(self) -> Self:
-        """Check what no field can tell alone."""
-        for fault in policy_faults(self.policy()):
-            raise ValueError(fault)
-        return self
-
-    def policy(self) -> Approvers:
-        """Return the policy of the tool."""
-        return Approvers(
-            self.audience,
-            tuple(self.questions),
-            self.approvals,
-            self.include_caller,
-            None if self.show is None else tuple(self.show),
-            self.show_decision,
-            self.remind,
-            self.escalate and Escalation(self.escalate.after, self.escalate.audience),
-            tuple(self.recipients),
-        )
-
-
-class QueueFields(Fields):
-    """Who may wait for a turn."""
-
-    most: int = Field(default=MOST_WAITING, ge=0, le=LONGEST_LINE, strict=True)
-    """The most calls that wait in one line; others are refused, with the time to call again."""
-    longest: timedelta | None = Field(default=None, ge=timedelta(seconds=1), le=LONGEST_TTL)
-    """A call that would wait longer is refused, as far as the wait can be estimated. Without it: any time."""
-
-
-class StartFields(Fields):
-    """A rate of starts."""
-
-    most: int = Field(ge=1, le=MOST_STARTS, strict=True)
-    """The most starts in any span of that length."""
-    every: timedelta = Field(ge=timedelta(seconds=1), le=timedelta(days=1))
-    """The length of the span."""
-
-
-class ConcurrencyFields(Fields):
-    """How many executions run at once. Other calls wait in line."""
-
-    most: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE, strict=True)
-    """The most executions at once; each arm of a race is one."""
-    reserved: int | None = Field(default=None, ge=0, strict=True)
-    """Of `most`, the executions that only callers of whom none runs may begin. Without it: 2, or a fifth of `most` from
-    15 on, but never all; none where all callers are one, or each has a limit of its own."""
-    per: MemberName | None = None
-    """What the limit is counted for: `caller`, or the name of an argument, for each of its values. Without it, there is
-    one limit for all calls."""
-    pool: str | None = Field(default=None, pattern=_TOOL)
-    """The name of the tool whose limit this one shares, with its numbers, its line and its order. That tool must name
-    this one in `shared_with`."""
-    shared_with: list[Annotated[str, Field(pattern=_TOOLS)]] = Field(default_factory=list[str], max_length=MOST_SHARING)
-    """The tools that may share the limit, by name or, with `*` at the end, by its beginning."""
-    queue: QueueFields = Field(default_factory=QueueFields)
-    """Who may wait."""
-    start: StartFields | None = None
-    """A rate of starts, beside `most` or alone."""
-
-    @model_validator(mode="after")
-    def check_together(self) -> Self:
-        """Check that something is limited, by one manifest."""
-        if self.pool is None and self.most is None and self.start is None:
-            raise ValueError("limits nothing: give most or start, or with pool a tool that does")
-        if self.reserved is not None and self.reserved >= (self.most or 0):
-            raise ValueError("at reserved: must be less than most")
-        others = sorted(self.model_fields_set - {"pool", "per"})
-        if self.pool is not None and others:
-            raise ValueError(
-                f"the numbers, the order and the sharing are of {self.pool}: leave out {', '.join(others)}"
-            )
-        return self
-
-    def compiled(self, tool: str) -> tools.Concurrency:
-        """Return what the tool limits."""
-        starts = None if self.start is None else Starts(self.start.most, self.start.every)
-        reserved = reserved_of(self.most or 0) if self.reserved is None else self.reserved
-        rules = Rules(self.most, starts, self.queue.most, self.queue.longest, reserved)
-        return tools.Concurrency(self.pool or tool, rules, self.per or "", tuple(self.shared_with))
 
 
 class RetryFields(Fields):

@@ -1,23 +1,23 @@
-"""The manifest of a tool: its fields, each with its words, and the tool that it describes.
+"""The manifest of a tool as the core has it: its fields, each with its words, and the tool that it describes.
+
+Extras add fields to it (`model`).
 
 docs/manifest.md and docs/manifest.schema.json are made of these models and their words: `python -m
 tests.docs.manifest_pages`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import cache
 from itertools import chain
-from typing import Annotated, Any, Final, Literal, Self, cast, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
-from pydantic.fields import FieldInfo
+from msgspec import to_builtins
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from stepwire.catalog.tools import (
     ARGUMENT_PATTERN,
     NAME_PATTERN,
     OWN_TOOLS,
-    PER_CALLER,
     Additions,
     Context,
     Machine,
@@ -25,14 +25,13 @@ from stepwire.catalog.tools import (
     Tool,
 )
 from stepwire.codec import NO_TIME
+from stepwire.hooks import Doubt, ManifestFields
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.manifests.faults import impossible_choices, invisible_words, wrong_types
 from stepwire.manifests.fields import (
     MOST_ICONS,
     SHAPES_WITHIN,
     Annotations,
-    ApproversFields,
-    ConcurrencyFields,
     Confirm,
     ContextFields,
     Fields,
@@ -105,6 +104,11 @@ def _schema(schema: JsonObject) -> JsonObject:
 class Manifest(Fields):
     """A tool as its author describes it."""
 
+    # Built once with the fields of all extras, not for each model that adds some.
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+    added: ClassVar[Mapping[str, ManifestFields[Any]]] = {}
+    """What extras add, by their names."""
+
     name: Annotated[str, AfterValidator(_free_name)] = Field(pattern=_NAME)
     """The tool's name. Of a registered tool: the last part of the parameter's name."""
     title: Title | None = Field(default=None, min_length=1, max_length=200)
@@ -174,15 +178,8 @@ class Manifest(Fields):
     race: RaceFields | None = None
     """Several state machines work on one call, and the first success decides it: [Races](tools.md#races). Without it,
     there is one."""
-    concurrency: ConcurrencyFields | None = None
-    """Not more than so many executions at once, and who waits for the others: [Limits per
-    tool](tools.md#limits-per-tool). Without it, every call starts at once."""
     retry: RetryFields | None = None
     """Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt."""
-    approvers: ApproversFields | None = None
-    """Who decides questions of the workflow in place of the caller: [Approvals](extras/approvals.md)."""
-    card: bool = True
-    """`false`: hosts with MCP Apps show [no card](extras/cards.md) of the tool's tasks."""
     groups: list[Annotated[str, Field(pattern=_GROUP)]] = Field(default_factory=list[str], max_length=MOST_GROUPS)
     """Names by which a client's URL can select the tool, such as `?group=finance`: [Groups of
     tools](tools.md#groups-of-tools)."""
@@ -212,8 +209,6 @@ class Manifest(Fields):
             self._link_faults,
             self._confirm_faults,
             self._key_faults,
-            self._approver_faults,
-            self._line_faults,
         )
         for fault in chain.from_iterable(check() for check in checks):
             raise ValueError(fault)
@@ -311,41 +306,13 @@ class Manifest(Fields):
         if self.idempotency is None:
             return
         for name in self.idempotency.arguments:
-            problem = _key_problem(self.input_schema, name)
+            problem = key_problem(self.input_schema, name)
             if problem is not None:
                 yield f"at idempotency.arguments: {name!r} {problem}"
         if len(set(self.idempotency.arguments)) < len(self.idempotency.arguments):
             yield "at idempotency.arguments: a name is given twice"
         if self.idempotency.window is not None and self.idempotency.window > self.ttl:
             yield "at idempotency.window: must not be longer than ttl, after which there is no task to get"
-
-    def _approver_faults(self) -> Iterator[str]:
-        """Check that approvers are shown arguments that there are, and that there are enough of them."""
-        if self.approvers is None:
-            return
-        properties = self.input_schema.get("properties", {})
-        for name in self.approvers.show or ():
-            if name not in properties:
-                yield f"at approvers.show: {name!r} is no property of input_schema"
-        if 0 < len(self.approvers.recipients) < self.approvers.approvals:
-            yield "at approvers.recipients: fewer people than approvals"
-
-    def _line_faults(self) -> Iterator[str]:
-        """A limit's value must be there in every call, and mean one thing; a shared limit is another tool's."""
-        if self.concurrency is None:
-            return
-        if self.concurrency.pool == self.name:
-            yield "at concurrency.pool: is this tool itself: leave it out, or name the tool whose limit it shares"
-        per = self.concurrency.per
-        if per is None:
-            return
-        if per == PER_CALLER:
-            if per in self.input_schema.get("properties", {}):
-                yield "at concurrency.per: 'caller' is who calls, and also a property of input_schema: rename that"
-            return
-        problem = _key_problem(self.input_schema, per, "line")
-        if problem is not None:
-            yield f"at concurrency.per: {per!r} {problem}"
 
     @property
     def _confirm_keys(self) -> tuple[str, ...]:
@@ -379,13 +346,20 @@ class Manifest(Fields):
             idempotency=self.idempotency and self.idempotency.for_tasks_of(self.ttl),
             additions=self._additions(),
             output_shape=None if self.output is None else write(self.output.compiled()),
-            concurrency=self.concurrency and self.concurrency.compiled(self.name),
             retry=self.retry and self.retry.policy(),
-            approvers=self.approvers and self.approvers.policy(),
-            card=self.card,
             groups=tuple(dict.fromkeys(self.groups)),
             icons=tuple(one.model_dump(exclude_defaults=True) for one in self.icons),
+            extras={
+                name: to_builtins(part)
+                for name, fields in self.added.items()
+                if (part := fields.part(self)) is not None
+            },
         )
+
+    def doubts(self, definitions: Sequence[JsonObject]) -> Iterator[Doubt]:
+        """Yield what is doubtful about it beside the definitions of its state machines."""
+        for fields in self.added.values():
+            yield from fields.doubts(self, definitions)
 
     def _additions(self) -> Additions:
         arms = self.race.arms if self.race else ()
@@ -397,30 +371,7 @@ class Manifest(Fields):
         )
 
 
-@cache
-def fields() -> Mapping[str, FieldInfo]:
-    """Return all fields by their paths, such as `race.arms.name`, in the order of the models."""
-    return dict(_fields_of(Manifest, ""))
-
-
-def _fields_of(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
-        path = f"{prefix}{field.alias or name}"
-        yield path, field
-        inner = model_of(field)
-        if inner is not None:
-            yield from _fields_of(inner, f"{path}.")
-
-
-def model_of(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of a field that has fields of its own, or is a list of such."""
-    waiting: list[Any] = [field.annotation]
-    for kind in waiting:
-        waiting += get_args(kind)
-    return next((kind for kind in waiting if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
-
-
-def _key_problem(input_schema: JsonObject, name: str, made: str = "key") -> str | None:
+def key_problem(input_schema: JsonObject, name: str, made: str = "key") -> str | None:
     """Return why an argument cannot be a part of an idempotency key, or choose a line; None if it can."""
     properties = as_object(input_schema.get("properties"))
     if name not in properties:

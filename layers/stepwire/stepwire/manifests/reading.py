@@ -8,7 +8,8 @@ it. Whatever is wrong is said with the file and the field, all of it at once.
 
 import argparse
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from stepwire.manifests.faults import fault_words, unforeseen, unknown_field
-from stepwire.manifests.manifest import SHAPES, Manifest, fields, model_of
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.model import ALL, extra_of, fields, manifest_model, model_of, shapes
 from stepwire.manifests.published import SkillFile
 from stepwire.manifests.skill_files import checked_skills
 from stepwire.manifests.yaml_text import read_yaml
@@ -68,17 +70,18 @@ def names_in(compiled: str) -> str:
     return write({one.tool.name: one.source for one in compiled_in(compiled)})
 
 
-def read_manifest(text: str) -> Manifest:
-    """Read the YAML, or JSON, text of a manifest.
+def read_manifest(text: str, extras: Collection[str] = ALL) -> Manifest:
+    """Read the YAML, or JSON, text of a manifest, whose fields are those of the core and of these extras.
 
     Raises:
         CatalogError: something is wrong; one line a fault, each with its field. Also if the fault is one of Stepwire's.
     """
     with _faults_of_one():
+        model = manifest_model(extras)
         try:
-            return Manifest.model_validate(read_yaml(text))
+            return model.model_validate(read_yaml(text))
         except ValidationError as error:
-            faults = (f"{'.'.join(_path_of(one)) or 'the file'}: {_words_of(one)}" for one in error.errors())
+            faults = (f"{'.'.join(_path_of(one)) or 'the file'}: {_words_of(one, model)}" for one in error.errors())
             # A field of several types has a fault for each.
             raise CatalogError("\n".join(dict.fromkeys(faults))) from None
 
@@ -120,17 +123,20 @@ def _path_of(fault: ErrorDetails) -> list[str]:
     return path[:2] if path[:2] == ["output", "structured"] else path
 
 
-def _words_of(fault: ErrorDetails) -> str:
+def _words_of(fault: ErrorDetails, model: type[Manifest]) -> str:
     *path, name = map(str, fault["loc"] or [""])
     if fault["type"] == "extra_forbidden":
-        around = fields().get(".".join(part for part in path if not part.isdecimal()))
-        known = ((around and model_of(around)) or Manifest).model_fields
-        return unknown_field(name, [field.alias or known_name for known_name, field in known.items()])
+        if not path and (extra := extra_of(name)) is not None:
+            return f"is a field of the extra {extra}, which this endpoint does not have: leave it out"
+        around = fields(model).get(".".join(part for part in path if not part.isdecimal()))
+        known = ((around and model_of(around)) or model).model_fields
+        other_names = ChainMap(*(dict(part.other_names) for part in model.added.values()))
+        return unknown_field(name, [field.alias or known_name for known_name, field in known.items()], other_names)
     if fault["type"] == "value_error":
         return fault["msg"].removeprefix("Value error, ")
     limits = fault.get("ctx", {})
     if fault["type"] == "string_pattern_mismatch":
-        return f"must be {SHAPES[limits['pattern']]}"
+        return f"must be {shapes(model)[limits['pattern']]}"
     return fault_words(fault["type"], [*path, name], fault["input"], limits)
 
 

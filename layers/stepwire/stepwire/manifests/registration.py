@@ -8,7 +8,7 @@ manifests do not keep another's waiting.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from typing import Final, Protocol
@@ -29,9 +29,9 @@ from stepwire.catalog.tools import (
 )
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonTextError, as_object, parse
-from stepwire.manifests.asked_keys import doubts
 from stepwire.manifests.faults import unforeseen
 from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.model import ALL
 from stepwire.manifests.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered, in_rounds
 from stepwire.manifests.reading import read_manifest
 from stepwire.tasks.task import unqualified
@@ -146,7 +146,9 @@ class Compiler(Struct, frozen=True):
     """Whether the run may begin another manifest."""
     owners: Callable[[], Mapping[str, str]] = dict[str, str]
     """Returns who registered the tools, by the names of their parameters."""
-    read: Callable[[str], Manifest] = read_manifest
+    extras: Collection[str] = ALL
+    """Names of the extras whose fields a manifest may have."""
+    read: Callable[[str, Collection[str]], Manifest] = read_manifest
     doubt: Callable[[Registered, str], None] = _ignore
     """Receives what is doubtful about a tool that is served all the same."""
 
@@ -184,7 +186,7 @@ class Compiler(Struct, frozen=True):
 
     def _left(self, one: Registered, before: CompiledTool | None) -> _Outcome:
         kept = self._kept(one, before)
-        if kept is not None and kept.digest == _digest(one.text):
+        if kept is not None and kept.digest == _digest(one.text, self.extras):
             return _Outcome(kept, is_left=True)
         reason = "it waits for its turn: this run had no time left for it, and the next one begins with it"
         return _Outcome(kept, Refusal(one.tool, one.source, reason, kept is not None), is_left=True)
@@ -226,7 +228,7 @@ class Compiler(Struct, frozen=True):
             )
         if self.recheck:
             return None
-        digest = _digest(one.text)
+        digest = _digest(one.text, self.extras)
         if before is not None and before.digest == digest:
             self._check_consents(before.tool, serves=True)
             return before
@@ -242,9 +244,9 @@ class Compiler(Struct, frozen=True):
         be described, and fits the manifest; 7. compiled, what function mcp can read. Of a race, 4. to
         6. hold for the state machine of every arm.
         """
-        digest = _digest(one.text)
+        digest = _digest(one.text, self.extras)
         try:
-            manifest = self.read(one.text)
+            manifest = self.read(one.text, self.extras)
         except CatalogError as error:
             raise _Refused(str(error), digest) from None
         if manifest.name != one.tool:
@@ -260,8 +262,8 @@ class Compiler(Struct, frozen=True):
             examined = self._examined(tool, manifest, machine)
             tool = examined.tool
             definitions.append(examined.definition)
-        if tool.approvers is not None:
-            for found in doubts(tool.approvers.questions, (as_object(parse(text)) for text in definitions)).found:
+        for found in manifest.doubts([as_object(parse(text)) for text in definitions]):
+            if not found.is_advice:
                 self.doubt(one, found.words)
         entry = CompiledTool(tool, one.source, digest)
         read_catalog(catalog_text([entry]), {})  # function mcp reads many at once, so it must be able to read each
@@ -334,9 +336,9 @@ class Compiler(Struct, frozen=True):
             raise _Refused(f"state_machine: {arn} cannot be described now; tried again later") from None
 
 
-def _digest(text: str) -> str:
-    """Name a manifest and the version that compiled it: another version may compile it otherwise."""
-    compiler = f"{__version__} {FORMAT}"
+def _digest(text: str, extras: Collection[str]) -> str:
+    """Name a manifest, and what compiled it: another version, or one with other extras, may compile it otherwise."""
+    compiler = f"{__version__} {FORMAT} {sorted(extras)}"
     return hashlib.blake2b(f"{compiler} {text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -402,7 +404,8 @@ def _check_express(manifest: Manifest) -> None:
         )
     if manifest.role is not None:
         raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
-    for name in ("confirm", "idempotency", "retry", "race", "concurrency", "approvers"):
+    of_extras = (name for fields in manifest.added.values() for name in fields.need_task)
+    for name in ("confirm", "idempotency", "retry", "race", *of_extras):
         if getattr(manifest, name) is not None:
             raise CatalogError(
                 f"{name}: needs a task, and a state machine of type EXPRESS has none: leave the field out, "

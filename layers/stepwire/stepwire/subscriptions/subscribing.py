@@ -21,6 +21,7 @@ from stepwire.subscriptions.ports import (
     NotPublic,
     NotReached,
     Ring,
+    Subscribers,
     SubscriptionStore,
 )
 from stepwire.subscriptions.refusals import CallbackEndpointError, EntityNotFound, ResourceExhausted
@@ -52,6 +53,7 @@ class Events(Struct, frozen=True):
 
     record: EventStore
     subscribing: "Subscribing"
+    subscribers: Subscribers
     allows_local: bool = False
     """Whether webhooks may lead to this machine; only the local stack may."""
 

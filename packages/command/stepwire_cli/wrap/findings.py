@@ -11,7 +11,7 @@ from typing import Final, cast
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
-from stepwire.manifests.asked_keys import doubts, payload_of
+from stepwire.manifests.definitions import payload_of
 from stepwire.manifests.manifest import Manifest
 from stepwire.manifests.registration import Examined, Kind, fitted
 from stepwire.tasks.inputs import KEY_PATTERN
@@ -52,13 +52,8 @@ def findings_of_questions(where: str, manifest: Manifest, definitions: Iterable[
     """Yield what is doubtful about who decides questions."""
     whole = list(definitions)
     yield from (replace(one, where=where) for one in _of_whom_the_caller_decides_for(manifest, whole))
-    if manifest.approvers is None:
-        return
-    found = doubts(manifest.approvers.questions, whole)
-    yield from (Finding(where, one.words, one.fix) for one in found.found)
-    if found.left_to_caller and not found.found:
-        what = f"approvers.questions leaves {found.callers} to the caller"
-        yield Finding(where, what, "name it there too, unless the caller may decide it", Severity.ADVICE)
+    for one in manifest.doubts(whole):
+        yield Finding(where, one.words, one.fix, Severity.ADVICE if one.is_advice else Severity.WARNING)
 
 
 def _of_whom_the_caller_decides_for(manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
@@ -67,7 +62,7 @@ def _of_whom_the_caller_decides_for(manifest: Manifest, definitions: Iterable[Js
         payload = as_object(payload_of(place.state))
         key, message = str(payload.get("key")), as_object(payload.get("elicitation")).get("message")
         is_known = KEY_PATTERN.fullmatch(key) is not None
-        if manifest.approvers is not None and (not is_known or manifest.approvers.policy().is_for(key)):
+        if (policy := manifest.tool().approvers) is not None and (not is_known or policy.is_for(key)):
             continue
         texts = (place.name, str(place.state.get("Comment", "")), key if is_known else "", *said_in(message))
         if other := somebody_else(words_of(*texts)):
@@ -108,7 +103,7 @@ def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
         yield _error(f"the question of state {one.state}: {one.fault}", "a run that asks it fails: correct the state")
     for place, what, fix in unretried(machine.definition):
         yield _warning(f"{machine.name}: state {place.name} {what}", fix)
-    if manifest.approvers is not None and not manifest.approvers.audience.conditions:
+    if (policy := manifest.tool().approvers) is not None and not policy.audience.conditions:
         for place in computed_audiences(machine.definition):
             yield _warning(
                 f"{machine.name}: state {place.name} computes who decides its question, and approvers bounds nobody: "

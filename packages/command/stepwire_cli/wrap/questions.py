@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from stepwire.json_text import Json, JsonObject, as_object
-from stepwire.manifests.asked_keys import KINDS, payload_of
-from stepwire.manifests.definitions import PlacedState, states_in
+from stepwire.manifests.definitions import ASKING, PlacedState, payload_of, states_in
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
 
 _COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)
@@ -84,7 +83,7 @@ def _faults(state: JsonObject) -> Iterator[str]:
     key = payload.get("key")
     if isinstance(key, str) and not _COMPUTED.fullmatch(key) and not KEY_PATTERN.fullmatch(key):
         yield f"key: {key[:80]!r} must match {KEY_PATTERN.pattern}"
-    asked = {kind: payload[kind] for kind in KINDS if kind in payload}
+    asked = {kind: payload[kind] for kind in ASKING if kind in payload}
     if any(_is_computed(value) for value in asked.values()) or not asked:
         return
     try:

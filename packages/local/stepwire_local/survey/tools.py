@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepwire.errors import CatalogError
-from stepwire.manifests.asked_keys import doubts
 from stepwire.manifests.reading import read_manifest
 from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.status_events import ENDS, unreported
@@ -91,18 +90,18 @@ def _without_manifest(worlds: Sequence[World], tools: Sequence[_Tool]) -> list[s
 
 
 def _doubtful_questions(tools: Iterable[_Tool]) -> Iterator[str]:
-    """Name what is doubtful about the questions for which tools have approvers."""
+    """Name what is doubtful about tools beside the definitions of their state machines."""
     for one in tools:
         try:
-            approvers = read_manifest(one.text).approvers
+            manifest = read_manifest(one.text)
         except CatalogError:
             continue
         machines = [tasks.found(tasks.machine_of(arn)) for arn in one.machines]
         texts = [stub_machines.definition() if each is None else each.definition for each in machines]
-        if approvers is None or stub_machines.definition() in texts:  # what a stub stands for may ask anything
+        if stub_machines.definition() in texts:  # what a stub stands for may ask anything
             continue
-        for found in doubts(approvers.questions, map(json.loads, texts)).found:
-            yield f"{one.name}: {found.words}"
+        doubts = manifest.doubts([*map(json.loads, texts)])
+        yield from (f"{one.name}: {found.words}" for found in doubts if not found.is_advice)
 
 
 def _definition(arn: str) -> Mapping[str, Any]:

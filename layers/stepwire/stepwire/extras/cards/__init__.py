@@ -5,11 +5,11 @@ Most clients show none, so all but this is loaded with the first request of one 
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import Begun
-from stepwire.hooks import Extra, Resources, Tools
+from stepwire.hooks import Extra, ManifestFields, Resources, Tools
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import UI_EXTENSION
 from stepwire.rendering import mark_repeated
@@ -57,10 +57,17 @@ def _read(services: Services, call: Call, uri: str) -> JsonObject | None:
     return read(services, call, uri)
 
 
+def _fields() -> ManifestFields[Any]:
+    from stepwire.extras.cards.manifest import FIELDS
+
+    return FIELDS
+
+
 EXTRA: Final = Extra(
     name="cards",
     capabilities=_capabilities,
     tools=Tools(_tools),
     way=_way,
     resources=Resources("ui://", _listed, _read, is_public=True),
+    fields=_fields,
 )

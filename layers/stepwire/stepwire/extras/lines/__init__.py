@@ -1,24 +1,14 @@
-"""Lines: who waits for a turn at a tool with a limit hears how far it is."""
+"""Lines: a tool's limit of executions at once, and the order in which its callers' calls wait for a turn."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
-from stepwire.hooks import EventType, Extra, OnChange
-
-if TYPE_CHECKING:
-    from stepwire.changes import BusEvent, ChangeServices, TaskChange
+from stepwire.hooks import Extra, ManifestFields
 
 
-def _tell(_services: "ChangeServices", change: "TaskChange") -> "Iterable[BusEvent]":
-    from stepwire.extras.lines.places import bus_events
+def _fields() -> ManifestFields[Any]:
+    from stepwire.extras.lines.manifest import FIELDS
 
-    return bus_events(change)
-
-
-def _types() -> tuple[EventType, ...]:
-    from stepwire.extras.lines.places import TYPES
-
-    return TYPES
+    return FIELDS
 
 
-EXTRA: Final = Extra(name="lines", on_change=OnChange(tell=_tell, types=_types))
+EXTRA: Final = Extra(name="lines", fields=_fields)

@@ -12,9 +12,7 @@ def _version(resource: Resource, world: World) -> Created:
 
 
 def _alias(resource: Resource, world: World) -> Created:
-    function, name = _function(resource, world), resource.properties["Name"]
-    function.aliases.add(name)
-    arn = f"{function.settings.arn}:{name}"
+    arn = f"{_function(resource, world).settings.arn}:{resource.properties['Name']}"
     return Created(arn, {"AliasArn": arn})
 
 

@@ -10,15 +10,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.hooks import Doubt
 from stepwire.json_text import JsonObject, as_object
-from stepwire.manifests.definitions import given_to, states_in
+from stepwire.manifests.definitions import WAITS, given_to, payload_of, states_in
 from stepwire.manifests.faults import nearest
 from stepwire.tasks.decision_fields import ANSWERABLE, AmbiguousDecision, doubtful_in, form_of
 from stepwire.tasks.inputs import KEY_PATTERN
 
-KINDS: Final = ("elicitation", "sampling", "roots")
-"""The members of a payload that ask; each is a kind of question."""
-_WAITS: Final = ".waitForTaskToken"
 _INVOKES: Final = ":lambda:invoke"
 _STARTS_ANOTHER: Final = (":states:startExecution", ":aws-sdk:sfn:startExecution")
 
@@ -32,39 +30,10 @@ class AskedKeys(Struct, frozen=True):
     """Whether no run can ask with another key."""
 
 
-class Doubt(Struct, frozen=True):
-    """One thing that is doubtful."""
-
-    words: str
-    fix: str
-
-
 _NOBODY_DECIDES: Final = Doubt(
     "approvers: no state asks anything, so nobody decides anything",
     "add a state that asks (docs/extras/approvals.md), or leave approvers out",
 )
-
-
-class Doubts(Struct, frozen=True):
-    """Where the questions for which a manifest has approvers, and those that its workflow asks, do not meet."""
-
-    found: tuple[Doubt, ...] = ()
-    """What is doubtful."""
-    left_to_caller: Mapping[str, str] = {}
-    """What states ask, and the manifest does not name: by the key, the name of the state."""
-
-    @property
-    def callers(self) -> str:
-        """What the caller answers, in words."""
-        return _callers(self.left_to_caller)
-
-
-def payload_of(state: JsonObject) -> JsonObject | None:
-    """Return what a state that asks through Stepwire sends to the function; None if it asks nothing."""
-    if not str(state.get("Resource", "")).endswith(_WAITS):
-        return None
-    payload = as_object(given_to(state).get("Payload"))
-    return payload if any(kind in payload or f"{kind}.$" in payload for kind in KINDS) else None
 
 
 def asked_keys(definitions: Iterable[JsonObject]) -> AskedKeys:
@@ -80,15 +49,22 @@ def asked_keys(definitions: Iterable[JsonObject]) -> AskedKeys:
     return AskedKeys(states, is_all)
 
 
-def doubts(questions: Sequence[str], definitions: Iterable[JsonObject]) -> Doubts:
+def doubts(questions: Sequence[str], definitions: Sequence[JsonObject]) -> Iterator[Doubt]:
     """Hold the keys that a manifest names, or all if it names none, against the definitions of its state machines."""
-    whole = list(definitions)
-    restated, asked = tuple(_restated(questions, whole)), asked_keys(whole)
-    if not questions:
-        return Doubts(restated if asked.states or not asked.is_all else (_NOBODY_DECIDES,))
-    left = {key: state for key, state in asked.states.items() if key not in questions}
+    asked = asked_keys(definitions)
+    left = {key: state for key, state in asked.states.items() if questions and key not in questions}
     unasked = tuple(key for key in questions if key not in asked.states) if asked.is_all else ()
-    return Doubts((*((_nobody_asks(unasked, left),) if unasked else ()), *restated), left)
+    if not questions and not asked.states and asked.is_all:
+        yield _NOBODY_DECIDES
+        return
+    found = [*([_nobody_asks(unasked, left)] if unasked else []), *_restated(questions, definitions)]
+    yield from found
+    if left and not found:
+        yield Doubt(
+            f"approvers.questions leaves {_callers(left)} to the caller",
+            "name it there too, unless the caller may decide it",
+            is_advice=True,
+        )
 
 
 def _nobody_asks(unasked: Sequence[str], left_to_caller: Mapping[str, str]) -> Doubt:
@@ -133,7 +109,7 @@ def _may_ask(state: JsonObject) -> bool:
     if any(one in resource for one in _STARTS_ANOTHER):
         return True
     is_computed = isinstance(given, str) or isinstance(given_to(state).get("Payload", ""), str)
-    return resource.endswith(_WAITS) and _INVOKES in resource and is_computed
+    return resource.endswith(WAITS) and _INVOKES in resource and is_computed
 
 
 def _meant(near: str | None) -> str:
