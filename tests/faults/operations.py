@@ -87,7 +87,6 @@ from tests.faults.operators import (
     arrange_end_after_a_redrive,
     arrange_redrive_command,
     arrange_redrive_in_the_console,
-    arrange_restart_command,
     redrive_has_its_task,
 )
 from tests.faults.waiting_in_line import (
@@ -394,14 +393,6 @@ OPERATIONS: Final = (
         Caller.OPERATOR,
         (*_FOLLOWED_UP, "RedriveExecution", "GetItem task"),
         arrange_redrive_command,
-    ),
-    Operation(
-        "operator's restart",
-        Caller.OPERATOR,
-        (*_FOLLOWED_UP, "StartExecution", "GetItem task"),
-        arrange_restart_command,
-        first=1,
-        executions=2,
     ),
     Operation(
         "redrive in the console",

@@ -11,15 +11,8 @@ from tests.kits import OUTPUT
 
 
 def arrange_redrive_command(site: Site) -> Act:
-    return _commanded(site, over(site), "redrive")
-
-
-def arrange_restart_command(site: Site) -> Act:
-    return _commanded(site, over(site), "restart")
-
-
-def _commanded(site: Site, task: Task, means: str) -> Act:
-    command = {"means": means, "owner": task.owner, "task_id": task.task_id}
+    task = over(site)
+    command = {"means": "redrive", "owner": task.owner, "task_id": task.task_id}
 
     def act() -> Seen:
         try:

@@ -1,4 +1,4 @@
-"""An operator redrives and restarts tasks that have ended, on the local stack: by the command, and in the console."""
+"""An operator redrives executions of tasks that have ended, on the local stack: in the console, and by the command."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import Time
-from stepwire.tasks.task import Means
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.errors import AccountError
@@ -43,61 +42,47 @@ def ended(client: ModernClient, **arguments: Any) -> str:
     return task_id
 
 
-def command(stack: Deployed, means: Means, task_id: str) -> Any:
+def command(stack: Deployed, task_id: str) -> Any:
     """Give the operator's command for a task, by its id alone."""
     time = Time()
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
     key = Tasks(calls, stack.stack.physical_ids["TasksTable"]).key_of(task_id)
     said = obeyed(
-        calls, stack.stack.physical_ids[TASKS], {"means": means.value, "owner": key.owner, "task_id": key.task_id}
+        calls, stack.stack.physical_ids[TASKS], {"means": "redrive", "owner": key.owner, "task_id": key.task_id}
     )
     return SimpleNamespace(**said)
 
 
-def followed(client: ModernClient, task_id: str, means: Means) -> str | None:
+def followed(client: ModernClient, task_id: str) -> str | None:
     """Return the id of the task that follows one, as its caller reads it."""
     links = client.task("get", task_id).result["_meta"].get("stepwire/followUps", {})
-    return links.get(means.value, {}).get("taskId")
+    return links.get("redrive", {}).get("taskId")
 
 
-# R11, R14, R16
-def test_the_owner_finds_the_restarted_task_and_its_result(stack: Deployed, modern: ModernClient) -> None:
-    old = ended(modern)
-    before = modern.task("get", old).result
-
-    made = command(stack, Means.RESTART, old)
-    again = command(stack, Means.RESTART, old)
-    until(lambda: modern.task("get", made.task_id).result["status"] == "completed")
-
-    assert (made.is_new, again.is_new, again.task_id) == (True, False, made.task_id)
-    new, after = modern.task("get", made.task_id).result, modern.task("get", old).result
-    assert new["result"]["structuredContent"] == OUTPUT
-    assert new["_meta"]["stepwire/follows"] == {"taskId": old}
-    assert followed(modern, old, Means.RESTART) == made.task_id
-    assert {**after, "_meta": None, "statusMessage": None} == {**before, "_meta": None, "statusMessage": None}
-    legacy = LegacyClient(stack)
-    assert legacy.task("get", old).result["_meta"] == {"stepwire/followUps": {"restart": {"taskId": made.task_id}}}
-    newest, older = legacy.ask("tasks/list").result["tasks"]
-    assert (newest["taskId"], older["taskId"]) == (made.task_id, old)
-    assert newest["statusMessage"] == f"It continues task {old}, at the operator's request."
-    assert older["statusMessage"] == f"The operator has started its work again: see task {made.task_id}."
-
-
-# R13: the rule passes the event of a redrive, and no other that says RUNNING
+# R11, R13: the rule passes the event of a redrive, and no other that says RUNNING
 def test_a_redrive_in_the_console_reaches_its_owner_by_events(stack: Deployed, modern: ModernClient) -> None:
     old = ended(modern, error="Broken")
+    before = modern.task("get", old).result
     put(stack, old, "execution_running")
     put(stack, old, "execution_redriven")
 
-    until(lambda: followed(modern, old, Means.REDRIVE) is not None)
-    new = followed(modern, old, Means.REDRIVE)
+    until(lambda: followed(modern, old) is not None)
+    new = followed(modern, old)
     until(lambda: modern.task("get", new).status == 200)  # it is named first, and written then
     assert modern.task("get", new).result["status"] == "working"
     put(stack, old, "execution_succeeded", output=json.dumps(OUTPUT), redriveCount=1)
 
     until(lambda: modern.task("get", new).result["status"] == "completed")
-    assert modern.task("get", new).result["result"]["structuredContent"] == OUTPUT
-    assert modern.task("get", old).result["result"]["isError"] is True
+    made, after = modern.task("get", new).result, modern.task("get", old).result
+    assert made["result"]["structuredContent"] == OUTPUT
+    assert made["_meta"]["stepwire/follows"] == {"taskId": old}
+    assert {**after, "_meta": None, "statusMessage": None} == {**before, "_meta": None, "statusMessage": None}
+    legacy = LegacyClient(stack)
+    assert legacy.task("get", old).result["_meta"] == {"stepwire/followUps": {"redrive": {"taskId": new}}}
+    newest, older = legacy.ask("tasks/list").result["tasks"]
+    assert (newest["taskId"], older["taskId"]) == (new, old)
+    assert newest["statusMessage"] == f"It continues task {old}, at the operator's request."
+    assert older["statusMessage"].endswith(f"The operator has let its workflow go on: see task {new}.")
 
 
 # R15
@@ -105,9 +90,9 @@ def test_the_command_says_why_it_refuses(stack: Deployed, modern: ModernClient) 
     running = modern.call(TOOL, {"message": "hello", "seconds": 600}).id_in()
 
     with pytest.raises(AccountError, match="The task has not ended"):
-        command(stack, Means.REDRIVE, running)
+        command(stack, running)
     with pytest.raises(AccountError, match="has succeeded"):
-        command(stack, Means.REDRIVE, ended(modern))
+        command(stack, ended(modern))
 
 
 def put(stack: Deployed, task_id: str, recording: str, **detail: Any) -> None:

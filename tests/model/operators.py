@@ -1,9 +1,8 @@
-"""The moves of an operator, who redrives and restarts the work of tasks that have ended."""
+"""The moves of an operator, who redrives the executions of tasks that have ended."""
 
 from stepwire.engine.follow_ups import FollowUp
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.task import Means
 from tests.model.ends import rules_of
 from tests.model.handlers import Broken, Done, Outcome
 from tests.model.moves import few, has_room, move
@@ -26,15 +25,7 @@ class OperatorMoves(Run):
     @move(2, lambda run: has_room(run) and followable(run), which=few)
     def redrive(self, which: int) -> None:
         """Redrive the execution of an ended task."""
-        self._command("redrive", which)
-
-    @move(2, lambda run: has_room(run) and followable(run), which=few)
-    def restart(self, which: int) -> None:
-        """Start the work of an ended task again."""
-        self._command("restart", which)
-
-    def _command(self, means: str, which: int) -> None:
-        self.step(means)
+        self.step("redrive")
         found = followable(self)
         task_id = found[-1 - which % len(found)]
         known, follow_ups = self.reference.tasks[task_id], self.stack.events.engine.follow_ups
@@ -43,15 +34,15 @@ class OperatorMoves(Run):
         self.reference.commands.append(command)
 
         def follow() -> FollowUp:
-            return follow_ups.command(Means(means), key)
+            return follow_ups.redrive(key)
 
         def ended(outcome: Outcome) -> None:
             if isinstance(outcome, Done):
                 made: FollowUp = outcome.value
-                self.counted[f"{means} done"] += 1
+                self.counted["redrive done"] += 1
                 assert rules_of(known.label) is None, "a race is continued"
-                self.reference.is_obeyed(command, task_id, means, made.task.task_id)
+                self.reference.is_obeyed(command, task_id, made.task.task_id)
             elif isinstance(outcome, Broken) and isinstance(outcome.fault, NotFollowedUp):
                 self.reference.is_denied(command)
 
-        self.begin(f"{means} {task_id}", follow, ended)
+        self.begin(f"redrive {task_id}", follow, ended)

@@ -152,8 +152,8 @@ class Reference:
     """The labels of plain calls whose cancellation was acknowledged."""
     executions: dict[str, str] = field(default_factory=dict[str, str])
     """The labels of executions, by task id."""
-    follow_ups: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
-    """The tasks that an operator made of ended ones, by these and by how: "redrive" or "restart"."""
+    follow_ups: dict[str, str] = field(default_factory=dict[str, str])
+    """The tasks that an operator made of ended ones, by these."""
     bases: dict[str, str] = field(default_factory=dict[str, str])
     """Of tasks that operators made: the task that is in the name of their execution."""
     followed: set[str] = field(default_factory=set[str])
@@ -375,8 +375,7 @@ class Reference:
         assert not label.startswith("confirmed") or label in self.accepted, "a workflow starts without a confirmation"
         for other, its_label in self.executions.items():
             kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
-            is_restarted = not self.bases.keys().isdisjoint({other, task_id})
-            assert is_restarted or not (its_label == label and kept and other != task_id), "a call runs twice"
+            assert not (its_label == label and kept and other != task_id), "a call runs twice"
         runs = self.world.executions.items()
         mine = [one.status for other, one in runs if first_run_of(other) == first_run_of(arn)]
         assert set(mine[:-1]) <= {"FAILED", "TIMED_OUT"}, "an attempt begins before the one before it has failed"
@@ -385,13 +384,13 @@ class Reference:
 
     # --------------------------------------------------------------------------------------------- what operators do
 
-    def is_followed(self, task_id: str, means: str, follow_up: str) -> None:
+    def is_followed(self, task_id: str, follow_up: str) -> None:
         """Check that one task follows an ended one, however often the operator commands it."""
-        assert self.follow_ups.setdefault((task_id, means), follow_up) == follow_up, "a task is continued twice"
+        assert self.follow_ups.setdefault(task_id, follow_up) == follow_up, "a task is continued twice"
 
-    def is_obeyed(self, command: Operation, task_id: str, means: str, follow_up: str) -> None:
+    def is_obeyed(self, command: Operation, task_id: str, follow_up: str) -> None:
         """Record that a command has made a task of an ended one, or found the one that an earlier command made."""
-        self.is_followed(task_id, means, follow_up)
+        self.is_followed(task_id, follow_up)
         if any(one.task_id == follow_up for one in self.commands):
             self.is_denied(command)
         command.task_id = follow_up
@@ -411,12 +410,12 @@ class Reference:
         ended = self.tasks[before]
         known = self.known(task_id, ended.owner)
         known.label, self.bases[task_id] = ended.label, name
-        self.is_followed(before, "restart" if name == task_id else "redrive", task_id)
+        self.is_followed(before, task_id)
 
     def worker(self, name: str, ended: Container[str]) -> str:
         """Return the task that an execution with a task's id in its name works for: the newest that goes on with it."""
-        while name in ended and (name, "redrive") in self.follow_ups:
-            name = self.follow_ups[name, "redrive"]
+        while name in ended and name in self.follow_ups:
+            name = self.follow_ups[name]
         return name
 
     def _check_head_start(self, task_id: str, label: str, letter: str) -> None:

@@ -208,9 +208,7 @@ class Stack:
         """Return the ids of the ended tasks of which no reader and no sweep expects that work begins or goes on."""
         heads = [(item, task_of(item)) for item in self._heads()]
         return {
-            task.task_id
-            for item, task in heads
-            if "open" not in item and task.has_ended and task.follow_ups.redrive is None
+            task.task_id for item, task in heads if "open" not in item and task.has_ended and task.follow_up is None
         }
 
     def follow_ups(self) -> Iterator[Task]:

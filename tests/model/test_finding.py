@@ -194,14 +194,14 @@ def _always_in_turn(_runs: Runs, task: Task, runs: Sequence[int], **_how: object
     return task, runs
 
 
-def _restart_twice(machine: Machine) -> None:
+def _redrive_twice(machine: Machine) -> None:
     machine.call("modern", "optional", None, 0)
     machine.finish(0)
     machine.end(0, "badly")
     machine.deliver(0, comes_again=False)
     machine.finish(0)
     for _ in range(2):
-        machine.restart(0)
+        machine.redrive(0)
         machine.finish(0)
 
 
@@ -392,9 +392,9 @@ DEFECTS = {
         _end_two_arms_at_once,
     ),
     "the name of the task that follows, in the ended one": Defect(
-        "a task is continued twice",
+        "nobody will stop the execution of an ended task|a task is continued twice",
         [(FollowUps, "_chosen_id", _always_another)],
-        _restart_twice,
+        _redrive_twice,
         is_too_rare=True,
     ),
     "the turn that a run needs": Defect(

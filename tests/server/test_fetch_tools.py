@@ -13,7 +13,6 @@ from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.rendering import UNFINISHED_TASK
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.task import Means
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
@@ -312,13 +311,12 @@ class TestTheListOfAClientWithTasks:
         assert answer.text.endswith(answer.result["structuredContent"]["instructions"])
         assert not any(one in answer.text for one in OWN)
 
-    @pytest.mark.parametrize("means", Means)
-    def test_what_an_operator_continued_is_found_marked_and_followed(self, world: World, means: Means) -> None:
+    def test_what_an_operator_continued_is_found_marked_and_followed(self, world: World) -> None:
         client = ModernClient(world)
         failed = started(world)
         world.fail(failed)
         world.clock.time += timedelta(seconds=1)
-        new = world.engine.follow_ups.command(means, TaskKey(ALICE, TaskId(failed))).task.task_id
+        new = world.engine.follow_ups.redrive(TaskKey(ALICE, TaskId(failed))).task.task_id
 
         answer = client.call("task_list", {})
 

@@ -9,7 +9,7 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import NotFollowedUp
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import META_RACE, Pending
-from stepwire.tasks.task import Means, Task
+from stepwire.tasks.task import Task
 from tests.kits import ALICE, ARGUMENTS, OUTPUT, TOOLS, World, catalog_of
 from tests.races import BROKEN, WON, racing
 from tests.server.clients import ModernClient
@@ -100,13 +100,12 @@ def test_the_tool_that_cancels_stops_every_arm(world: World, client: Client) -> 
 
 
 # R15
-@pytest.mark.parametrize("means", ["redrive", "restart"])
-def test_an_operator_cannot_continue_a_race(world: World, means: str) -> None:
+def test_an_operator_cannot_continue_a_race(world: World) -> None:
     task = lost(world, world.call(TOOL))
     starts = len(world.workflows.starts)
 
     with pytest.raises(NotFollowedUp, match="raced, and the others were stopped: its caller calls the tool again"):
-        world.engine.follow_ups.command(Means(means), task.key)
+        world.engine.follow_ups.redrive(task.key)
 
     assert world.stored(task) == task
     assert len(world.workflows.starts) == starts

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from io import StringIO
 from typing import Any, Final
 
@@ -19,7 +20,8 @@ from stepwire.background.sweep import Sweep
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.subscriptions.ports import Answer
 from stepwire.tasks.outcomes import ExecutionFailed
-from stepwire.tasks.task import Means, Task
+from stepwire.tasks.runs import Retry
+from stepwire.tasks.task import Task
 from stepwire.tracing import follow
 from tests.kits import ALICE, World
 from tests.server.answers import Json
@@ -65,8 +67,8 @@ def context_of(task: Task) -> Json | None:
 # M29
 def test_each_execution_of_a_task_belongs_to_the_trace_of_its_call(client: Client, world: World) -> None:
     task = call(client, traceparent=PARENT)
+    world.store.tasks[task.key] = replace(task, retry=Retry(2, ("States.ALL",), delay=timedelta()))
     world.fail(task.task_id)
-    world.engine.follow_ups.command(Means.RESTART, task.key)
 
     headers = [start.trace_header for start in world.workflows.starts]
 

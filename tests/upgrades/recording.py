@@ -45,7 +45,6 @@ from stepwire.tasks.approvals import (
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
-from stepwire.tasks.task import Means
 from stepwire_local.account.engine import shared_account
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
@@ -262,15 +261,15 @@ def redriven_by_its_operator(world: World) -> Scene:
     task_id = _begun(world)
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
-    return Scene(world.engine.follow_ups.command(Means.REDRIVE, task.key).task.task_id)
+    return Scene(world.engine.follow_ups.redrive(task.key).task.task_id)
 
 
-def restarted_by_its_operator(world: World) -> Scene:
-    """The task that has failed, and that another one follows, with an execution of its own."""
+def followed_by_its_operator(world: World) -> Scene:
+    """The task that has failed, and that another one follows."""
     task_id = _begun(world)
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
-    world.engine.follow_ups.command(Means.RESTART, task.key)
+    world.engine.follow_ups.redrive(task.key)
     return Scene(task_id)
 
 
@@ -451,7 +450,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     retried,
     waiting_for_its_redrive,
     redriven_by_its_operator,
-    restarted_by_its_operator,
+    followed_by_its_operator,
     racing,
     won,
     large,

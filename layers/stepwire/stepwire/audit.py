@@ -24,7 +24,7 @@ class AuditAction(Enum):
     RETRIED = "retried"
     """An attempt failed and another one follows; `outcome` says which."""
     FOLLOWED_UP = "followed_up"
-    """An operator has redriven or restarted a task that had ended; `outcome` says which, `follow_up` the new task."""
+    """An operator has redriven the execution of a task that had ended; `follow_up` is the new task."""
     EXPIRED = "expired"
     POLLED = "polled"
     """A client read the state of a task."""

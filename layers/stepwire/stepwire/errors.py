@@ -58,7 +58,7 @@
     ├── RedriveRefused                 port: Step Functions does not redrive the execution
     ├── WakeUpsUnavailable             port: a wake-up could not be scheduled
     ├── ObjectUnreadable               an object in S3 cannot be an output
-    ├── NotFollowedUp                  an operator's redrive or restart makes no task, with the reason
+    ├── NotFollowedUp                  an operator's redrive makes no task, with the reason
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── NotRecorded                    a question could not be recorded now; its state may be retried
     ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
@@ -498,7 +498,7 @@ class RedriveRefused(StepwireError):
 
 
 class NotFollowedUp(_WithReason):
-    """An operator's redrive or restart makes no task; `reason` is for the operator, with no data of the caller."""
+    """An operator's redrive makes no task; `reason` is for the operator, with no data of the caller."""
 
 
 class WakeUpsUnavailable(StepwireError):

@@ -36,7 +36,6 @@ from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Completed,
-    FollowUpIds,
     InputRequired,
     Progress,
     Status,
@@ -54,7 +53,6 @@ _ICON: Final = (
     b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="5" fill="#1f4e79"/>'
     b'<path d="M4 17h6v-5h5V7h5" fill="none" stroke="#fff" stroke-width="2.5" stroke-linecap="round"/></svg>'
 )
-_NO_FOLLOW_UPS: Final = FollowUpIds()
 _A_LITTLE: Final = 0.001
 # Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
@@ -62,7 +60,7 @@ _LINE_ENDS = "\n\t"
 UNFINISHED_TASK = "stepwire/task"
 # The server's own member of `_meta`, on the result of a call that started nothing, because another call began its task.
 REPEATED: Final = "stepwire/repeated"
-# The server's own members of `_meta`, on a task: the ended task that it follows, and the tasks that follow it.
+# The server's own members of `_meta`, on a task: the ended task that it follows, and the task that follows it.
 FOLLOWS: Final = "stepwire/follows"
 FOLLOW_UPS: Final = "stepwire/followUps"
 LINE: Final = "stepwire/line"
@@ -305,7 +303,7 @@ def status_message(task: Task) -> str | None:
             words = _decision_text(task)
         case _:
             pass
-    if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS:
+    if task.follows is None and task.follow_up is None:
         return None if words is None else visible(words)[:LONGEST_MESSAGE]
     links = _link_text(task)
     room = LONGEST_MESSAGE - len(links) - 1
@@ -334,24 +332,20 @@ def approval_in(approval_id: str) -> tuple[TaskKey, int] | None:
 
 def task_meta(task: Task) -> JsonObject:
     """Return the `_meta` of a task: its place in line, what it follows and what follows it; empty without any."""
-    if task.follows is None and task.follow_ups == _NO_FOLLOW_UPS and task.in_line is None:
+    if task.follows is None and task.follow_up is None and task.in_line is None:
         return {}
-    made = {"redrive": task.follow_ups.redrive, "restart": task.follow_ups.restart}
-    follow_ups = {means: {"taskId": task_id} for means, task_id in made.items() if task_id is not None}
     meta: JsonObject = {FOLLOWS: {"taskId": task.follows.task_id}} if task.follows else {}
-    meta |= {FOLLOW_UPS: follow_ups} if follow_ups else {}
+    meta |= {FOLLOW_UPS: {"redrive": {"taskId": task.follow_up}}} if task.follow_up else {}
     return {"_meta": meta if task.in_line is None else {**meta, LINE: line_data(task.in_line)}}
 
 
 def _link_text(task: Task) -> str:
-    """Say which task this one follows, and which follow it; empty if there are none."""
+    """Say which task this one follows, and which follows it; empty if there is none."""
     words: list[str] = []
     if task.follows is not None:
         words.append(f"It continues task {task.follows.task_id}, at the operator's request.")
-    if task.follow_ups.redrive is not None:
-        words.append(f"The operator has let its workflow go on: see task {task.follow_ups.redrive}.")
-    if task.follow_ups.restart is not None:
-        words.append(f"The operator has started its work again: see task {task.follow_ups.restart}.")
+    if task.follow_up is not None:
+        words.append(f"The operator has let its workflow go on: see task {task.follow_up}.")
     return " ".join(words)
 
 

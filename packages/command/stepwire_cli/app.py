@@ -9,7 +9,7 @@ import typer
 
 from stepwire_cli.caller_commands import caller
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.operator_commands import queue, redrive, restart, task, trace
+from stepwire_cli.operator_commands import queue, redrive, task, trace
 from stepwire_cli.server_commands import gateway, server_json, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
@@ -413,7 +413,7 @@ def replay(
     raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
 
 
-for act in (task, trace, redrive, restart):
+for act in (task, trace, redrive):
     app.command()(act)
 app.command("server-json")(server_json)
 

@@ -1,8 +1,7 @@
-"""`stepwire redrive ID` and `stepwire restart ID`: an ended task's work goes on, or begins again, as a new task."""
+"""`stepwire redrive ID`: an ended task's work goes on as a new task."""
 
 from typing import Any, Final
 
-from stepwire.tasks.task import Means
 from stepwire_cli.account.commanding import TASKS, obeyed
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal
@@ -13,18 +12,10 @@ from stepwire_cli.settings import Settings
 _MEMBERS: Final = ("task_id", "status", "is_new", "has_begun")
 """Of the answer. A repeated command is answered with the same task, which is then not new."""
 _OPEN: Final = frozenset({"working", "input_required"})
-_REFUSED: Final = {
-    Means.REDRIVE: "The workflow of task {old} was not redriven",
-    Means.RESTART: "The work of task {old} did not begin again",
-}
-_DONE: Final = {
-    Means.REDRIVE: "The workflow of task {old} goes on as task {new}.",
-    Means.RESTART: "The work of task {old} begins again as task {new}.",
-}
 
 
-def follow(settings: Settings, means: str, task_id: str, stack: str, principal: str | None) -> int:
-    """Redrive or restart a task, and print the task that follows it.
+def redrive(settings: Settings, task_id: str, stack: str, principal: str | None) -> int:
+    """Redrive a task, and print the task that follows it.
 
     Without a principal, the table is searched for the task.
 
@@ -35,13 +26,13 @@ def follow(settings: Settings, means: str, task_id: str, stack: str, principal: 
     screen = Screen(as_json=settings.as_json)
     endpoint = endpoint_of(settings, stack)
     key = Tasks(endpoint.calls, endpoint.table()).key_of(task_id, principal)
-    command = {"means": Means(means).value, "owner": key.owner, "task_id": key.task_id}
+    command = {"means": "redrive", "owner": key.owner, "task_id": key.task_id}
     made = obeyed(endpoint.calls, endpoint.physical_id(TASKS), command, *_MEMBERS)
     code = Exit.FAILED if _is_refused(made) else Exit.DONE
     if screen.as_json:
         screen.json({"follows": key.task_id, **{name: made[name] for name in _MEMBERS}})
         return code
-    screen.result(_said(made, Means(means), key.task_id))
+    screen.result(_said(made, key.task_id))
     if not made["has_begun"]:
         screen.say(
             "Step Functions did not take it now: the next check of the task begins it, within minutes.", "warning"
@@ -49,16 +40,18 @@ def follow(settings: Settings, means: str, task_id: str, stack: str, principal: 
     return code
 
 
-def _said(made: dict[str, Any], means: Means, old: str) -> str:
+def _said(made: dict[str, Any], old: str) -> str:
     new, status = made["task_id"], made["status"]
-    words = _DONE[means].format(old=old, new=new)
+    words = f"The workflow of task {old} goes on as task {new}."
     if made["is_new"] and status in _OPEN:
         return f"{words} Its caller finds it in the list of tasks."
     if _is_refused(made):
         outcome = "completed, with an error" if status == "completed" else status
-        what = _REFUSED[means].format(old=old)
-        return f"{what}: task {new}, made for it, has ended at once, as {outcome}. `stepwire task {new}` says why."
-    again = "" if status in _OPEN else f"; to continue that one: stepwire {means.value} {new}"
+        return (
+            f"The workflow of task {old} was not redriven: task {new}, made for it, has ended at once, as {outcome}. "
+            f"`stepwire task {new}` says why."
+        )
+    again = "" if status in _OPEN else f"; to continue that one: stepwire redrive {new}"
     return f"{words} An earlier command did this, or the console; that task is {status}{again}."
 
 

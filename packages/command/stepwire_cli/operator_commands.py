@@ -70,20 +70,7 @@ def redrive(
     """
     from stepwire_cli import continuing
 
-    raise typer.Exit(continuing.follow(context.obj, "redrive", task_id, stack, principal))
-
-
-def restart(
-    context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
-) -> None:
-    """Start the work of an ended task again.
-
-    For an operator. It begins with the same input as a new task, which is its caller's, and the two name each other.
-    Repeating it changes nothing.
-    """
-    from stepwire_cli import continuing
-
-    raise typer.Exit(continuing.follow(context.obj, "restart", task_id, stack, principal))
+    raise typer.Exit(continuing.redrive(context.obj, task_id, stack, principal))
 
 
 Line = Annotated[

@@ -101,7 +101,6 @@ def blocks() -> dict[str, str]:
             "trace help": run(["trace", "--help"]),
             "trace": _traced(),
             "redrive help": run(["redrive", "--help"]),
-            "restart help": run(["restart", "--help"]),
             "redrive": _redriven(),
             "queue help": run(["queue", "--help"]),
         }

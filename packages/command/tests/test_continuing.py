@@ -1,4 +1,4 @@
-"""`stepwire redrive ID` and `stepwire restart ID`: what an operator reads, and what is asked of AWS."""
+"""`stepwire redrive ID`: what an operator reads, and what is asked of AWS."""
 
 import json
 from typing import Any
@@ -12,28 +12,21 @@ from stepwire_cli.exits import Exit
 MADE = {"task_id": NEXT, "status": "working", "is_new": True, "has_begun": True}
 
 
-@pytest.mark.parametrize(
-    ("means", "words"),
-    [
-        ("redrive", f"The workflow of task {ID} goes on as task {NEXT}."),
-        ("restart", f"The work of task {ID} begins again as task {NEXT}."),
-    ],
-)
-def test_a_command_asks_the_function_and_says_which_task_follows(in_account: Stepwire, means: str, words: str) -> None:
+def test_a_command_asks_the_function_and_says_which_task_follows(in_account: Stepwire) -> None:
     aws = continued()
 
-    code, out, said = in_account(aws, means, ID)
+    code, out, said = in_account(aws, "redrive", ID)
 
     assert (code, said) == (Exit.DONE, "")
-    assert out == f"{words} Its caller finds it in the list of tasks.\n"
+    assert out == f"The workflow of task {ID} goes on as task {NEXT}. Its caller finds it in the list of tasks.\n"
     (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
-    assert sent == {"stepwire_command": {"means": means, "owner": OWNER, "task_id": ID, "operator": ADMIN}}
+    assert sent == {"stepwire_command": {"means": "redrive", "owner": OWNER, "task_id": ID, "operator": ADMIN}}
 
 
 def test_the_table_is_not_read_where_the_caller_is_known(in_account: Stepwire) -> None:
     aws = continued(GetCallerIdentity=Refusal("AccessDenied"))
 
-    code, out, _ = in_account(aws, "restart", ID, "--principal", OWNER, "--json")
+    code, out, _ = in_account(aws, "redrive", ID, "--principal", OWNER, "--json")
 
     assert code == Exit.DONE
     assert json.loads(out) == {"follows": ID, **MADE}
@@ -59,22 +52,18 @@ def test_it_says_how_the_new_task_stands(in_account: Stepwire, answer: Any, word
     assert words in out + said
 
 
-@pytest.mark.parametrize(
-    ("means", "status", "words"),
-    [
-        ("redrive", "completed", "The workflow of task {old} was not redriven: task {new}, made for it, "
-         "has ended at once, as completed, with an error. `stepwire task {new}` says why.\n"),
-        ("restart", "failed", "The work of task {old} did not begin again: task {new}, made for it, "
-         "has ended at once, as failed. `stepwire task {new}` says why.\n"),
-    ],
-)  # fmt: skip
-def test_what_step_functions_refused_is_no_success(in_account: Stepwire, means: str, status: str, words: str) -> None:
+@pytest.mark.parametrize(("status", "shown"), [("completed", "completed, with an error"), ("failed", "failed")])
+def test_what_step_functions_refused_is_no_success(in_account: Stepwire, status: str, shown: str) -> None:
     answer = {**MADE, "status": status}
 
-    code, out, _ = in_account(continued(Invoke=answer), means, ID)
-    as_json, printed, _ = in_account(continued(Invoke=answer), means, ID, "--json")
+    code, out, _ = in_account(continued(Invoke=answer), "redrive", ID)
+    as_json, printed, _ = in_account(continued(Invoke=answer), "redrive", ID, "--json")
 
-    assert (code, out) == (Exit.FAILED, words.format(old=ID, new=NEXT))
+    assert (code, out) == (
+        Exit.FAILED,
+        f"The workflow of task {ID} was not redriven: task {NEXT}, made for it, has ended at once, as {shown}. "
+        f"`stepwire task {NEXT}` says why.\n",
+    )
     assert (as_json, json.loads(printed)) == (Exit.FAILED, {"follows": ID, **answer})
 
 
@@ -97,7 +86,7 @@ def test_what_cannot_be_done_is_one_line(in_account: Stepwire, answers: Any, cod
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [("redrive", "nonsense"), ("restart", ID, "--principal", "olga")])
+@pytest.mark.parametrize("words", [("redrive", "nonsense"), ("redrive", ID, "--principal", "olga")])
 def test_a_malformed_id_or_principal_asks_nothing_of_the_function(in_account: Stepwire, words: tuple[str, ...]) -> None:
     aws = continued()
 

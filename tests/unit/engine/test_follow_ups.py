@@ -1,4 +1,4 @@
-"""An operator redrives or restarts a task that has ended: it stays as it is, and a new task follows it."""
+"""An operator redrives the execution of a task that has ended: it stays as it is, and a new task follows it."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.engine.follow_ups import FollowUp
-from stepwire.errors import NotFollowedUp, StartRefused, StartUnclear, WorkflowsUnavailable
+from stepwire.errors import NotFollowedUp, WorkflowsUnavailable
 from stepwire.rendering import status_message, task_meta
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import (
@@ -23,12 +23,11 @@ from stepwire.tasks.outcomes import (
     TimedOut,
     result_location_of,
 )
-from stepwire.tasks.runs import Attempt, Pending, Retry
-from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Means, Task, Working
-from tests.fake_workflows import Redrive, Start
-from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World
+from stepwire.tasks.runs import Pending, Retry
+from stepwire.tasks.task import Cancelled, Completed, InputRequired, Task, Working
+from tests.fake_workflows import Redrive
+from tests.kits import ALICE, OPTIONAL, OUTPUT, World
 
-MEANS: Final = pytest.mark.parametrize("means", ["redrive", "restart"])
 OPERATOR: Final = "arn:aws:sts::123456789012:assumed-role/operators/olga"
 RETRY: Final = Retry(3, ("OutOfStock",), delay=timedelta(seconds=10))
 
@@ -41,9 +40,9 @@ def failed(world: World, tool: Any = OPTIONAL) -> Task:
     return world.stored(task)
 
 
-def command(world: World, task: Task, means: str) -> FollowUp:
+def command(world: World, task: Task) -> FollowUp:
     """Give an operator's command for a task."""
-    return world.engine.follow_ups.command(Means(means), task.key, OPERATOR)
+    return world.engine.follow_ups.redrive(task.key, OPERATOR)
 
 
 def redrive_elsewhere(world: World, task: Task) -> ExecutionStatusChange:
@@ -58,16 +57,15 @@ def others(world: World, task: Task) -> list[Task]:
 
 
 # R11
-@MEANS
-def test_an_ended_task_stays_as_it_is_and_a_new_task_follows_it(means: str) -> None:
+def test_an_ended_task_stays_as_it_is_and_a_new_task_follows_it() -> None:
     world = World()
     task = failed(world)
 
-    made = command(world, task, means)
+    made = command(world, task)
 
     assert (made.is_new, made.has_begun) == (True, True)
     after = world.stored(task)
-    assert replace(after, follow_ups=task.follow_ups, version=task.version) == task
+    assert replace(after, follow_up=None, version=task.version) == task
     (newest, oldest) = world.operations.page(ALICE, None).tasks
     assert (newest.task_id, oldest.task_id) == (made.task.task_id, task.task_id)
     assert newest.status == Working()
@@ -75,30 +73,24 @@ def test_an_ended_task_stays_as_it_is_and_a_new_task_follows_it(means: str) -> N
 
 
 # R11
-@pytest.mark.parametrize(
-    ("means", "words"),
-    [
-        ("redrive", "The operator has let its workflow go on: see task {}."),
-        ("restart", "The operator has started its work again: see task {}."),
-    ],
-)
-def test_the_two_tasks_name_each_other(means: str, words: str) -> None:
+def test_the_two_tasks_name_each_other() -> None:
     world = World()
     task = failed(world)
 
-    new = command(world, task, means).task
+    new = command(world, task).task
 
     old = world.stored(task)
-    assert task_meta(old) == {"_meta": {"stepwire/followUps": {means: {"taskId": new.task_id}}}}
+    assert task_meta(old) == {"_meta": {"stepwire/followUps": {"redrive": {"taskId": new.task_id}}}}
     assert task_meta(new) == {"_meta": {"stepwire/follows": {"taskId": task.task_id}}}
-    assert status_message(old) == f"{status_message(task)} {words.format(new.task_id)}"
+    words = f"The operator has let its workflow go on: see task {new.task_id}."
+    assert status_message(old) == f"{status_message(task)} {words}"
     assert status_message(new) == f"It continues task {task.task_id}, at the operator's request."
 
 
 def test_a_link_has_room_beside_the_longest_message() -> None:
     world = World()
     task = failed(world)
-    new = command(world, task, "restart").task
+    new = command(world, task).task
     long = replace(world.stored(task), status=replace(world.stored(task).status, message="x" * 1_000))
 
     message = status_message(long)
@@ -108,85 +100,12 @@ def test_a_link_has_room_beside_the_longest_message() -> None:
     assert message.endswith(f" see task {new.task_id}.")
 
 
-OTHER: Final = {"redrive": "restart", "restart": "redrive"}
-
-
-@MEANS
-def test_of_a_redrive_and_a_restart_at_the_same_moment_one_is_accepted(means: str) -> None:
-    """The other command comes when this one has checked everything, and is about to choose the id."""
-    world = World()
-    task, others_made = failed(world), list[FollowUp]()
-    follow_ups = world.engine.follow_ups
-
-    def other_is_faster(count: int) -> bytes:
-        if not others_made:
-            others_made.append(command(world, task, OTHER[means]))
-        return follow_ups.randomness(count)
-
-    slower = replace(follow_ups, randomness=other_is_faster)
-    with pytest.raises(NotFollowedUp, match="goes on already"):
-        slower.command(Means(means), task.key, OPERATOR)
-
-    assert [one.task_id for one in others(world, task)] == [others_made[0].task.task_id]
-
-
-class Creating:
-    """A store in which something happens before a task is created."""
-
-    def __init__(self, store: Any, before: Callable[[], object]) -> None:
-        self._store, self._before = store, before
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def create(self, task: Task) -> Task:
-        self._before()
-        return self._store.create(task)
-
-
-@MEANS
-def test_a_follow_up_that_is_being_written_goes_on_already(means: str) -> None:
-    world = World()
-    task, refused = failed(world), list[str]()
-    follow_ups = world.engine.follow_ups
-
-    def command_meanwhile() -> None:
-        with pytest.raises(NotFollowedUp) as raised:
-            command(world, task, OTHER[means])
-        refused.append(str(raised.value))
-
-    recorder = replace(follow_ups.recorder, store=Creating(world.store, command_meanwhile))
-    made = replace(follow_ups, recorder=recorder).command(Means(means), task.key, OPERATOR)
-
-    assert [made.task.task_id in words for words in refused] == [True]
-    assert len(others(world, task)) == 1
-
-
-@MEANS
-def test_a_follow_up_that_was_never_written_does_not_keep_the_other_command_out(means: str) -> None:
-    world = World()
-    task = failed(world)
-    follow_ups = world.engine.follow_ups
-
-    def die() -> None:
-        raise ProcessLookupError
-
-    recorder = replace(follow_ups.recorder, store=Creating(world.store, die))
-    with pytest.raises(ProcessLookupError):
-        replace(follow_ups, recorder=recorder).command(Means(means), task.key, OPERATOR)
-    world.clock.advance(minutes=1)
-
-    assert command(world, task, OTHER[means]).is_new
-    with pytest.raises(NotFollowedUp, match="goes on already"):
-        command(world, task, means)
-
-
 # R11
 def test_a_redrive_goes_on_with_the_execution_and_its_end_is_the_new_tasks() -> None:
     world = World()
     task = failed(world)
 
-    new = command(world, task, "redrive").task
+    new = command(world, task).task
     world.succeed(task.task_id, OUTPUT)
 
     assert world.workflows.redrives == [Redrive(task.execution, f"{new.task_id}-0-1-1")]
@@ -197,25 +116,11 @@ def test_a_redrive_goes_on_with_the_execution_and_its_end_is_the_new_tasks() -> 
     assert world.stored(task).status == task.status
 
 
-# R11
-def test_a_restart_starts_the_same_input_in_an_execution_of_the_new_task() -> None:
-    world = World()
-    task = failed(world)
-
-    new = command(world, task, "restart").task
-    world.succeed(new.task_id, OUTPUT)
-
-    first, second = world.workflows.starts
-    assert second == Start(new.execution, first.input_text)
-    assert new.execution.name.endswith(new.task_id)
-    assert isinstance(world.stored(new).status, Completed)
-
-
 # R12
 def test_questions_progress_and_failures_of_a_redriven_execution_are_the_new_tasks() -> None:
     world = World()
     task = failed(world)
-    new = command(world, task, "redrive").task
+    new = command(world, task).task
 
     world.progress(task.task_id, 40)
     world.ask(task.task_id)
@@ -238,7 +143,7 @@ def test_a_redrive_in_the_console_makes_the_new_task_by_its_event() -> None:
     world.events.record(redrive_elsewhere(world, task))
 
     (new,) = others(world, task)
-    assert world.stored(task).follow_ups.redrive == new.task_id
+    assert world.stored(task).follow_up == new.task_id
     assert new.status == Working()
     assert len(world.workflows.redrives) == 1
     world.succeed(task.task_id, OUTPUT)
@@ -314,15 +219,14 @@ def test_attempts_of_its_own_are_no_redrives_of_an_operator() -> None:
 
 
 # R14
-@MEANS
-def test_a_repeated_command_returns_the_same_task_and_begins_nothing_again(means: str) -> None:
+def test_a_repeated_command_returns_the_same_task_and_begins_nothing_again() -> None:
     world = World()
     task = failed(world)
 
-    first = command(world, task, means)
-    second = command(world, task, means)
+    first = command(world, task)
+    second = command(world, task)
     world.succeed(world.workflows.running()[0].name[-36:], OUTPUT)
-    third = command(world, task, means)
+    third = command(world, task)
 
     assert {one.task.task_id for one in (first, second, third)} == {first.task.task_id}
     assert [one.is_new for one in (first, second, third)] == [True, False, False]
@@ -332,15 +236,14 @@ def test_a_repeated_command_returns_the_same_task_and_begins_nothing_again(means
 
 
 # R14
-@MEANS
 @pytest.mark.parametrize("hook", ["before_save", "before_create"])
-def test_of_concurrent_commands_one_makes_the_task(means: str, hook: str) -> None:
+def test_of_concurrent_commands_one_makes_the_task(hook: str) -> None:
     world = World()
     task = failed(world)
     meanwhile: list[FollowUp] = []
-    setattr(world.store, hook, lambda: meanwhile.append(command(world, task, means)))
+    setattr(world.store, hook, lambda: meanwhile.append(command(world, task)))
 
-    mine = command(world, task, means)
+    mine = command(world, task)
 
     assert mine.task.task_id == meanwhile[0].task.task_id
     assert len(others(world, task)) == 1
@@ -356,7 +259,7 @@ def test_a_command_and_the_event_of_its_redrive_make_one_task() -> None:
         world.events.record(redrive_elsewhere(world, task))
 
     world.store.before_create = console
-    made = command(world, task, "redrive")
+    made = command(world, task)
     world.succeed(task.task_id, OUTPUT)
 
     assert [one.task_id for one in others(world, task)] == [made.task.task_id]
@@ -364,28 +267,18 @@ def test_a_command_and_the_event_of_its_redrive_make_one_task() -> None:
 
 
 # R14
-@MEANS
-@pytest.mark.parametrize("fault", [StartUnclear(), WorkflowsUnavailable()])
-def test_what_could_not_begin_now_begins_with_the_next_check(means: str, fault: Any) -> None:
+def test_what_could_not_begin_now_begins_with_the_next_check() -> None:
     world = World()
     task = failed(world)
-    world.workflows.start_fault = StartUnclear() if isinstance(fault, WorkflowsUnavailable) else fault
     world.workflows.redrive_fault = WorkflowsUnavailable()
 
-    made = command(world, task, means)
-    world.workflows.start_fault = world.workflows.redrive_fault = None
+    made = command(world, task)
+    world.workflows.redrive_fault = None
     assert not made.has_begun
     world.clock.time += world.intervals.repair
     world.operations.get(ALICE, made.task.task_id)
 
     assert world.workflows.running() == (made.task.execution,)
-
-
-def never_confirmed(world: World) -> Task:
-    task = world.call(CONFIRMED)
-    world.workflows.states.clear()
-    world.operations.cancel(ALICE, task.task_id)
-    return task
 
 
 def succeeded(world: World) -> Task:
@@ -405,15 +298,6 @@ def with_execution(state: ExecutionState) -> Callable[[World], Task]:
     return arranged
 
 
-def continued(means: str) -> Callable[[World], Task]:
-    def arranged(world: World) -> Task:
-        task = failed(world)
-        command(world, task, means)
-        return task
-
-    return arranged
-
-
 def expired(world: World) -> Task:
     task = failed(world)
     world.clock.time = task.expires_at
@@ -427,76 +311,54 @@ def without_terms(world: World) -> Task:
     return task
 
 
-REFUSALS: Final[dict[str, tuple[str, Callable[[World], Task], str]]] = {
-    "running": ("redrive", World.call, "has not ended"),
-    "running, restart": ("restart", World.call, "has not ended"),
-    "expired": ("restart", expired, "no such task"),
-    "never begun": ("restart", never_confirmed, "never begun"),
-    "no execution": ("redrive", with_execution(Missing()), "restart the task"),
-    "success": ("redrive", succeeded, "has succeeded"),
-    "too old": ("redrive", with_execution(TimedOut(0, "redrivable period exceeded")), "(redrivable period exceeded)"),
-    "still running": ("redrive", with_execution(Running()), "still runs"),
-    "still running, restart": ("restart", with_execution(Running()), "still runs"),
-    "restarted": ("redrive", continued("restart"), "goes on already"),
-    "redriven": ("restart", continued("redrive"), "goes on already"),
-    "without its arguments": ("restart", without_terms, "arguments are gone"),
+REFUSALS: Final[dict[str, tuple[Callable[[World], Task], str]]] = {
+    "running": (World.call, "has not ended"),
+    "expired": (expired, "no such task"),
+    "no execution": (with_execution(Missing()), "call the tool again"),
+    "success": (succeeded, "has succeeded"),
+    "too old": (with_execution(TimedOut(0, "redrivable period exceeded")), "(redrivable period exceeded)"),
+    "still running": (with_execution(Running()), "still runs"),
+    "without its arguments": (without_terms, "arguments are gone"),
 }
 
 
 # R15
-@pytest.mark.parametrize(("means", "arrange", "reason"), REFUSALS.values(), ids=list(REFUSALS))
-def test_what_cannot_be_continued_is_refused_and_nothing_changes(
-    means: str, arrange: Callable[[World], Task], reason: str
-) -> None:
+@pytest.mark.parametrize(("arrange", "reason"), REFUSALS.values(), ids=list(REFUSALS))
+def test_what_cannot_be_continued_is_refused_and_nothing_changes(arrange: Callable[[World], Task], reason: str) -> None:
     world = World()
     task = arrange(world)
     before = (dict(world.store.tasks), len(world.workflows.starts), len(world.workflows.redrives))
 
     with pytest.raises(NotFollowedUp) as refused:
-        command(world, task, means)
+        command(world, task)
 
     assert reason in refused.value.reason
     assert before == (dict(world.store.tasks), len(world.workflows.starts), len(world.workflows.redrives))
 
 
-# R15
-def test_a_success_can_be_restarted_and_a_restart_that_is_refused_ends_the_new_task() -> None:
-    world = World()
-    task = world.call()
-    world.succeed(task.task_id, OUTPUT)
-    world.workflows.start_fault = StartRefused("its state machine no longer exists")
-
-    made = command(world, task, "restart")
-
-    assert isinstance(made.task.status, Failed)
-    assert isinstance(world.stored(task).status, Completed)
-
-
 # R16
-@MEANS
-def test_a_follow_up_takes_a_slot_of_its_caller_and_is_refused_at_the_limit(means: str) -> None:
+def test_a_follow_up_takes_a_slot_of_its_caller_and_is_refused_at_the_limit() -> None:
     world = World(limits=Limits(active=2))
     ended = [failed(world), failed(world), failed(world)]
 
-    made = [command(world, task, means).task for task in ended[:2]]
+    made = [command(world, task).task for task in ended[:2]]
     with pytest.raises(NotFollowedUp, match="At most 2 tasks may be active at once"):
-        command(world, ended[2], means)
+        command(world, ended[2])
     world.operations.cancel(ALICE, made[0].task_id)
 
-    assert command(world, ended[2], means).is_new, "the refused command is repeated when a slot is free"
+    assert command(world, ended[2]).is_new, "the refused command is repeated when a slot is free"
 
 
 # R16
-@MEANS
-def test_it_is_audited(means: str) -> None:
+def test_it_is_audited() -> None:
     world = World()
     task = failed(world)
     world.audit.clear()
 
-    new = command(world, task, means).task
+    new = command(world, task).task
 
     followed, created = world.audit
-    assert (followed.action, followed.task_id, followed.outcome) == (AuditAction.FOLLOWED_UP, task.task_id, means)
+    assert (followed.action, followed.task_id, followed.outcome) == (AuditAction.FOLLOWED_UP, task.task_id, "redrive")
     assert (followed.follow_up, followed.operator) == (new.task_id, OPERATOR)
     assert (created.action, created.task_id) == (AuditAction.CREATED, new.task_id)
 
@@ -504,7 +366,7 @@ def test_it_is_audited(means: str) -> None:
 def test_the_owner_cancels_a_follow_up_like_any_task() -> None:
     world = World()
     task = failed(world)
-    new = command(world, task, "redrive").task
+    new = command(world, task).task
 
     world.operations.cancel(ALICE, new.task_id)
     world.deliver()
@@ -524,7 +386,7 @@ def test_a_cancelled_task_can_be_redriven_and_no_sweep_stops_it() -> None:
     ended = world.stored(task)
     world.store.tasks[task.key] = replace(ended, runs=(replace(ended.runs[0], pending=Pending.STOP),))
 
-    new = command(world, task, "redrive").task
+    new = command(world, task).task
 
     assert not world.stored(task).runs_pending(Pending.STOP)
     assert world.workflows.running() == (new.execution,)
@@ -535,12 +397,12 @@ def test_a_follow_up_has_what_its_tool_promised() -> None:
     tool = replace(OPTIONAL, retry=RETRY, keep_result=timedelta(hours=1), result_bucket="b", result_prefix="{task_id}/")
     task = failed(world, tool)
 
-    again = command(world, task, "restart").task
-    world.fail(again.task_id, "Broken")
-    on = command(world, again, "redrive").task
+    first = command(world, task).task
+    world.fail(task.task_id, "Broken")
+    second = command(world, first).task
 
-    assert (again.retry, again.runs[0].attempt) == (RETRY, Attempt())
-    for one in (again, on):
+    for one in (first, second):
+        assert (one.retry, one.runs[0].attempt.number) == (RETRY, 1)
         assert (one.ttl, one.keep_result, one.poll_interval) == (task.ttl, task.keep_result, task.poll_interval)
         place = result_location_of(one)
         assert place is not None

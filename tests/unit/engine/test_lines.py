@@ -19,7 +19,7 @@ from stepwire.tasks.limits import Rules, Starts
 from stepwire.tasks.lines import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
-from stepwire.tasks.task import Cancelled, Failed, Means, Origin, Task, Working
+from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
 from tests.fakes import LARGE
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World, keeping
 from tests.races import WON, racing
@@ -373,7 +373,7 @@ def test_an_operators_redrive_waits_for_its_turn(world: World) -> None:
     first, second = call(world), call(world)
     world.fail(first.task_id)
 
-    made = world.engine.follow_ups.command(Means.REDRIVE, first.key)
+    made = world.engine.follow_ups.redrive(first.key)
 
     assert running(world) == [second.task_id]
     assert not made.has_begun
@@ -388,7 +388,7 @@ def test_an_operators_redrive_of_a_retried_task_overtakes_nobody(world: World) -
         world.fail(first.task_id)
     second, third = call(world), call(world)
 
-    world.engine.follow_ups.command(Means.REDRIVE, first.key)
+    world.engine.follow_ups.redrive(first.key)
     end(world, second)
 
     assert running(world) == [third.task_id]
@@ -640,7 +640,7 @@ def test_an_execution_that_is_redriven_in_the_console_counts_although_its_first_
 def test_a_redrive_that_waits_in_line_counts_when_its_execution_is_redriven_in_the_console(world: World) -> None:
     first, second, third = call(world), call(world), call(world)
     world.fail(first.task_id)
-    world.engine.follow_ups.command(Means.REDRIVE, first.key)
+    world.engine.follow_ups.redrive(first.key)
     execution = world.workflows.execution_of(first.task_id)
 
     world.workflows.redrive(execution, "in the console")

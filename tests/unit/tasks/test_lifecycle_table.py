@@ -49,7 +49,7 @@ from stepwire.tasks.inputs import (
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
-from stepwire.tasks.task import InputRequired, Means, Progress, Task, TaskError, Terms, ToolResult, Working
+from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult, Working
 from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
@@ -93,7 +93,7 @@ EVENTS: tuple[TaskEvent, ...] = (
     *(RunEnded(RunEnd(0, 1, 1, state, error), end) for end in ENDS for state in ENDED for error in (None, "Busy")),
     *(RunNotRedriven(RunEnd(0, 1, 1, RunState.FAILED), end) for end in ENDS),
     RunsStopped(),
-    *(FollowedUp(means, new_task_id(LONG_AGO, bytes(RANDOM_BYTES))) for means in Means),
+    FollowedUp(new_task_id(LONG_AGO, bytes(RANDOM_BYTES))),
 )
 
 

@@ -38,7 +38,6 @@ from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.rendering import modern_status
 from stepwire.tasks.ids import TaskKey, task_id_of
-from stepwire.tasks.task import Means
 from stepwire.tracing import follow
 
 if TYPE_CHECKING:
@@ -109,12 +108,12 @@ class ExecutionEventsHandler:
 
 
 def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
-    """Redrive or restart a task that has ended, as an operator commands, and return the answer.
+    """Redrive the execution of a task that has ended, as an operator commands, and return the answer.
 
     Whoever may invoke function execution_events may give commands: no event of EventBridge or of a queue has this form.
     The answer is for the operator, and has no data of the caller.
 
-    {"means": "redrive" | "restart", "owner": hex, "task_id": id, "operator"?: ARN}
+    {"means": "redrive", "owner": hex, "task_id": id, "operator"?: ARN}
     {"task_id": id, "status": status, "is_new": bool, "has_begun": bool} or {"refused": reason}
 
     {"caller": "count" | "cancel", "owner": hex, "after"?: id} is answered with what `CallerCommands` returns.
@@ -127,11 +126,11 @@ def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
     if "caller" in command:
         return _obeyed_about_caller(command, CallerCommands(engine))
     task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
-    if task_id is None or not isinstance(owner, str) or command.get("means") not in {one.value for one in Means}:
+    if task_id is None or not isinstance(owner, str) or command.get("means") != "redrive":
         return {"refused": _MALFORMED}
     try:
         key = TaskKey(Principal(owner), task_id)
-        made = engine.follow_ups.command(Means(command["means"]), key, command.get("operator"))
+        made = engine.follow_ups.redrive(key, command.get("operator"))
     except NotFollowedUp as refusal:
         return {"refused": refusal.reason}
     except WorkflowsUnavailable as fault:

@@ -1,20 +1,16 @@
-"""Make the task that follows one which has ended: by an operator's command, or because an execution was redriven.
+"""Make the task that follows one which has ended, because its execution is redriven: by an operator's command, or not.
 
 The rule: a terminal task stays as it is (T10, X30); it only names the task that follows it. The follow-up is a task of
-the same owner, with the same work and the same input. After a redrive it goes on with the same execution, which keeps
-its name; after a restart it has an execution of its own.
+the same owner, with the same work and the same input, and goes on with the same execution, which keeps its name.
 
 First the ended task names its follow-up, by a conditional write, so that of several commands and events one makes the
-id, and all find it; of a redrive and a restart at the same moment, one is accepted. Then the follow-up is written, and
-then its work begins, as that of any task: who finds that it has not begun begins it. So a crash between any two steps
-is repaired by the next command, event, reader or sweep, and nothing begins twice. A command reserves a slot of the
-owner's active tasks, as a call does, and is refused at their limit. An execution that was redriven without a command
-goes on whatever the limits are, so its task takes no slot.
+id, and all find it. Then the follow-up is written, and then its work begins, as that of any task: who finds that it
+has not begun begins it. So a crash between any two steps is repaired by the next command, event, reader or sweep, and
+nothing begins twice. A command reserves a slot of the owner's active tasks, as a call does, and is refused at their
+limit. An execution that was redriven without a command goes on whatever the limits are, so its task takes no slot.
 """
 
 from contextlib import suppress
-from datetime import timedelta
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,11 +30,8 @@ from stepwire.errors import (
 from stepwire.tasks.events import FollowedUp
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
-from stepwire.tasks.runs import Attempt, Pending, RunState
-from stepwire.tasks.task import Follows, Means, Origin, Task, Terms, Working
-
-_WRITTEN_WITHIN: Final = timedelta(minutes=1)
-"""How long after its id a follow-up is written, unless the function has died; longer than the function's timeout."""
+from stepwire.tasks.runs import Pending, RunState
+from stepwire.tasks.task import Follows, Origin, Task, Terms, Working
 
 
 class FollowUp(Struct, frozen=True):
@@ -59,24 +52,19 @@ class FollowUps(Struct, frozen=True):
     randomness: Randomness
     admission: Admission
 
-    def command(self, means: Means, key: TaskKey, operator: str | None = None) -> FollowUp:
-        """Continue an ended task as a new task. Idempotent: repeated, it returns the same task.
+    def redrive(self, key: TaskKey, operator: str | None = None) -> FollowUp:
+        """Let the execution of an ended task go on, as a new task. Idempotent: repeated, it returns the same task.
 
         Raises:
-            NotFollowedUp: it cannot be continued so; nothing was changed.
+            NotFollowedUp: it cannot go on; nothing was changed.
             WorkflowsUnavailable: Step Functions does not answer; nothing was changed.
         """
         task = self._ended(key)
-        existing = self._existing(task, means)
+        existing = self._existing(task)
         if existing is not None:
             return self._begun(existing)
-        self._check_idle(task, means)
-        state, redrives = self.runs.workflows.describe(task.execution), None
-        if means is Means.REDRIVE:
-            redrives = _redrives_to_be(task, state)
-        else:
-            _check_has_run(task, state)
-        return self._begun(self._made(task, means, redrives, operator=operator))
+        redrives = _redrives_to_be(task, self.runs.workflows.describe(task.execution))
+        return self._begun(self._made(task, redrives, operator=operator))
 
     def after_redrive(self, task: Task, redrives: int) -> Task | None:
         """Return the task that goes on with an execution which was redriven without a command.
@@ -84,10 +72,10 @@ class FollowUps(Struct, frozen=True):
         Returns:
             None if that task has expired, or the arguments of the one that has ended are gone: there is nobody to tell.
         """
-        made = self._existing(task, Means.REDRIVE)
+        made = self._existing(task)
         if made is None:
             with suppress(NotFollowedUp):
-                made = self._made(task, Means.REDRIVE, redrives, EndSource.EVENT)
+                made = self._made(task, redrives, EndSource.EVENT)
         return None if made is None else made.task
 
     def _ended(self, key: TaskKey) -> Task:
@@ -102,38 +90,20 @@ class FollowUps(Struct, frozen=True):
             )
         return task
 
-    def _existing(self, task: Task, means: Means) -> FollowUp | None:
+    def _existing(self, task: Task) -> FollowUp | None:
         """Return the follow-up that an earlier command or event made; None if there is none, or not yet."""
-        known = task.follow_ups.by(means)
+        known = task.follow_up
         found = None if known is None else self.recorder.load(TaskKey(task.owner, known))
         return None if found is None else FollowUp(found, is_new=False)
 
-    def _check_idle(self, task: Task, means: Means) -> None:
-        """Refuse a command while the follow-up by the other means goes on, or is being written."""
-        known = task.follow_ups.by(Means.RESTART if means is Means.REDRIVE else Means.REDRIVE)
-        if known is None:
-            return
-        other = self.recorder.load(TaskKey(task.owner, known))
-        is_being_written = other is None and self.recorder.clock.now() - created_at_of(known) < _WRITTEN_WITHIN
-        if is_being_written or (other is not None and not other.has_ended):
-            raise NotFollowedUp(
-                f"Its work goes on already, as task {known}: wait for its end, or let its caller cancel it."
-            )
-
     def _made(
-        self,
-        task: Task,
-        means: Means,
-        redrives: int | None,
-        source: EndSource | None = None,
-        operator: str | None = None,
+        self, task: Task, redrives: int, source: EndSource | None = None, operator: str | None = None
     ) -> FollowUp:
         try:
             terms = self.recorder.store.parts.terms_of(task)
         except PartMissing:
             raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
-        known = self._chosen_id(task, means, is_command=source is None)
-        new = _continuation_of(task, terms, known, redrives, runs_already=source is not None)
+        new = _continuation_of(task, terms, self._chosen_id(task), redrives, runs_already=source is not None)
         if new.expires_at <= self.recorder.clock.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
         if source is None:
@@ -146,25 +116,22 @@ class FollowUps(Struct, frozen=True):
         except TaskExists:  # another command or event was faster
             self.admission.give_back_unless_active(new)
             return FollowUp(self.recorder.load(new.key) or new, is_new=False)
-        followed = entry_of(AuditAction.FOLLOWED_UP, task, means.value)
+        followed = entry_of(AuditAction.FOLLOWED_UP, task, "redrive")
         with suppress(Exception):
             self.recorder.audit(replace(followed, source=source, follow_up=new.task_id, operator=operator))
             self.recorder.note(AuditAction.CREATED, made.task)
         return made
 
-    def _chosen_id(self, task: Task, means: Means, *, is_command: bool) -> TaskId:
+    def _chosen_id(self, task: Task) -> TaskId:
         """Return the id of the follow-up, after the ended task names it; of several ids, the first one counts."""
         current = task
         for _ in range(MOST_TRIES):
-            known = current.follow_ups.by(means)
-            if known is not None:
-                return known
+            if current.follow_up is not None:
+                return current.follow_up
             chosen = new_task_id(self.recorder.clock.now(), self.randomness(RANDOM_BYTES))
-            if self.recorder.save_if_unchanged(current, FollowedUp(means, chosen)) is not None:
+            if self.recorder.save_if_unchanged(current, FollowedUp(chosen)) is not None:
                 return chosen
             current = self._ended(task.key)
-            if is_command:  # an execution that was redriven elsewhere goes on, whatever else does
-                self._check_idle(current, means)
         raise InternalError("Too many concurrent requests are changing this task. Repeat the command.")
 
     def _begun(self, follow_up: FollowUp) -> FollowUp:
@@ -189,9 +156,9 @@ def _redrives_to_be(task: Task, state: ExecutionState) -> int:
     """
     match state:
         case Missing():
-            raise NotFollowedUp("Its execution is not there, or no more: restart the task.")
+            raise NotFollowedUp("Its execution is not there, or no more: its caller must call the tool again.")
         case Succeeded() | Unreadable():
-            raise NotFollowedUp("Its execution has succeeded, and has no failed state to go on from: restart the task.")
+            raise NotFollowedUp("Its execution has succeeded: there is no failed state to go on from.")
         case Running():
             if was_redriven(task, state):
                 return state.redrives
@@ -199,45 +166,24 @@ def _redrives_to_be(task: Task, state: ExecutionState) -> int:
         case _:
             if state.not_redrivable:
                 raise NotFollowedUp(
-                    f"Step Functions does not redrive its execution ({state.not_redrivable}): restart the task."
+                    f"Step Functions does not redrive its execution ({state.not_redrivable}): its caller calls the "
+                    "tool again."
                 )
             return state.redrives + 1
 
 
-def _check_has_run(task: Task, state: ExecutionState) -> None:
-    """Refuse the restart of a task whose work never began, or still runs.
-
-    Raises:
-        NotFollowedUp: its workflow would run without the confirmation of its caller, or twice at a time.
-    """
-    match state:
-        case Missing() if not task.is_retried:
-            raise NotFollowedUp(
-                "Its work has never begun: it was not confirmed, or was cancelled before. Its caller must call the "
-                "tool again."
-            )
-        case Running():
-            raise NotFollowedUp("Its execution still runs: stop it, or wait for its end.")
-        case _:
-            return
-
-
-def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int | None, *, runs_already: bool) -> Task:
+def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int, *, runs_already: bool) -> Task:
     """Return the task that continues an ended task.
 
     Args:
         task: the task that has ended.
         terms: its terms.
         follow_up: the id of the new task.
-        redrives: how often its execution has been redriven then, this time included; None: the work begins anew, in an
-            execution of the new task and with all attempts that its tool allows.
+        redrives: how often its execution has been redriven then, this time included.
         runs_already: whether its execution runs, so that it needs no turn first.
     """
     pending = None if task.line is None or runs_already else Pending.TURN
-    attempt, execution_of = Attempt(), None
-    if redrives is not None:
-        attempt = replace(task.runs[0].attempt, redrives=redrives, begins_at=None, after="")
-        execution_of = (task.follows.execution_of if task.follows else None) or task.task_id
+    attempt = replace(task.runs[0].attempt, redrives=redrives, begins_at=None, after="")
     begun = created_at_of(follow_up)
     return Task(
         owner=task.owner,
@@ -256,5 +202,5 @@ def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int 
         # The client may be asked as before; nobody waits for the response of a request.
         origin=Origin(task.origin.modes, trace=task.origin.trace, person=task.origin.person),
         keep_result=task.keep_result,
-        follows=Follows(task.task_id, task.follows.first if task.follows else task.task_id, execution_of),
+        follows=Follows(task.task_id, task.follows.first if task.follows else task.task_id),
     )

@@ -64,8 +64,8 @@ class Recorder(Struct, frozen=True):
         """
         key = task_key_from_execution(execution.name)
         task = self.load(key) if key else None
-        while task is not None and task.follow_ups.redrive is not None:  # then it has ended
-            newer = self.load(TaskKey(task.owner, task.follow_ups.redrive))
+        while task is not None and task.follow_up is not None:  # then it has ended
+            newer = self.load(TaskKey(task.owner, task.follow_up))
             if newer is None:  # not there yet, or expired
                 break
             task = newer

@@ -27,7 +27,6 @@ from stepwire.tasks.task import (
     Completed,
     Failed,
     ItemCount,
-    Means,
     Progress,
     StoredResult,
     Task,
@@ -230,7 +229,6 @@ class RunsStopped(Struct, frozen=True):
 class FollowedUp(Struct, frozen=True):
     """Another task was chosen to continue the ended one; of several, the first counts."""
 
-    means: Means
     task_id: TaskId
 
 

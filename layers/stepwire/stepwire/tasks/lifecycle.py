@@ -92,7 +92,6 @@ from stepwire.tasks.task import (
     Failed,
     InputRequired,
     Inputs,
-    Means,
     Progress,
     Status,
     Task,
@@ -445,12 +444,10 @@ def _note_stops(task: Task, _event: RunsStopped, _at: datetime) -> Task:
 
 
 def _follow_up(task: Task, event: FollowedUp, at: datetime) -> Task:
-    if task.follow_ups.by(event.means) is not None:
+    if task.follow_up is not None:
         return task
-    if event.means is Means.RESTART:
-        return replace(task, follow_ups=replace(task.follow_ups, restart=event.task_id))
     # Its execution is the follow-up's now: nobody stops it any more because of this task.
-    return _note_stops(replace(task, follow_ups=replace(task.follow_ups, redrive=event.task_id)), RunsStopped(), at)
+    return _note_stops(replace(task, follow_up=event.task_id), RunsStopped(), at)
 
 
 def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:

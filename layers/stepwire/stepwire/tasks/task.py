@@ -261,36 +261,12 @@ def unqualified(state_machine_arn: str) -> tuple[str, str]:
 
 
 class Follows(Struct, frozen=True, omit_defaults=True):
-    """What a follow-up task continues: an operator has redriven or restarted a task that had ended."""
+    """What a follow-up task continues: the execution of a task that had ended was redriven."""
 
     task_id: TaskId
     """The task that had ended."""
     first: TaskId
-    """The task of the caller's own call: the input may contain its id."""
-    execution_of: TaskId | None = None
-    """The task whose redriven execution this one continues; None: it has its own."""
-
-
-class Means(Enum):
-    """How an operator continues a task that has ended."""
-
-    REDRIVE = "redrive"
-    """Its failed execution goes on from its failed state."""
-    RESTART = "restart"
-    """A new execution begins with its input."""
-
-
-class FollowUpIds(Struct, frozen=True, omit_defaults=True):
-    """The tasks that follow one which has ended."""
-
-    redrive: TaskId | None = None
-    """The task that follows a redrive of its execution."""
-    restart: TaskId | None = None
-    """The task that repeats its work."""
-
-    def by(self, means: Means) -> TaskId | None:
-        """Return the id of the task that follows by this means; None if there is none."""
-        return self.redrive if means is Means.REDRIVE else self.restart
+    """The task of the caller's own call, whose execution goes on: its name and its input contain this id."""
 
 
 class Task(Struct, frozen=True, omit_defaults=True):
@@ -322,8 +298,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     follows: Follows | None = None
     """Of a follow-up task: what it continues."""
-    follow_ups: FollowUpIds = FollowUpIds()
-    """The tasks that continue this one; a terminal status stays as it is."""
+    follow_up: TaskId | None = None
+    """The task that continues this one; a terminal status stays as it is."""
     usage_shard: int = 0
     """Which part of its owner's usage counts it as active (see `usage`)."""
     line: LineTerms | None = None
@@ -359,7 +335,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
         suffix = f"-{letter}{again}" if letter or again else ""
         arn, qualifier = unqualified(run.state_machine_arn)
         # A task that continues another one's execution uses that one's name.
-        named_after = (self.follows.execution_of if self.follows else None) or self.task_id
+        named_after = self.follows.first if self.follows else self.task_id
         name = execution_name_of(TaskKey(self.owner, named_after), self.work.execution_prefix, suffix)
         return Execution(arn, name, qualifier, run.role)
 

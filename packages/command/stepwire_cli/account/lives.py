@@ -13,7 +13,7 @@ from typing import Any, Final
 from stepwire.audit import AuditAction
 from stepwire.codec import decode
 from stepwire.subscriptions.events import Change
-from stepwire.tasks.task import Execution, Means, Task
+from stepwire.tasks.task import Execution, Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
@@ -146,9 +146,8 @@ def _in_table(task: Task, at: datetime) -> Iterator[Moment]:
         yield Moment(task.last_updated_at, TABLE, f"changed last: {status_of(task, at)}")
     for line in decided_by_others(task):
         yield Moment(line.at, TABLE, line.words)
-    for means in Means:
-        if (follow_up := task.follow_ups.by(means)) is not None:
-            yield Moment(task.last_updated_at, TABLE, f"followed by task {follow_up} ({means.value})")
+    if task.follow_up is not None:
+        yield Moment(task.last_updated_at, TABLE, f"followed by task {task.follow_up} (redrive)")
     if at >= task.expires_at:
         yield Moment(task.expires_at, TABLE, "expired")
 

@@ -240,8 +240,6 @@ def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -
     if run.fate is not Fate.SUCCEEDED:
         yield Step("Or let its workflow go on where it failed, as a new task of its caller (within 14 days):",
                    where.stepwire("redrive", task.task_id, *options))  # fmt: skip
-    yield Step("Or start its work again with its input, as a new task of its caller:",
-               where.stepwire("restart", task.task_id, *options))  # fmt: skip
 
 
 def _again(task: Task, where: Where, *flags: str, command: str = "task") -> str:

@@ -21,7 +21,7 @@ class Work(StrEnum):
     BLOCK = "block"
     """`block` and `unblock`."""
     CANCEL = "cancel"
-    """`cancel-all`; also redrives, restarts and the commands about lines, which are of the same function."""
+    """`cancel-all`; also redrives and the commands about lines, which are of the same function."""
     ERASE = "erase"
 
 

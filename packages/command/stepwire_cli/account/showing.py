@@ -11,7 +11,7 @@ from typing import Any, Final
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.runs import RunState
-from stepwire.tasks.task import Completed, Failed, Means, Task, Terms, ToolResult
+from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
 from stepwire_cli.account.operating import (
     Step,
@@ -122,9 +122,8 @@ def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
     yield "expires", moment(task.expires_at)
     if task.follows is not None:
         yield "follows", f"task {task.follows.task_id}"
-    for means in Means:
-        if (follow_up := task.follow_ups.by(means)) is not None:
-            yield "followed", f"by task {follow_up} ({means.value})"
+    if task.follow_up is not None:
+        yield "followed", f"by task {task.follow_up} (redrive)"
     yield from (("attempt", one) for one in attempts_of(task))
     if task.needs_checks:
         yield "checked", f"{moment(task.checked_at)}, against Step Functions"
@@ -164,7 +163,7 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "expiresAt": task.expires_at.isoformat(),
         "follows": None if task.follows is None else task.follows.task_id,
         "attempts": list(attempts_of(task)),
-        "followUps": {means.value: one for means in Means if (one := task.follow_ups.by(means)) is not None},
+        "followUps": {} if task.follow_up is None else {"redrive": task.follow_up},
         "execution": None if run is None else _run_json(run),
         "waitsFor": shown.waits,
         "history": [_line_json(line, with_cause=shown.with_data) for line in shown.history()],
