@@ -224,15 +224,3 @@ def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_a
     assert not {name for name in deployed_names if name.startswith("Webhook")}
     assert {"StatusChanges", "StatusChangesFunction"} <= deployed_names
     assert "questions" in str(mapping["FilterCriteria"])
-
-
-@pytest.mark.long
-def test_a_webhook_is_reported_as_not_served() -> None:
-    secret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hook"
-    webhook = {"WebhookUrl": "https://agent.example/hook", "WebhookSecretArn": secret}
-
-    with deployed(ROOT / "template.yaml", at_once, EventBus="default", **webhook) as stack:
-        notes = stack.stack.not_served
-
-    assert "WebhookDestination: AWS::Events::ApiDestination is not served" in notes
-    assert "WebhookRule: target webhook is not served and so gets no events" in notes

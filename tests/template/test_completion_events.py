@@ -1,5 +1,5 @@
-"""Who is told about status changes: the changes of the table that the function gets, the events of the bus that the
-webhook gets, and that no event of ours comes back to us.
+"""Who is told about status changes: the changes of the table that the function gets, that no event of ours comes back
+to us, and the listeners on the bus that the documentation has.
 """
 
 import json
@@ -49,11 +49,6 @@ STATUSES: Final[tuple[Status, ...]] = (
 LIVELY: Final = STATUSES[:2]
 BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 TASK: Final = replace(World().call(), version=1)
-WEBHOOK: Final = {
-    "EventBus": "default",
-    "WebhookUrl": "https://agent.example/hooks/1",
-    "WebhookSecretArn": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-a1b2c3",
-}
 ACTIONS: Final = {"input_required", "completed", "failed", "cancelled", "expired"}
 
 
@@ -199,7 +194,6 @@ PARTS: Final = ("Status", "Webhook")
 
 def test_optional_resources_are_not_deployed_without_need() -> None:
     silent, told = stack("none", Events="off"), stack("none", Events="off", EventBus="default")
-    called = stack("none", **WEBHOOK)
 
     def parts(made: Stack) -> set[str]:
         return {name for name in template()["Resources"] if name.startswith(PARTS) and made.has(name)} - {
@@ -210,12 +204,6 @@ def test_optional_resources_are_not_deployed_without_need() -> None:
     events = {"WebhookQueue", "Webhooks", "WebhooksFunction", "WebhooksLogs"}
     assert parts(told) == parts(silent)
     assert parts(stack("none")) == parts(told) | events
-    assert parts(called) - parts(stack("none")) == {
-        "WebhookConnection",
-        "WebhookDestination",
-        "WebhookRule",
-        "WebhookRole",
-    }
 
 
 OF_ANOTHER: Final = "arn:aws:events:eu-central-1:210987654321:event-bus/agents"
@@ -273,16 +261,6 @@ def test_without_events_the_function_may_list_questions_for_approvers_and_query_
             ["", "default", "agents.v2", OF_ANOTHER],
             ["a bus", "arn:aws:sns:eu-central-1:123456789012:topic"],
         ),
-        (
-            "WebhookUrl",
-            ["", "https://agent.example/hooks/1?a=b"],
-            ["http://agent.example", "https://", "https://agent.example/{{resolve:ssm:a}}"],
-        ),
-        (
-            "WebhookSecretArn",
-            ["", WEBHOOK["WebhookSecretArn"]],
-            ["a secret", "arn:aws:ssm:eu-central-1:123456789012:a"],
-        ),
     ],
 )
 def test_each_parameter_accepts_valid_values_only(name: str, good: list[str], bad: list[str]) -> None:
@@ -292,98 +270,12 @@ def test_each_parameter_accepts_valid_values_only(name: str, good: list[str], ba
     assert [value for value in bad if re.fullmatch(pattern, value)] == []
 
 
-@pytest.mark.parametrize("missing", ["EventBus", "WebhookSecretArn"])
-def test_a_webhook_needs_a_bus_and_a_secret(missing: str) -> None:
-    with pytest.raises(AssertionError, match="WebhookUrl needs EventBus and WebhookSecretArn"):
-        stack("none", **{**WEBHOOK, missing: ""})
-
-
-# -------------------------------------------------------------------------------------------- the events of the webhook
-
-
-def test_the_webhook_gets_every_event_that_needs_attention() -> None:
-    rule = pattern_of_rule(stack("none", **WEBHOOK), "WebhookRule")
-    changes = [(before, after) for before, after in product(LIVELY, STATUSES) if type(before) is not type(after)]
-
-    told = {event["detail"]["status"] for change in changes if matches(rule, event := event_of(*change))}
-    not_told = {event["detail"]["status"] for change in changes if not matches(rule, event := event_of(*change))}
-
-    assert told | {"expired"} == ACTIONS
-    assert not_told == {"working"}
-
-
-@pytest.mark.parametrize(("status", "is_told"), [("expired", True), ("removed", False)])
-def test_the_webhook_gets_expired_tasks_but_not_removed_ones(status: str, is_told: bool) -> None:
-    rule = pattern_of_rule(stack("none", **WEBHOOK), "WebhookRule")
-    event = recorded("task_status_changed")
-    event["detail"]["status"] = status
-
-    assert matches(rule, event) is is_told
-
-
-def test_the_rule_matches_the_detail_types_of_the_function() -> None:
-    pattern = stack("none", **WEBHOOK).properties("WebhookRule")["EventPattern"]
-
-    assert (pattern["source"], pattern["detail-type"]) == ([SOURCE], [STATUS_CHANGE])
-
-
-def test_the_webhook_gets_the_event_itself_with_a_role_that_allows_nothing_else() -> None:
-    made = stack("none", **WEBHOOK)
-    (target,) = made.properties("WebhookRule")["Targets"]
-    role = made.properties("WebhookRole")
-
-    (policy,) = role["Policies"]
-    (allowed,) = policy["PolicyDocument"]["Statement"]
-    (trusted,) = role["AssumeRolePolicyDocument"]["Statement"]
-
-    assert (target["InputPath"], target["RoleArn"]) == ("$.detail", "WebhookRole.Arn")
-    assert allowed["Action"] == "events:InvokeApiDestination"
-    assert set(allowed["Resource"]) == {"WebhookDestination.Arn", "WebhookDestination.ArnForPolicy"}
-    assert trusted["Principal"] == {"Service": "events.amazonaws.com"}
-    assert trusted["Condition"] == {"StringEquals": {"aws:SourceAccount": "AWS::AccountId"}}
-
-
-def test_no_function_of_ours_delivers_to_the_operators_webhook() -> None:
-    functions = [name for name, made in template()["Resources"].items() if made["Type"] == "AWS::Serverless::Function"]
-
-    assert "WebhooksFunction" in functions
-    for name in functions:
-        assert not [
-            one
-            for one in WEBHOOK
-            if one.startswith("Webhook") and f'"{one}"' in json.dumps(template()["Resources"][name])
-        ]
-
-
-def test_the_webhooks_secret_is_in_no_parameter() -> None:
-    made = stack("none", **WEBHOOK)
-
-    key = made.properties("WebhookConnection")["AuthParameters"]["ApiKeyAuthParameters"]
-
-    assert key == {
-        "ApiKeyName": "Authorization",
-        "ApiKeyValue": "{{resolve:secretsmanager:" + WEBHOOK["WebhookSecretArn"] + ":SecretString}}",
-    }
-
-
-def test_an_event_that_the_webhook_never_accepted_is_kept_in_the_queue() -> None:
-    with_webhook, without = stack("none", **WEBHOOK), stack("none")
-
-    def allowed(made: Stack) -> list[str]:
-        (statement,) = made.properties("DeadLettersPolicy")["PolicyDocument"]["Statement"]
-        return statement["Condition"]["ArnEquals"]["aws:SourceArn"]
-
-    (target,) = with_webhook.properties("WebhookRule")["Targets"]
-    assert target["DeadLetterConfig"] == {"Arn": "DeadLetters.Arn"}
-    assert [rule for rule in allowed(with_webhook) if rule not in allowed(without)] == ["WebhookRule.Arn"]
-
-
 # ------------------------------------------------------------------------------------------------------- and no circle
 
 
 @pytest.mark.parametrize("name", ["ExecutionEventsRule", "ProgressRule"])
 def test_no_event_that_we_put_comes_back_to_us(name: str) -> None:
-    rule = pattern_of_rule(stack("none", **WEBHOOK), name)
+    rule = pattern_of_rule(stack("none", EventBus="default"), name)
     event = recorded("task_status_changed")
 
     assert not matches(rule, event)
@@ -412,18 +304,55 @@ def test_the_events_in_the_documentation_are_the_samples() -> None:
     assert json.loads(place) == recorded("task_place_in_line")["detail"]
 
 
-@pytest.mark.parametrize("status", ["input_required", "failed", "completed"])
+def recipes() -> dict[str, Any]:
+    """Return the resources of the documented listeners."""
+    return {name: part for block in blocks("yaml") for name, part in yaml_parse(block).items()}
+
+
+@pytest.mark.parametrize("status", sorted(ACTIONS | {"working", "removed"}))
 def test_the_rules_in_the_documentation_match_our_events(status: str) -> None:
     event = recorded("task_status_changed")
     event["detail"]["status"] = status
-    parts = [part for block in blocks("yaml") for part in yaml_parse(block).values()]
 
-    rules = [part["Properties"]["EventPattern"] for part in parts if part["Type"] == "AWS::Events::Rule"]
+    rules = {
+        name: part["Properties"]["EventPattern"]
+        for name, part in recipes().items()
+        if part["Type"] == "AWS::Events::Rule"
+    }
 
-    assert [matches(pattern_of(rule), event) for rule in rules] == [
-        status in rule["detail"]["status"] for rule in rules
-    ]
-    assert len(rules) == 2
+    assert {name: matches(pattern_of(rule), event) for name, rule in rules.items()} == {
+        "NeedsSomebody": status in {"input_required", "failed"},
+        "HasEnded": status in ACTIONS - {"input_required"},
+        "NeedsAttention": status in ACTIONS,
+    }
+    assert all((rule["source"], rule["detail-type"]) == ([SOURCE], [STATUS_CHANGE]) for rule in rules.values())
+
+
+def test_the_webhook_of_the_documentation_gets_the_event_itself_with_a_role_that_allows_nothing_else() -> None:
+    made = recipes()
+    (target,) = made["NeedsAttention"]["Properties"]["Targets"]
+    role = made["HookRole"]["Properties"]
+
+    (policy,) = role["Policies"]
+    (allowed,) = policy["PolicyDocument"]["Statement"]
+    (trusted,) = role["AssumeRolePolicyDocument"]["Statement"]
+
+    assert (target["InputPath"], target["RoleArn"]) == ("$.detail", {"Fn::GetAtt": ["HookRole", "Arn"]})
+    assert target["Arn"] == {"Fn::GetAtt": ["Hook", "Arn"]}
+    assert made["Hook"]["Properties"]["ConnectionArn"] == {"Fn::GetAtt": ["HookConnection", "Arn"]}
+    assert allowed["Action"] == "events:InvokeApiDestination"
+    assert allowed["Resource"] == [{"Fn::GetAtt": ["Hook", one]} for one in ("Arn", "ArnForPolicy")]
+    assert trusted["Principal"] == {"Service": "events.amazonaws.com"}
+    assert trusted["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+
+
+def test_the_secret_of_the_documented_webhook_is_in_no_template() -> None:
+    key = recipes()["HookConnection"]["Properties"]["AuthParameters"]["ApiKeyAuthParameters"]
+
+    assert key == {
+        "ApiKeyName": "Authorization",
+        "ApiKeyValue": "{{resolve:secretsmanager:agent-hook:SecretString}}",
+    }
 
 
 def test_every_documented_status_is_published() -> None:

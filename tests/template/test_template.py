@@ -147,8 +147,6 @@ def test_no_event_pattern_comes_near_its_limit_however_many_tools_there_are(rule
     made = stack(
         "jwt",
         EventBus="default",
-        WebhookUrl="https://a.example",
-        WebhookSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
         ProbeTool="canary",
         ProbeSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
     )
