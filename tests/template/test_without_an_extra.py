@@ -1,0 +1,78 @@
+"""Each extra is the owner's to delete: without it, or without any, the project is whole and its checks pass.
+
+`make test` deletes the extra with the most files, and all of them at once; with ALL=1, each in turn.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from stepwire.composition import EXTRAS
+from tests.template.copies import PYTHON, ROOT, collect_all_tests, copy_of_the_checkout, run, run_tests
+from tests.template.extras import GENERATED, mentions, paths_of, remove
+
+QUICK: Final = ("tests/docs", "tests/template", "tests/fundamentals")
+"""The tests that read the whole checkout, and the tutorial: ten seconds."""
+OF_THE_CORE: Final = ("tests/unit", "tests/server", "packages/command/tests", "packages/local/tests")
+KIT: Final = ("layers", "functions")
+
+
+def files_of(name: str) -> int:
+    """Count the files of an extra."""
+    return sum(1 for path in paths_of(ROOT, name) for _ in (path.rglob("*.*") if path.is_dir() else (path,)))
+
+
+# Those whose tests and documents the core still has parts of.
+NOT_YET: Final = frozenset(EXTRAS) - {"search"}
+WHOLE: Final = tuple(name for name in EXTRAS if name not in NOT_YET)
+LARGEST: Final = max(WHOLE, key=files_of, default="")
+DELETED: Final = (
+    *([pytest.param(WHOLE, id="all")] if len(WHOLE) > 1 else []),
+    *(pytest.param((name,), id=name, marks=[] if name == LARGEST else [pytest.mark.long]) for name in WHOLE),
+)
+
+
+@pytest.fixture(scope="module", params=DELETED)
+def deleted(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def copy(deleted: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout without these extras, whose generated pages have been written again."""
+    made = copy_of_the_checkout(tmp_path_factory.mktemp("copy") / "project")
+    for name in deleted:
+        remove(made, name)
+    for command in GENERATED:
+        run(made, PYTHON, *command)
+    return made
+
+
+def test_no_line_of_the_rest_names_it(deleted: tuple[str, ...], copy: Path) -> None:
+    assert [line for name in deleted for line in mentions(copy, name)] == []
+
+
+def test_style_imports_and_types_of_the_kit_are_right(copy: Path) -> None:
+    run(copy, ".venv/bin/ruff", "check", "--no-cache", ".")
+    run(copy, ".venv/bin/lint-imports", "--no-logo", "--no-cache")
+    run(copy, ".venv/bin/pyright", *KIT)
+
+
+def test_the_templates_are_right(copy: Path) -> None:
+    run(copy, PYTHON, "-m", "tests.template.manifests", "template.yaml")
+    run(copy, ".venv/bin/cfn-lint", "template.yaml")
+
+
+def test_the_quick_tests_of_the_rest_pass(copy: Path) -> None:
+    run_tests(copy, *QUICK)
+
+
+@pytest.mark.long
+def test_every_test_of_the_rest_is_collected(copy: Path) -> None:
+    collect_all_tests(copy)
+
+
+@pytest.mark.long
+def test_the_tests_of_the_core_and_of_the_packages_pass(copy: Path) -> None:
+    run_tests(copy, *OF_THE_CORE)
