@@ -25,7 +25,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "events": ("PutEvents",),
     "resourcegroupstaggingapi": ("GetResources",),
-    "s3": ("DeleteObject", "GetObject", "ListObjectsV2", "PutObject"),
+    "s3": ("GetObject", "PutObject"),
     "secretsmanager": ("GetSecretValue",),
     "sqs": ("DeleteMessage", "ReceiveMessage", "SendMessage", "SendMessageBatch"),
     "ssm": ("DescribeParameters", "GetParametersByPath"),

@@ -8,9 +8,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from stepwire.changes import CallerEvent
 from stepwire.json_text import Json
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import SLACK, Change, Head, Recorded
+from stepwire.subscriptions.events import SLACK, Head, Recorded
 from stepwire.subscriptions.ports import CARRIED, Answer, Listener, NotReached
 from stepwire.subscriptions.subscription import RESERVATION, Subscription
 
@@ -20,14 +21,14 @@ class _Record:
     since: datetime
     until: datetime
     number: int
-    changes: list[Recorded] = field(default_factory=list[Recorded])
+    events: list[Recorded] = field(default_factory=list[Recorded])
 
     def head(self) -> Head:
         return Head(self.number, self.since)
 
 
 class InMemoryEventStore:
-    """Changes in lists."""
+    """Events in lists."""
 
     def __init__(self) -> None:
         self._records: dict[Principal, _Record] = {}
@@ -44,20 +45,20 @@ class InMemoryEventStore:
         record = self._records.get(owner)
         return None if record is None or record.until <= at else record.head()
 
-    def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
+    def append(self, owner: Principal, head: Head, events: Sequence[CallerEvent]) -> None:
         record = self._records[owner]
-        for change in changes:
-            if all(one.change != change for one in record.changes):
+        for event in events:
+            if all(one.event != event for one in record.events):
                 record.number += 1
-                record.changes.append(Recorded(record.number, change))
+                record.events.append(Recorded(record.number, event))
 
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
         record = self._records.get(owner)
-        return [one for one in record.changes if one.number > after][:most] if record else []
+        return [one for one in record.events if one.number > after][:most] if record else []
 
     def forget(self, owner: Principal, count: int) -> None:
-        """Lose the oldest changes, as when their time is over."""
-        del self._records[owner].changes[:count]
+        """Lose the oldest events, as when their time is over."""
+        del self._records[owner].events[:count]
 
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)

@@ -14,13 +14,14 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionProgr
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
+from stepwire.changes import TaskChange
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.blocks import BlockedCallers, Blocks
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.limiter import PROOFS, WAITS, PollLimit, proof_places
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.approvals import approvals_of, askings_of
+from stepwire.extras.approvals import approvals_of, askings_of, subscribers_of
 from stepwire.extras.events import events_of
 from stepwire.extras.skills import skills_of
 from stepwire.hooks import Ground
@@ -32,7 +33,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
 from stepwire.subscriptions.delivering import Delivering
-from stepwire.subscriptions.listening import told
+from stepwire.subscriptions.listening import requested_events
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.ids import LETTERS, TaskKey
@@ -289,13 +290,14 @@ class World:
             PollLimit(self.polls_per_second),
             self.troubles.append,
             PARTS,
-            Ground(self.engine, NO_TABLE, {}),
+            Ground(NO_TABLE, {}, self.engine),
             express=self.express.run,
             blocks=self.blocks,
             built={
-                events_of: Events(self.event_store, self.subscribing, self.subscribers),
+                events_of: Events(self.event_store, self.subscribing),
                 approvals_of: self.approvals,
                 askings_of: self.askings,
+                subscribers_of: self.subscribers,
                 skills_of: lambda: (),
             },
         )
@@ -303,10 +305,10 @@ class World:
 
     def _tell_of(self, before: Task | None, after: Task) -> None:
         """Do at once what the table's stream has done of the questions to others some moments after a write."""
-        changes = list(approval_changes(before, after, self.clock.now()))
+        changes = list(approval_changes(TaskChange(before, after, self.clock.now())))
         for change in changes:
             ApprovalRecording(self.inbox, self.audit.append).record(change)
-        self.recording.record(list(told(self.subscribers, changes, self.clock.now())))
+        self.recording.record(list(requested_events(self.subscribers, changes)))
 
     def _read_blocked(self, task: TaskKey | None) -> BlockedCallers:
         self.block_reads += 1

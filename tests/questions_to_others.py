@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from stepwire.changes import TaskChange
 from stepwire.engine.calls import ToolCall
 from stepwire.json_text import JsonObject
 from stepwire.subscriptions.approvals import ApprovalChange, approval_changes
@@ -52,7 +53,7 @@ def asked() -> tuple[World, Task]:
 def asked_change() -> ApprovalChange:
     """Return what the table's stream says when the question is asked."""
     world, task = asked()
-    (change,) = approval_changes(None, task, world.clock.now())
+    (change,) = approval_changes(TaskChange(None, task, world.clock.now()))
     return change
 
 
@@ -65,5 +66,5 @@ def decided_change() -> ApprovalChange:
     )
     after = world.engine.recorder.record(before, Voted(1, vote))
     assert after is not None
-    (change,) = approval_changes(before, after, world.clock.now())
+    (change,) = approval_changes(TaskChange(before, after, world.clock.now()))
     return change

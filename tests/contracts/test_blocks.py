@@ -1,20 +1,21 @@
-"""The list of blocked callers in the table, and the function that writes it."""
+"""The list of blocked callers in the table, and the commands that write it."""
 
-import json
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from stepwire.aws.blocks_function import BlocksHandler
+from stepwire.aws.block_commands import BLOCKS, ERASURES, commands_of
 from stepwire.aws.storage.blocks import LIST, Block, DynamoDbBlocks, block_in, record_key
 from stepwire.aws.storage.table import Table
+from stepwire.background.commands import obeyed
 from stepwire.engine.blocks import MOST_BLOCKED, Blocks, without_task
 from stepwire.principal import Caller, Principal
 from stepwire_local.account.engine import shared_account
-from tests.kits import ALICE, BOB
+from tests.kits import ALICE, BOB, World
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table
 
@@ -28,12 +29,22 @@ def blocks() -> Iterator[DynamoDbBlocks]:
         yield DynamoDbBlocks(Table(new_table(), quick_dynamodb_client))
 
 
+@dataclass
+class Operator:
+    """An operator of a stack with this list."""
+
+    blocks: DynamoDbBlocks
+    world: World = field(default_factory=World)
+
+    def command(self, command: str, **fields: Any) -> dict[str, Any]:
+        """Give a command."""
+        event = {"command": command, "operator": ADMIN, **fields}
+        return obeyed(event, BLOCKS, commands_of(self.blocks), self.world.engine)
+
+
 @pytest.fixture
-def handler(blocks: DynamoDbBlocks, monkeypatch: pytest.MonkeyPatch) -> BlocksHandler:
-    monkeypatch.setenv("TABLE_NAME", blocks.table.name)
-    made = BlocksHandler()
-    vars(made)["_blocks"] = blocks
-    return made
+def operator(blocks: DynamoDbBlocks) -> Operator:
+    return Operator(blocks)
 
 
 def filled(blocks: DynamoDbBlocks, count: int) -> None:
@@ -93,43 +104,53 @@ def test_thousands_fit_into_one_item_and_cost_a_request_nothing(blocks: DynamoDb
     assert time.process_time() - began < 1  # milliseconds in fact
 
 
-# --------------------------------------------------------------------------------------------------------- the function
+# --------------------------------------------------------------------------------------------------------- the commands
 
 
-def test_a_command_is_obeyed_and_audited(
-    handler: BlocksHandler, blocks: DynamoDbBlocks, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = {"block": [ALICE, BOB], "reason": "Floods us.", "operator": ADMIN}
+def test_a_command_is_obeyed_and_audited(operator: Operator) -> None:
+    both = {"hashes": [ALICE, BOB], "reason": "Floods us."}
 
-    answers = [handler({"stepwire_command": one}, None) for one in (command, command, {"unblock": [BOB]})]
+    answers = [operator.command("block", **both) for _ in range(2)] + [operator.command("unblock", hashes=[BOB])]
 
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["blocked"] for one in answers] == [True, True, False]
-    assert blocks.read() == {ALICE}
-    assert [(one["audit"], one["principal"], one.get("operator"), one.get("outcome")) for one in lines] == [
+    blocked = {"hashes": [ALICE, BOB], "holds_within_seconds": 30}
+    assert answers[:2] == [{"done": blocked}] * 2
+    assert answers[2] == {"done": {"hashes": [BOB], "were_blocked": [BOB], "holds_within_seconds": 30}}
+    assert operator.blocks.read() == {ALICE}
+    assert [(one.action.value, one.owner, one.operator, one.outcome) for one in operator.world.audit] == [
         *[("blocked", ALICE, ADMIN, "Floods us."), ("blocked", BOB, ADMIN, "Floods us.")] * 2,
-        ("unblocked", BOB, None, None),
+        ("unblocked", BOB, ADMIN, None),
     ]
-    assert lines[0]["CallersBlocked"] == [1.0]
 
 
 @pytest.mark.parametrize(
-    "command",
-    [None, {}, {"block": []}, {"block": ALICE}, {"block": ["list"]}, {"block": [ALICE.upper()]}, {"block": [1]},
-     {"block": [ALICE] * 11}, {"erase": [ALICE]}, {"block": [ALICE], "reason": "two\nlines"},
-     {"block": [ALICE], "reason": ""}, {"block": [ALICE], "reason": 1}, {"block": [ALICE], "reason": "x" * 201}],
+    "fields",
+    [{}, {"hashes": []}, {"hashes": ALICE}, {"hashes": ["list"]}, {"hashes": [ALICE.upper()]}, {"hashes": [1]},
+     {"hashes": [ALICE] * 11}, {"hashes": [ALICE], "reason": "two\nlines"}, {"hashes": [ALICE], "reason": ""},
+     {"hashes": [ALICE], "reason": 1}, {"hashes": [ALICE], "reason": "x" * 201}, {"hashes": [ALICE], "owner": ALICE}],
 )  # fmt: skip
-def test_what_is_no_command_changes_nothing(handler: BlocksHandler, blocks: DynamoDbBlocks, command: Any) -> None:
-    assert "refused" in handler({"stepwire_command": command}, None)
-    assert blocks.read() == frozenset()
+def test_what_is_no_command_changes_nothing(operator: Operator, fields: dict[str, Any]) -> None:
+    assert set(operator.command("block", **fields)) == {"refused"}
+    assert operator.blocks.read() == frozenset()
 
 
-def test_a_full_list_is_said(
-    handler: BlocksHandler, blocks: DynamoDbBlocks, capsys: pytest.CaptureFixture[str]
-) -> None:
-    filled(blocks, MOST_BLOCKED)
+def test_a_full_list_is_said(operator: Operator) -> None:
+    filled(operator.blocks, MOST_BLOCKED)
 
-    answer = handler({"stepwire_command": {"block": [ALICE]}}, None)
+    answer = operator.command("block", hashes=[ALICE])
 
     assert "5,000 callers are blocked" in answer["refused"]
-    assert capsys.readouterr().out == ""
+    assert operator.world.audit == []
+
+
+def test_an_erasure_is_noted_with_how_much_it_was_and_by_whom(operator: Operator) -> None:
+    fields = {"owner": ALICE, "state": "done", "items": 7, "objects": 1}
+
+    answer = obeyed(
+        {"command": "note_erasure", "operator": ADMIN, **fields}, ERASURES, commands_of(operator.blocks),
+        operator.world.engine,
+    )  # fmt: skip
+
+    (entry,) = operator.world.audit
+    assert answer == {"done": {}}
+    assert (entry.action.value, entry.owner, entry.operator) == ("erased", ALICE, ADMIN)
+    assert entry.outcome == "7 items, 1 large results; done"

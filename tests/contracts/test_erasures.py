@@ -1,21 +1,21 @@
-"""What is held of one caller, in the table and in the bucket, and the function that erases it."""
+"""What is held of one caller, in the table and in the bucket, and how the command erases it."""
 
-import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 from msgspec.structs import replace
 
 from stepwire.aws import storage
+from stepwire.aws.block_commands import ERASURES, Erased
 from stepwire.aws.clients import s3_client
-from stepwire.aws.erasures_function import ErasuresHandler
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
-from stepwire.aws.storage.holdings import KINDS, ErasedObjects, Holdings, kind_of
+from stepwire.aws.storage.holdings import KINDS, kind_of
 from stepwire.aws.storage.items import LARGEST_PART
 from stepwire.aws.storage.lines import share_key
 from stepwire.aws.storage.table import Table
@@ -27,6 +27,14 @@ from stepwire.subscriptions.subscription import Subscription
 from stepwire.tasks.limits import LineTerms, Rules
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Completed, Terms, ToolResult
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.commanding import Door
+from stepwire_cli.account.erasing import Erasure
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.holding import Held
+from stepwire_cli.account.pacing import Pacer
+from stepwire_local.account.isolation import REGION
+from stepwire_local.iam.clients import aws_client
 from tests.buckets import new_bucket, objects_in
 from tests.contracts.task_stores import a_task
 from tests.kits import ALICE, BOB
@@ -34,20 +42,39 @@ from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
 
 AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
-ADMIN = "arn:aws:sts::123456789012:assumed-role/operators/olga"
+
+
+class Noted(Door):
+    """Function operator, which notes what was erased."""
+
+    def do(self, right: str, command: str, **fields: Any) -> dict[str, Any]:
+        """Note it."""
+        assert (right, command) == (ERASURES, "note_erasure")
+        noted.append(convert(fields, Erased))
+        return {}
+
+
+noted = list[Erased]()
 
 
 class Place:
-    """A table and a bucket, and the function."""
+    """A table and a bucket."""
 
     def __init__(self, bucket: str) -> None:
         self.bucket, self.table = bucket, Table(new_table(), quick_dynamodb_client)
         self.store: DynamoDbTaskStore = task_store(self.table, lambda: LargeResults(bucket, s3_client()))
-        self.handler = ErasuresHandler()
-        vars(self.handler).update(_table=self.table, _objects=ErasedObjects(bucket, s3_client()))
+        clients: dict[str, Any] = {"dynamodb": self.table.client, "s3": aws_client("s3", REGION)}
+        self.calls = Calls(clients.__getitem__, Pacer(lambda: 0, lambda _seconds: None))
+        noted.clear()
 
-    def command(self, **given: Any) -> dict[str, Any]:
-        return self.handler({"stepwire_command": {"operator": ADMIN, **given}}, None)
+    def erasure(self, owner: Principal) -> Erasure:
+        """Return the erasure of a caller."""
+        return Erasure(Held(self.calls, self.table.name, owner), self.bucket, Noted(self.calls, "operator"))
+
+    def erase(self, owner: Principal) -> tuple[int, int]:
+        """Erase everything; return how many items and objects that was."""
+        *_, last = [(0, 0), *((done.items, done.objects) for done in self.erasure(owner).erased())]
+        return last
 
     def keys(self) -> list[tuple[str, str]]:
         """Return the keys of all items."""
@@ -77,22 +104,24 @@ def place(aws: None) -> Place:
     return Place(new_bucket())
 
 
-def test_nothing_of_the_caller_is_left_and_all_of_another(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_of_the_caller_is_left_and_all_of_another(place: Place) -> None:
     place.fill(BOB)
     others, kept = place.keys(), objects_in(place.bucket)
     place.fill(ALICE)
     held = len(place.keys()) - len(others)
 
-    answer = place.command(erase=ALICE)
-    again = place.command(erase=ALICE)
+    erased, again = place.erase(ALICE), place.erase(ALICE)
 
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (place.keys(), objects_in(place.bucket)) == (others, kept)
     beside = 3  # under two qualities, and in a line
-    assert answer == {"items": held - beside, "objects": 1, "is_done": True}
-    assert again == {"items": 0, "objects": 0, "is_done": True}
-    assert [(one["audit"], one["principal"], one["operator"]) for one in lines] == [("erased", ALICE, ADMIN)] * 2
-    assert lines[0]["outcome"] == f"{held - beside} items, 1 large results; done"
+    assert erased == (held - beside, 1)
+    assert again == (0, 0)
+    assert noted == [
+        Erased(owner=ALICE, state="begins"),
+        Erased(owner=ALICE, state="done", items=held - beside, objects=1),
+        Erased(owner=ALICE, state="begins"),
+        Erased(owner=ALICE, state="done"),
+    ]
 
 
 def test_a_task_that_has_not_ended_keeps_everything(place: Place) -> None:
@@ -100,32 +129,32 @@ def test_a_task_that_has_not_ended_keeps_everything(place: Place) -> None:
     task = place.store.create(replace(a_task(number=3), created_at=datetime.now(UTC)))
     before, objects = place.keys(), objects_in(place.bucket)
 
-    answer = place.command(erase=ALICE)
+    with pytest.raises(AccountError) as refused:
+        place.erase(ALICE)
 
-    assert answer == {"refused": f"Task {task.task_id} has not ended. Cancel what runs first: --cancel does."}
+    assert str(refused.value) == f"Task {task.task_id} has not ended. Cancel what runs first: --cancel does."
     assert (place.keys(), objects_in(place.bucket)) == (before, objects)
+    assert noted == []
 
 
 def test_a_task_that_is_created_during_an_erasure_is_not_erased_while_it_runs(place: Place) -> None:
     place.fill(ALICE)
-    created = replace(a_task(number=3), created_at=datetime.now(UTC))
-    calls = iter([None, None, lambda: place.store.create(created)])
+    parts = place.erasure(ALICE).erased()
+    next(parts)
+    created = place.store.create(replace(a_task(number=3), created_at=datetime.now(UTC)))
 
-    def may_go_on() -> bool:
-        if create := next(calls, None):
-            create()
-        return True
+    with pytest.raises(AccountError, match=f"Task {created.task_id} has not ended."):
+        list(parts)
 
-    erased = Holdings(place.table, ALICE).erase(ErasedObjects(place.bucket, s3_client()), may_go_on)
-
-    assert not erased.is_done
-    assert place.command(erase=ALICE)["refused"].startswith(f"Task {created.task_id} has not ended.")
+    assert place.store.load(created.key)
+    assert noted[-1].state == "goes on"
 
 
 def test_a_task_that_expired_while_it_ran_is_left_to_what_stops_its_execution(place: Place) -> None:
     task = place.store.create(a_task())
 
-    assert place.command(erase=ALICE)["refused"].startswith(f"Task {task.task_id} has expired while it ran. DynamoDB")
+    with pytest.raises(AccountError, match=f"Task {task.task_id} has expired while it ran. DynamoDB"):
+        place.erase(ALICE)
 
 
 @pytest.mark.parametrize("calls", range(1, 12))
@@ -140,43 +169,26 @@ def test_an_erasure_that_ends_anywhere_is_finished_by_the_next(place: Place, cal
 
     client.meta.events.register("before-parameter-build.dynamodb.DeleteItem", fails)
     with pytest.raises(ConnectionError):
-        place.command(erase=ALICE)
+        place.erase(ALICE)
+    states = [one.state for one in noted]
+    place.erase(ALICE)
 
-    assert place.command(erase=ALICE)["is_done"]
+    assert states == ["begins", "goes on"]
+    assert noted[-1].state == "done"
     assert place.keys() == []
     assert objects_in(place.bucket) == {}
 
 
-def test_a_command_erases_a_part_when_its_time_is_over(place: Place) -> None:
-    place.fill(ALICE)
-
-    none = Holdings(place.table, ALICE).erase(ErasedObjects(place.bucket, s3_client()), lambda: False)
-
-    assert (none.items, none.objects, none.is_done) == (0, 0, False)
-    assert objects_in(place.bucket) != {}
-
-
-def test_the_survey_names_each_execution_and_until_when_it_is_kept(place: Place) -> None:
+def test_what_is_left_elsewhere_names_each_execution_and_until_when_it_is_kept(place: Place) -> None:
     task = a_task()
     run = replace(task.runs[0], attempt=Attempt(2, 2))
     task = place.store.create(replace(task, runs=(run,)))
 
-    answer = place.command(survey=ALICE)
+    (left,) = place.erasure(ALICE).left()
 
-    (shown,) = answer["tasks"]
     name = task.execution_of(0).name.removesuffix("-r2")
-    assert [one.rpartition(":")[2] for one in shown["executions"]] == [name, f"{name}-r2"]
-    assert (shown["has_ended"], answer["after"]) == (False, None)
-    assert datetime.fromisoformat(shown["kept_until"]) > datetime.now(UTC) + timedelta(days=89)
-
-
-@pytest.mark.parametrize("command", [{}, {"erase": None}, {"erase": "blocks"}, {"survey": ALICE, "after": 1}])
-def test_what_is_no_command_erases_nothing(place: Place, command: dict[str, Any]) -> None:
-    place.fill(ALICE)
-    before = place.keys()
-
-    assert "refused" in place.command(**command)
-    assert place.keys() == before
+    assert [one.rpartition(":")[2] for one in left.executions] == [name, f"{name}-r2"]
+    assert left.until > datetime.now(UTC) + timedelta(days=89)
 
 
 def test_every_item_below_a_principal_has_its_kind(place: Place) -> None:
@@ -185,6 +197,7 @@ def test_every_item_below_a_principal_has_its_kind(place: Place) -> None:
     described = re.findall(r"pk  (?:the|an?) [\w']+ principal +sk  (.*)", texts)
     prefixes = {prefix for line in described for prefix in re.findall(r'"([a-z#]+)"', line) if prefix != "#"}
 
+    kinds = {kind_of(item) for item in Held(place.calls, place.table.name, ALICE).page()}
     assert prefixes - {"events#sub#", "events#record"} <= KINDS.keys()
-    assert {kind_of(item) for item in Holdings(place.table, ALICE).items()} >= {"task", "subscription", "approver"}
-    assert "item" not in {kind_of(item) for item in Holdings(place.table, ALICE).items()}
+    assert kinds >= {"task", "subscription", "approver"}
+    assert "item" not in kinds

@@ -1,16 +1,15 @@
-"""The record of a caller's changes, in memory and in DynamoDB."""
+"""The record of a caller's events, in memory and in DynamoDB."""
 
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from stepwire.aws.storage.events import DynamoDbEventStore
 from stepwire.aws.storage.table import Table
-from stepwire.subscriptions.events import SLACK, Change
+from stepwire.changes import CallerEvent
+from stepwire.subscriptions.events import FINISHED, SLACK, STATUS_CHANGED
 from stepwire.subscriptions.ports import EventStore
-from stepwire.tasks.task import Progress
 from tests.contracts.task_stores import a_task, places
 from tests.fake_events import InMemoryEventStore
 from tests.fakes import START_OF_TIME as NOW
@@ -20,9 +19,12 @@ from tests.tables import new_table
 
 HOUR = timedelta(hours=1)
 TASK = a_task()
-CHANGE = Change(
-    TASK.task_id, "tool", "completed", "working", 2, NOW, NOW, NOW + HOUR, NOW + 7 * HOUR, is_error=True
-)  # fmt: skip
+
+
+def event(version: int = 2) -> CallerEvent:
+    """Return an event; the version tells it from others."""
+    data = {"taskId": TASK.task_id, "tool": "tool", "isError": True, "progress": 1.5, "version": version}
+    return CallerEvent(ALICE, (FINISHED, STATUS_CHANGED), f"{TASK.task_id}-{version}", NOW, data)
 
 
 @pytest.fixture(params=places(InMemoryEventStore, DynamoDbEventStore))
@@ -32,13 +34,13 @@ def events(request: pytest.FixtureRequest, aws: None) -> EventStore:
 
 
 def versions(events: EventStore, after: int, most: int = 10) -> list[int]:
-    return [one.change.version for one in events.read(ALICE, after, most)]
+    return [one.event.data["version"] for one in events.read(ALICE, after, most)]
 
 
-def append(events: EventStore, *changes: Change) -> None:
+def append(events: EventStore, *events_: CallerEvent) -> None:
     head = events.head(ALICE, NOW)
     assert head is not None
-    events.append(ALICE, head, changes)
+    events.append(ALICE, head, events_)
 
 
 def test_nothing_is_recorded_before_the_record_is_open(events: EventStore) -> None:
@@ -65,7 +67,7 @@ def test_opening_again_keeps_the_record_and_its_beginning(events: EventStore) ->
 
 def test_a_record_that_was_closed_begins_anew_with_higher_numbers(events: EventStore) -> None:
     first = events.open_record(ALICE, NOW, NOW + HOUR)
-    append(events, CHANGE)
+    append(events, event())
     later = NOW + HOUR + SLACK
 
     again = events.open_record(ALICE, later, later + HOUR)
@@ -77,15 +79,13 @@ def test_a_record_that_was_closed_begins_anew_with_higher_numbers(events: EventS
 
 def test_changes_are_read_whole_and_in_order_after_a_number(events: EventStore) -> None:
     head = events.open_record(ALICE, NOW, NOW + HOUR)
-    changes = [
-        replace(CHANGE, version=number, progress=Progress(1.5, 4), is_error=number % 2 == 0) for number in range(12)
-    ]
+    changes = [event(number) for number in range(12)]
 
     append(events, *changes[:5])
     append(events, *changes[5:])
 
     found = events.read(ALICE, head.number, 100)
-    assert [one.change for one in found] == changes
+    assert [one.event for one in found] == changes
     assert [one.number for one in found] == [head.number + count for count in range(1, 13)]
     assert versions(events, head.number + 3, most=4) == [3, 4, 5, 6]
     after = events.head(ALICE, NOW)
@@ -96,19 +96,19 @@ def test_changes_are_read_whole_and_in_order_after_a_number(events: EventStore) 
 @pytest.mark.parametrize("of_others", [0, 20])
 def test_changes_that_are_given_again_are_not_added_again(events: EventStore, of_others: int) -> None:
     head = events.open_record(ALICE, NOW, NOW + HOUR)
-    batch = [replace(CHANGE, version=number) for number in range(10)]
+    batch = [event(number) for number in range(10)]
     append(events, *batch)
-    append(events, *(replace(CHANGE, version=100 + number) for number in range(of_others)))
+    append(events, *(event(100 + number) for number in range(of_others)))
 
     append(events, *batch)
-    append(events, *batch[5:], replace(CHANGE, version=10))
+    append(events, *batch[5:], event(10))
 
     assert versions(events, head.number, 100) == [*range(10), *range(100, 100 + of_others), 10]
 
 
 def test_a_large_batch_that_is_given_again_adds_nothing(events: EventStore) -> None:
     head = events.open_record(ALICE, NOW, NOW + HOUR)
-    batch = [replace(CHANGE, version=number) for number in range(100)]
+    batch = [event(number) for number in range(100)]
     append(events, *batch)
 
     append(events, *batch)
@@ -119,9 +119,9 @@ def test_a_large_batch_that_is_given_again_adds_nothing(events: EventStore) -> N
 def test_a_writer_with_an_old_head_overwrites_nothing(aws: None) -> None:
     events = DynamoDbEventStore(Table(new_table(), quick_dynamodb_client))
     head = events.open_record(ALICE, NOW, NOW + HOUR)
-    events.append(ALICE, head, [CHANGE])
+    events.append(ALICE, head, [event()])
 
-    events.append(ALICE, head, [replace(CHANGE, version=3)])
-    events.append(ALICE, head, [CHANGE])
+    events.append(ALICE, head, [event(3)])
+    events.append(ALICE, head, [event()])
 
     assert versions(events, head.number) == [2, 3]

@@ -28,12 +28,12 @@ from stepwire.principal import principal_of
 from stepwire.server.composition import parts_with
 from stepwire.server.eras import methods_with
 from stepwire.subscriptions import refusals
-from stepwire.subscriptions.events import listed
 from stepwire.tracing import follow
 from stepwire_cli.app import app
 from stepwire_cli.exits import Exit
 from stepwire_client import TaskClient, connect
 from tests.docs.manifest_pages import schema
+from tests.event_types import listed
 from tests.recorded import recorded as sample_event
 from tests.template.document import template
 

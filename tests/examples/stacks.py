@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import yaml
 
+from stepwire.aws.block_commands import BLOCKS
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import BLOCKS, obeyed
+from stepwire_cli.account.commanding import OPERATOR, Door
 from stepwire_cli.account.pacing import Pacer
 from stepwire_client import Pace
 from stepwire_local import LocalStack
@@ -123,7 +124,7 @@ def blocked_caller(stack: LocalStack) -> Generator[tuple[str, str]]:
     item, owner = found["Items"][0], "5" * 32
     copy = f"{item['sk']['S'][:-1]}{'1' if item['sk']['S'].endswith('0') else '0'}"
     dynamodb.put_item(TableName=table, Item={**item, "pk": {"S": owner}, "sk": {"S": copy}})
-    commands = Calls(stack.client, Pacer(time.monotonic, time.sleep))
-    obeyed(commands, stack.physical_ids[BLOCKS], {"block": [owner]}, "blocked")
+    door = Door(Calls(stack.client, Pacer(time.monotonic, time.sleep)), stack.physical_ids[OPERATOR])
+    door.do(BLOCKS, "block", hashes=[owner])
     yield owner, copy.removeprefix("task#")
-    obeyed(commands, stack.physical_ids[BLOCKS], {"unblock": [owner]}, "blocked")
+    door.do(BLOCKS, "unblock", hashes=[owner])

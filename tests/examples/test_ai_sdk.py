@@ -7,9 +7,9 @@ from typing import Any, Final
 import pytest
 
 from examples.woken import SignIn
-from stepwire.subscriptions.events import EVENT_NAMES
 from stepwire_local import LocalStack
 from tests import npm
+from tests.event_types import EVENT_NAMES
 from tests.examples.stacks import EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD
 

@@ -15,7 +15,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
 from stepwire.rendering import approval_id_of, timestamp
-from stepwire.subscriptions.events import REQUESTED
+from stepwire.subscriptions.listening import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
 from tests.faults.deliveries import Deliveries
@@ -257,7 +257,7 @@ def arrange_page_decided(site: Site) -> Act:
 def _poll(site: Site) -> Answer:
     """Let Ann ask what waits for her, from where she has read."""
     made: Deliveries = site.deliveries
-    site.serve_events(lambda: made.events)
+    site.serve_events(made.events, made.subscribers)
     return _client(site, "modern").ask("events/poll", {"name": REQUESTED, "cursor": made.cursor})
 
 
@@ -338,11 +338,10 @@ OPERATIONS: Final = (
     Operation(
         "question told to its approvers",
         Caller.STREAM,
-        (*LISTED, "Query subscriber", *RECORDED, "Query events"),
+        ("Query subscriber", *RECORDED, "Query events", *LISTED),
         arrange_telling,
         approvers_are_told,
-        first=2,
-        last=5,
+        last=3,
     ),
     Operation(
         "question to others unlisted",

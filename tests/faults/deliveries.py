@@ -17,7 +17,9 @@ from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscription
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.webhook_function import WebhooksHandler
+from stepwire.composition import EXTRAS, switched_on
 from stepwire.engine.limiter import PROOFS, WAITS, proof_places
+from stepwire.extras.events.changes import recording_of
 from stepwire.principal import Principal
 from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.ports import Answer
@@ -58,13 +60,15 @@ class Deliveries:
         clock, randomness = self.site.clock, self.site.randomness
         recording = Recording(record, store, ring, clock.now)
         self.stream = StatusChangesHandler(lambda: boundary.events, lambda: boundary.patient_dynamodb)
-        vars(self.stream).update(_recording=recording, _bus=None)
+        services = replace(self.stream.services, extras=switched_on(EXTRAS), built={recording_of: recording})
+        vars(self.stream).update(services=services, _bus=None)
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)
         vars(self.webhooks).update(_delivering=delivering, _bells=Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue))
         limiter = self.site.process.engine.limiter_of(PROOFS, proof_places(WAITS))
         subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None, limiter)
-        self.events = Events(record, subscribing, DynamoDbSubscribers(Table(table, lambda: boundary.patient_dynamodb)))
+        self.events = Events(record, subscribing)
+        self.subscribers = DynamoDbSubscribers(Table(table, lambda: boundary.patient_dynamodb))
 
     def post(self, url: str, headers: Any, body: bytes) -> Answer:
         """Post to a receiver: a step of its own."""
@@ -73,7 +77,7 @@ class Deliveries:
 
     def client(self, owner: Principal = ALICE) -> ModernClient:
         """Return a caller's client."""
-        self.site.serve_events(lambda: self.events)
+        self.site.serve_events(self.events, self.subscribers)
         return ModernClient(self.site, owner=owner)
 
     def arrived(self, url: str) -> list[str]:

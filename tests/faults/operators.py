@@ -1,8 +1,9 @@
 """Arrange what operators do with tasks that have ended: by a command, or in the console, whose events arrive."""
 
-from stepwire.aws.background_functions import UNAVAILABLE, obeyed
 from stepwire.aws.step_functions import execution_arn_of
+from stepwire.background.commands import BUSY, TASKS, UNAVAILABLE, obeyed
 from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.background.task_commands import COMMANDS
 from stepwire.tasks.task import Task
 from tests.faults.seen import Act, Seen, taken
 from tests.faults.site import Site
@@ -12,15 +13,15 @@ from tests.kits import OUTPUT
 
 def arrange_redrive_command(site: Site) -> Act:
     task = over(site)
-    command = {"means": "redrive", "owner": task.owner, "task_id": task.task_id}
+    event = {"command": "redrive", "owner": task.owner, "task_id": task.task_id}
 
     def act() -> Seen:
         try:
-            answer = obeyed(command, site.process.events.engine)
+            answer = obeyed(event, TASKS, COMMANDS, site.process.events.engine)
         except Exception:  # noqa: BLE001 - whatever it is, the operator reads that the function failed
             return Seen.ERROR
         if "refused" in answer:
-            return Seen.ERROR if answer["refused"] == UNAVAILABLE else Seen.REFUSAL
+            return Seen.ERROR if answer["refused"] in (UNAVAILABLE, BUSY) else Seen.REFUSAL
         return Seen.RESULT
 
     return act

@@ -9,7 +9,7 @@ Step Functions and EventBridge are simulated here, because moto's have their own
 import hashlib
 import json
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -39,11 +39,13 @@ from stepwire.catalog.tools import Concurrency
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
+from stepwire.extras.approvals import subscribers_of
 from stepwire.extras.events import events_of
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
+from stepwire.subscriptions.ports import Subscribers
 from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.approvals import Approvers, Audience, HasScope
 from stepwire.tasks.limiter import Limits
@@ -124,7 +126,7 @@ def simulated_account() -> Generator[Account]:
     with (
         shared_account(),
         without_retry_delays(),
-        patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE),
+        patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE, EXTRAS="approvals,lines"),
     ):
         account = Account()
         os.environ["TABLE_NAME"] = account.table  # until the end, as the others
@@ -172,7 +174,7 @@ class Process:
             PollLimit(0),
             report,
             PARTS,
-            Ground(self.engine, Table(site.table, lambda: boundary.dynamodb), {}),
+            Ground(Table(site.table, lambda: boundary.dynamodb), {}, self.engine),
             is_weather=is_weather if site.repeats else _is_no_weather,
         )
         self.server = McpServer(services, frozenset(), report)
@@ -246,9 +248,9 @@ class Site:
         """The server that answers requests now."""
         return self.process.server
 
-    def serve_events(self, build: Callable[[], Events]) -> None:
+    def serve_events(self, events: Events, subscribers: Subscribers) -> None:
         """Let the server of the present process serve MCP Events."""
-        self.process.server.services.built[events_of] = build()
+        self.process.server.services.built.update({events_of: events, subscribers_of: subscribers})
 
     def forget(self, prefix: str) -> None:
         """Remove the items of a kind, as DynamoDB's TTL does."""

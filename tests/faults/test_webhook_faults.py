@@ -12,10 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.subscriptions.delivering import CLAIM
-from stepwire.subscriptions.events import OwnedChange
-from tests.kits import ALICE, BOB, World
+from tests.kits import BOB, World
 from tests.server.clients import ModernClient
-from tests.server.test_events import ended
+from tests.server.test_events import ended, tell
 from tests.server.test_webhooks import OTHER, URL, wish
 
 STEPS: Final = (
@@ -108,7 +107,7 @@ def test_a_delivery_takes_the_listed_steps() -> None:
     world = subscribed()
     calls = with_faults(world, 0)
 
-    world.recording.record([OwnedChange(ALICE, ended(world))])
+    tell(world, ended(world))
     take_all(world)
 
     assert tuple(calls) == STEPS
@@ -122,12 +121,12 @@ def test_an_event_arrives_whatever_fails_once(step: int, is_after: bool) -> None
     first, second = ended(world), ended(world)
 
     for change in (first, second):
-        until_it_works(world, lambda change=change: world.recording.record([OwnedChange(ALICE, change)]))
+        until_it_works(world, lambda change=change: tell(world, change))
         take_all(world)
     take_all(world)
 
     arrived = [post.body["data"]["taskId"] for post in world.endpoints.events()]
-    assert list(dict.fromkeys(arrived)) == [first.task_id, second.task_id]
+    assert list(dict.fromkeys(arrived)) == [first.task.task_id, second.task.task_id]
     assert len(arrived) <= 4, "at least once, and not again and again"
     assert world.endpoints.events(OTHER) == []
     assert world.endpoints.events() == world.endpoints.events(URL)

@@ -13,15 +13,30 @@ from typing import Any, Final, Protocol, TypeGuard, cast
 
 from msgspec.structs import replace
 
+from stepwire.audit import no_audit
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
+from stepwire.changes import ChangeServices
+from stepwire.composition import EXTRAS, switched_on
+from stepwire.hooks import TableGround
 from stepwire.json_text import as_object, write
 from stepwire.principal import Principal
 from stepwire.server.services import Patience
 from stepwire.tasks.outcomes import Succeeded
 from tests.fuzz.bounds import bounded
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
-from tests.kits import FORM, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, URL, World, catalog_of, plan_of, state_machine_arn
+from tests.kits import (
+    FORM,
+    NO_TABLE,
+    OPTIONAL,
+    OUTPUT,
+    OUTPUT_SCHEMA,
+    URL,
+    World,
+    catalog_of,
+    plan_of,
+    state_machine_arn,
+)
 from tests.recorded import FOLDER, recorded
 from tests.server.answers import Json
 from tests.server.anything import TASK_ID
@@ -120,12 +135,21 @@ def _check_question(event: Json, world: World) -> None:
     assert token != TOKEN or asked or failed or late, "a waiting state must have an open question, or fail"
 
 
+def _raised(_words: str, fault: Exception) -> None:
+    raise fault
+
+
+def change_services() -> ChangeServices:
+    """Return what all extras have that need no table for the changes of tasks that ask nobody else."""
+    return ChangeServices(TableGround(NO_TABLE, {}), switched_on(EXTRAS.keys() - {"events"}), no_audit, _raised)
+
+
 def _check_stream(event: Json, world: World) -> None:
     numbers = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
     bus = FakeBus()
     handlers: tuple[Handler, ...] = (
         _over(ExpirationsHandler(), _expirations=world.expirations),
-        _over(StatusChangesHandler(), _bus=EventBus("a-bus", lambda: cast(Any, bus))),
+        _over(StatusChangesHandler(), services=change_services(), _bus=EventBus("a-bus", lambda: cast(Any, bus))),
     )
     for handler in handlers:
         with bounded():

@@ -23,6 +23,7 @@ from typing import Any, Final, Self, cast
 from tests.waiting import HANG_GUARD
 
 _API: Final = "/2018-06-01/runtime"
+_ARN: Final = "arn:aws:lambda:us-east-1:123456789012:function:test"
 _SECONDS: Final = HANG_GUARD  # for one invocation, including the start
 
 
@@ -59,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {
             "Lambda-Runtime-Aws-Request-Id": self._api.request_id,
             "Lambda-Runtime-Deadline-Ms": str(int((time.time() + _SECONDS) * 1000)),
-            "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:us-east-1:123456789012:function:test",
+            "Lambda-Runtime-Invoked-Function-Arn": self._api.arn,
         }
         self._reply(200, event, headers)
 
@@ -94,6 +95,7 @@ class _Api(ThreadingHTTPServer):
         self.events: Queue[bytes | None] = Queue()
         self.outcomes: Queue[Answer | Fault] = Queue()
         self.request_id = ""
+        self.arn = ""
 
 
 class Runtime:
@@ -136,13 +138,14 @@ class Runtime:
         self._api.server_close()
         self._output.close()
 
-    def invoke(self, event: Any) -> Answer | Fault:
-        """Send an event to the function, and return its outcome.
+    def invoke(self, event: Any, alias: str = "") -> Answer | Fault:
+        """Send an event to the function, perhaps by an alias, and return its outcome.
 
         Raises:
             AssertionError: there was no outcome; with the output of the function.
         """
         self._api.request_id = str(uuid.uuid4())
+        self._api.arn = ":".join(filter(None, (_ARN, alias)))
         self._api.events.put(json.dumps(event).encode())
         try:
             return self._api.outcomes.get(timeout=_SECONDS)

@@ -25,13 +25,18 @@ class Sample:
     """The type of the error that it raises instead."""
     leaves: str = "working"
     """The status of the events' task after the function."""
+    alias: str = ""
+    """By which the function is invoked."""
     parameters: dict[str, str] = field(default_factory=dict[str, str])
     """The parameters of the stack that matter."""
 
 
 SAMPLES: Final = {
-    "block_commanded": Sample("BlocksFunction", {"blocked": True}),
-    "erasure_commanded": Sample("ErasuresFunction", {"is_done": True}),
+    "command_given": Sample(
+        "OperatorFunction",
+        alias="blocks",
+        answers={"done": {"hashes": ["3f2a9c41d07be6583f2a9c41d07be658"], "holds_within_seconds": 30}},
+    ),
     "execution_aborted": Sample("ExecutionEventsFunction", leaves="cancelled"),
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     # Of a task that has not ended, this is its own execution.

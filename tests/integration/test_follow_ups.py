@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import Time
+from stepwire.background.commands import TASKS
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import TASKS, obeyed
+from stepwire_cli.account.commanding import OPERATOR, Door
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.tasks import Tasks
@@ -47,9 +48,8 @@ def command(stack: Deployed, task_id: str) -> Any:
     time = Time()
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
     key = Tasks(calls, stack.stack.physical_ids["TasksTable"]).key_of(task_id)
-    said = obeyed(
-        calls, stack.stack.physical_ids[TASKS], {"means": "redrive", "owner": key.owner, "task_id": key.task_id}
-    )
+    door = Door(calls, stack.stack.physical_ids[OPERATOR])
+    said = door.do(TASKS, "redrive", owner=key.owner, task_id=key.task_id)
     return SimpleNamespace(**said)
 
 

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import Time
+from stepwire.aws.block_commands import BLOCKS
 from stepwire.aws.s3 import LargeResults
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire_cli.account.callers_tasks import CallersTasks
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
-from stepwire_cli.account.erasing import ERASURES, Erasure
+from stepwire_cli.account.commanding import OPERATOR, Door
+from stepwire_cli.account.erasing import Erasure
 from stepwire_cli.account.holding import Held, view_of
 from stepwire_cli.account.pacing import Pacer
 from stepwire_local import never
@@ -39,8 +40,12 @@ def calls_of(stack: Deployed) -> Calls:
     return Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
 
 
-def command(stack: Deployed, **given: Any) -> dict[str, Any]:
-    return obeyed(calls_of(stack), stack.stack.physical_ids[BLOCKS], given)
+def door_of(stack: Deployed) -> Door:
+    return Door(calls_of(stack), stack.stack.physical_ids[OPERATOR])
+
+
+def command(stack: Deployed, command: str, owner: Principal) -> dict[str, Any]:
+    return door_of(stack).do(BLOCKS, command, hashes=[owner])
 
 
 def owner_of(stack: Deployed, task_id: str) -> Principal:
@@ -61,10 +66,10 @@ def test_a_blocked_caller_is_refused_within_half_a_minute_and_served_again_after
     owner = owner_of(stack, task_id)
     assert PRINCIPAL_PATTERN.fullmatch(owner)
 
-    held = command(stack, block=[owner])["holds_within_seconds"]
+    held = command(stack, "block", owner)["holds_within_seconds"]
     clock.move(seconds=held)
     refused = [modern.task("get", task_id), modern.ask("tools/list"), legacy.task("get", task_id)]
-    command(stack, unblock=[owner])
+    command(stack, "unblock", owner)
     clock.move(seconds=held)
 
     assert [one.status for one in refused] == [403] * 3
@@ -109,17 +114,17 @@ def test_all_of_a_caller_is_cancelled_exported_and_erased(stack: Deployed, clock
     LargeResults(ids["LargeResults"], stack.stack.client("s3")).write(key, "digest", '{"content": []}')
     held = Held(calls, ids["TasksTable"], owner)
 
-    done = CallersTasks(calls, ids[TASKS], owner, clock.sleep).cancel(lambda _done: None)
+    done = CallersTasks(door_of(stack), owner, clock.sleep).cancel(lambda _done: None)
     shown = view_of(held, clock.now())
     exported = list(held.lines(ids["LargeResults"], clock.now()))
-    erasure = Erasure(calls, ids[ERASURES], owner)
-    remains = {arn for task in erasure.survey() for arn in task["executions"]}
-    parts = list(erasure.parts())
+    erasure = Erasure(held, ids["LargeResults"], door_of(stack))
+    remains = {arn for left in erasure.left() for arn in left.executions}
+    *_, erased = erasure.erased()
 
     assert (done.failed, modern.task("get", tasks[0]).status) == ([], 400)
     assert done.cancelled >= 3
     assert (shown.open, shown.counts["cancelled"]) == ([], done.cancelled)
     assert {"task", "usage", "record of events", "result"} <= {one["kind"] for one in exported}
     assert {arn.rpartition("-")[2] for arn in remains} >= set(tasks)
-    assert (parts[-1]["is_done"], sum(one["objects"] for one in parts)) == (True, 1)
+    assert erased.objects == 1
     assert list(held.lines(ids["LargeResults"], clock.now())) == []

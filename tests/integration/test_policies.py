@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.storage.items import item_of, task_of
+from stepwire.background.commands import TASKS
 from stepwire.background.sweep import MOST_SINGLE_CHECKS
 from stepwire_local import never
 from stepwire_local.account.engine import ACCOUNT
@@ -87,8 +88,8 @@ OF_OTHER_PARTS: Final = {
     ("SendMessagesAgain", "sqs:sendmessage"): _EVENTS,
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
-    ("FindAFreeSlotForAnOperatorAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
-    ("FindAFreeSlotForAnOperatorAndTheNextInLine", "dynamodb:query"): _FOLLOW_UPS,
+    ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
+    ("FindTheNextInLine", "dynamodb:query"): _LINES,
     ("LeaveLines", "dynamodb:deleteitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:putitem"): _LINES,
@@ -96,14 +97,8 @@ OF_OTHER_PARTS: Final = {
     ("ListQuestionsForApprovers", "dynamodb:deleteitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:putitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:updateitem"): _QUESTIONS,
-    ("TheListOfBlockedCallers", "dynamodb:updateitem"): _ONE_CALLER,
-    ("TheListOfBlockedCallers", "dynamodb:putitem"): _ONE_CALLER,
     ("TheListOfBlockedCallers", "dynamodb:deleteitem"): _ONE_CALLER,
     ("KnowWhoIsBlocked", "dynamodb:getitem"): _EVENTS,
-    ("FindWhatIsHeld", "dynamodb:query"): _ONE_CALLER,
-    ("EraseWhatIsHeld", "dynamodb:deleteitem"): _ONE_CALLER,
-    ("FindLargeResults", "s3:listbucket"): _ONE_CALLER,
-    ("EraseLargeResults", "s3:deleteobject"): _ONE_CALLER,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
 }
 
@@ -298,6 +293,18 @@ def with_alias(stack: Watched, machine: str) -> str:
     return states.create_state_machine_alias(name="live", routingConfiguration=[route])["stateMachineAliasArn"]
 
 
+def command_as_an_operator(stack: Watched, modern: ModernClient, clock: Clock) -> None:
+    """Restart a task that has ended, and cancel all of its caller's."""
+    task_id = modern.call("wait_and_echo", FAST["wait_and_echo"]).id_in()
+    until(ended(stack, task_id))
+    clock.move(seconds=1)  # then it is overdue
+    assert modern.task("get", task_id).result["status"] == "completed"
+    modern.call("wait_and_echo", {"message": "hello", "seconds": 600})
+    (owner,) = {item["pk"]["S"] for item in open_tasks(stack)[1]}
+    for command in ({"command": "restart", "task_id": task_id}, {"command": "cancel_tasks"}):
+        assert "done" in stack.deployed.stack.invoke("OperatorFunction", {**command, "owner": owner}, TASKS)
+
+
 def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:
     machine = stack.deployed.stack.physical_ids["WaitAndEcho"]
     stack.deployed.stack.client("stepfunctions").delete_state_machine(stateMachineArn=machine)
@@ -317,6 +324,7 @@ def test_the_code_uses_every_permission_and_no_other(
     leave_answers_behind(stack, modern, refusals)
     leave_work_behind(stack, modern, clock)
     sweep(stack)
+    command_as_an_operator(stack, modern, clock)
     let_every_task_expire(stack, modern)
     let_owners_register_tools(stack)
     call_what_cannot_be_started(stack, modern)

@@ -191,7 +191,7 @@ class TestGeneratedEvents:
 
     def test_all_but_the_functions_that_are_invoked_by_name_are_tried(self) -> None:
         states = references(resource("InputRequestsAddress").properties) & FUNCTIONS
-        operators = {"BlocksFunction", "ErasuresFunction"}
+        operators = {"OperatorFunction"}
         gateway = {"AuthorizerFunction"}  # by a REST API's document; tests/unit/aws/test_authorizer.py asks it
 
         assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - gateway - OFF

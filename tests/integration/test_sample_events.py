@@ -31,7 +31,7 @@ def stacks() -> Iterator[dict[bool, Deployed]]:
 def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
     """Invoke the function; None if it fails as expected."""
     if sample.fails is None:
-        return stack.invoke(sample.function, event)
+        return stack.invoke(sample.function, event, sample.alias)
     with pytest.raises(FunctionError) as raised:
         stack.invoke(sample.function, event)
     assert raised.value.error_type == sample.fails

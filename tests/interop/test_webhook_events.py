@@ -10,8 +10,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.errors import InvalidParams
-from stepwire.subscriptions.events import FINISHED, listed
+from stepwire.subscriptions.events import FINISHED
 from stepwire.subscriptions.subscription import check_secret
+from tests.event_types import listed
 from tests.fake_events import Post, echo
 from tests.kits import World
 from tests.server.clients import ModernClient

@@ -13,9 +13,10 @@ from itertools import count
 from random import Random
 from typing import Any, Final
 
+from stepwire.changes import CallerEvent
 from stepwire.principal import Principal, principal_of
 from stepwire.subscriptions.delivering import Delivering, Job, Taking
-from stepwire.subscriptions.events import STATUS_CHANGED, Change, Filter, OwnedChange, Position
+from stepwire.subscriptions.events import STATUS_CHANGED, Filter, Position
 from stepwire.subscriptions.ports import Answer, NotReached
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, Subscription
@@ -168,7 +169,7 @@ class Simulation:
         store: Any = Slow(self._store, lambda: time.sleep(TABLE_CALL))
         self._recording = Recording(record, store, self._ring, self.clock.now)
         self._delivering = Delivering(record, store, self, unsigned, self.clock, counting())
-        self._changes, self._is_recording = list[OwnedChange](), False
+        self._changes, self._is_recording = list[CallerEvent](), False
 
     # What callers do.
 
@@ -188,8 +189,8 @@ class Simulation:
         """Let a task of a caller change; return its id."""
         number, at = next(self._tasks), self.clock.now()
         task_id = new_task_id(at, number.to_bytes(RANDOM_BYTES, "big"))
-        change = Change(task_id, "tool", "completed", "working", 2, at, at, at, at, is_error=False)
-        self._changes.append(OwnedChange(owner, change))
+        data = {"taskId": task_id, "tool": "tool", "status": "completed", "previousStatus": "working", "isError": False}
+        self._changes.append(CallerEvent(owner, (STATUS_CHANGED,), f"{task_id}-2", at, data))
         if not self._is_recording:
             self._is_recording = True
             self.time.spawn(self._record_changes)

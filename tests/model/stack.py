@@ -153,7 +153,7 @@ class Stack:
             PollLimit(0),
             report,
             PARTS,
-            Ground(engine, Table(self.account.table, lambda: boundary.dynamodb), {}),
+            Ground(Table(self.account.table, lambda: boundary.dynamodb), {}, engine),
         )
         self.server = McpServer(services, frozenset(), report)
         self.events = ExecutionEvents(assemble(ports))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stepwire.subscriptions.events import EVENT_NAMES, REQUESTED
+from stepwire.subscriptions.listening import REQUESTED
 from stepwire.tasks.approvals import Audience, Escalation, HasClaim
+from tests.event_types import EVENT_NAMES
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Answer, Json
 from tests.server.approving import CAROL, GROUP, POLICY, Decider, refunds, started

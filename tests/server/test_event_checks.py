@@ -19,7 +19,7 @@ from typing import Final
 import pytest
 
 from stepwire.errors import InvalidParams, ProtocolError
-from stepwire.subscriptions.events import EVENT_NAMES, FINISHED, STATUS_CHANGED
+from stepwire.subscriptions.events import FINISHED, STATUS_CHANGED
 from stepwire.subscriptions.ports import Answer
 from stepwire.subscriptions.refusals import (
     CallbackEndpointError,
@@ -28,6 +28,7 @@ from stepwire.subscriptions.refusals import (
     ResourceExhausted,
     Unsupported,
 )
+from tests.event_types import EVENT_NAMES
 from tests.fake_events import Post, echo
 from tests.kits import ALICE, World
 from tests.server.clients import ModernClient

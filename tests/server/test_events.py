@@ -8,26 +8,23 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.principal import Principal
+from stepwire.changes import Removal, TaskChange
+from stepwire.extras.lines.places import IN_LINE, TYPES
 from stepwire.protocol.tokens import unwrap, wrap
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.events import (
-    EVENT_NAMES,
     FINISHED,
-    IN_LINE,
     INPUT_REQUIRED,
     PROGRESSED,
     RETENTION,
     STATUS_CHANGED,
-    Change,
-    OwnedChange,
-    Removal,
-    change_on_removal,
-    change_on_save,
+    caller_events,
+    task_event,
 )
 from stepwire.subscriptions.record import MOST_READ
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Cancelled, Progress, Task
+from tests.event_types import EVENT_NAMES, removed, saved
 from tests.kits import ALICE, BOB, PARTS, REQUIRED, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -41,19 +38,12 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
     return ModernClient(world) if request.param == "modern" else LegacyClient.opened(world)
 
 
-def saved(before: Task | None, after: Task) -> Change:
-    """Return the change of a task that was saved."""
-    change = change_on_save(before, after)
-    assert change is not None
-    return change.change
-
-
-def tell(world: World, change: Change, owner: Principal = ALICE) -> None:
+def tell(world: World, change: TaskChange) -> None:
     """Let the table's stream tell of a change."""
-    world.recording.record([OwnedChange(owner, change)])
+    world.recording.record(list(caller_events(None, change, TYPES)))
 
 
-def ended(world: World, task: Task | None = None) -> Change:
+def ended(world: World, task: Task | None = None) -> TaskChange:
     """Return the end of a task."""
     task = task or world.call()
     return saved(task, replace(task, status=Cancelled("xyzzy"), version=task.version + 1))
@@ -119,15 +109,14 @@ def test_each_type_has_the_changes_that_it_names(modern: ModernClient, world: Wo
     asking = world.stored(task)
     halfway = replace(task, version=3, progress=Progress(50, 100))
     waits = replace(task, version=4, in_line=InLine(3))
-    expired = change_on_removal(task, Removal.EXPIRED, world.clock.now())
-    assert expired is not None
+    expired = removed(task, Removal.EXPIRED, world.clock.now())
     for change in (
         saved(None, task),
         saved(task, asking),
         saved(task, halfway),
         saved(task, waits),
         ended(world, task),
-        expired.change,
+        expired,
     ):
         tell(world, change)
 
@@ -149,7 +138,7 @@ def test_progress_is_told_a_tenth_at_a_time(world: World) -> None:
 
     def told(tasks: list[Task]) -> int:
         pairs = zip([task, *tasks], tasks, strict=False)
-        return sum(change_on_save(before, after) is not None for before, after in pairs)
+        return sum(task_event(saved(before, after)) is not None for before, after in pairs)
 
     assert (told(done), told(endless)) == (11, 11)
 
@@ -160,9 +149,8 @@ def test_a_place_in_line_is_told_each_time_that_half_of_the_way_is_done(modern: 
     places = [None, *(InLine(position, begins_at) for position in range(1_000, 0, -1)), None]
     images = [replace(task, in_line=place, version=number) for number, place in enumerate(places)]
 
-    changes = [change_on_save(before, after) for before, after in pairwise(images)]
-    for change in filter(None, changes):
-        tell(world, change.change)
+    for before, after in pairwise(images):
+        tell(world, saved(before, after))
     told = [one["data"] for one in poll(modern, IN_LINE, cursor).result["events"]]
 
     assert [one["position"] for one in told] == [1_000, 511, 255, 127, 63, 31, 15, 7, 3, 1, 0]
@@ -220,7 +208,7 @@ def test_one_poll_reads_a_bounded_part_of_what_does_not_match(modern: ModernClie
     cursor = poll(modern).result["cursor"]
     change = ended(world)
     for number in range(MOST_READ):
-        tell(world, replace(change, version=number))
+        tell(world, replace(change, task=replace(change.task, version=number)))
     tell(world, ended(world, world.call(REQUIRED)))
 
     first = poll(modern, FINISHED, cursor, arguments={"tool": "required"}).result
@@ -330,5 +318,5 @@ def test_the_list_has_one_page(modern: ModernClient) -> None:
 def test_progress_of_a_task_that_has_ended_is_no_event(world: World) -> None:
     task = replace(world.call(), status=Cancelled(), progress=Progress(1, 10))
 
-    assert change_on_save(task, replace(task, progress=Progress(9, 10))) is None
+    assert task_event(saved(task, replace(task, progress=Progress(9, 10)))) is None
     assert timedelta(days=1) < RETENTION

@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from stepwire.changes import BusEvent, Removal, status_event
 from stepwire.errors import StartRefused, StartRefusedForNow
-from stepwire.subscriptions.events import OwnedChange, Removal, change_on_removal, change_on_save
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Task
+from tests.event_types import removed, saved
 from tests.fakes import nothing
 from tests.faults.boundary import ProcessDied
 from tests.kits import ALICE, CONFIRMED, OUTPUT, World
@@ -164,19 +165,19 @@ def test_a_call_whose_start_is_refused_uses_no_slot_and_no_rate() -> None:
 
 # T27
 def test_the_events_of_a_task_that_was_taken_back_and_made_anew_have_ids_of_their_own(world: World) -> None:
-    client, changes, stored = client_of(world, "modern"), list[OwnedChange | None](), list[Task]()
-    world.store.written = lambda before, after: changes.append(change_on_save(before, after))
+    client, changes, stored = client_of(world, "modern"), list[BusEvent | None](), list[Task]()
+    world.store.written = lambda before, after: changes.append(status_event(saved(before, after)))
     world.workflows.on_start = lambda: stored.extend(world.store.tasks.values())
     world.workflows.start_fault = StartRefusedForNow("too many run")
     called(client, KEY)
-    changes.append(change_on_removal(stored[0], Removal.REMOVED, world.clock.now()))
+    changes.append(status_event(removed(stored[0], Removal.REMOVED, world.clock.now())))
     world.workflows.start_fault = None
     world.clock.advance(seconds=5)
 
     task_id = called(client, KEY)
     world.succeed(TaskId(task_id), OUTPUT)
 
-    told = [one.detail() for one in changes if one]
+    told = [one.detail for one in changes if one]
     assert [one["status"] for one in told] == ["working", "removed", "working", "completed"]
     assert {one["task_id"] for one in told} == {task_id}
     assert len({one["event_id"] for one in told}) == len(told)

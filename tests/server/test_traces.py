@@ -18,15 +18,17 @@ from stepwire.aws.webhook_function import write_delivery
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.errors import WorkflowsUnavailable
+from stepwire.subscriptions.events import written
 from stepwire.subscriptions.ports import Answer
 from stepwire.tasks.outcomes import ExecutionFailed
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task
 from stepwire.tracing import follow
+from tests.event_types import event_of
 from tests.kits import ALICE, World
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
-from tests.server.test_events import ended, poll, saved, tell
+from tests.server.test_events import ended, poll, tell
 from tests.server.test_webhooks import URL, deliver, subscribe
 from tests.unit.background.test_status_changes import Bus, record
 
@@ -61,7 +63,7 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 def context_of(task: Task) -> Json | None:
     """Return what tells of the task on an event."""
-    return saved(None, task).event("task.status_changed").get("_meta")
+    return written(event_of(None, task), "task.status_changed").get("_meta")
 
 
 # M29
@@ -136,6 +138,7 @@ def test_an_event_and_its_delivery_continue_the_trace_and_have_no_baggage(client
 
 def test_an_event_for_operators_continues_the_trace(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENT_BUS", "agents")
+    monkeypatch.setenv("TABLE_NAME", "tasks")
     bus, task = Bus(), call(ModernClient(world), traceparent=PARENT, tracestate=STATE, baggage="userId=alice")
 
     StatusChangesHandler(bus.client)({"Records": [record("INSERT", None, task)]}, None)

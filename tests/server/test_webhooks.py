@@ -368,7 +368,7 @@ def test_only_what_is_wanted_is_delivered_to_whom_it_concerns(world: World) -> N
     tell(world, ended(world, mine))
     tell(world, ended(world, other))
     theirs = world.call(owner=BOB)
-    tell(world, ended(world, theirs), BOB)
+    tell(world, ended(world, theirs))
     deliver(world)
 
     got = {url: [post.body["data"]["taskId"] for post in world.endpoints.events(url)] for url in world_urls(world)}

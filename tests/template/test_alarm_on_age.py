@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import SweepHandler
-from stepwire.background.line_commands import LineCommand, LineCommands
+from stepwire.background.line_commands import Restriction, pause_line
 from stepwire.catalog.tools import Concurrency
 from stepwire.tasks.limits import Rules
 from stepwire_local.account.engine import shared_account
@@ -66,7 +66,7 @@ def test_a_call_that_has_waited_for_six_hours_rings_the_alarm(
     world: CountedWorld, caplog: pytest.LogCaptureFixture, waited: timedelta, expected: bool
 ) -> None:
     world.clock.time = datetime.now(UTC) - waited
-    LineCommands(world.engine).change(LineCommand.PAUSE, POOL, is_new=True)
+    pause_line(world.engine, Restriction(line=POOL, is_new=True))
     call(world, keeping(replace(OPTIONAL, ttl=timedelta(days=1)), lines=Concurrency(POOL, Rules(most=1))))
 
     values = measured([*logged(caplog), *logged(caplog)])

@@ -12,10 +12,11 @@ from moto.events.models import EventPattern
 from msgspec.structs import replace
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
-from stepwire.aws.status_changes_function import SOURCE, STATUS_CHANGE, change_in
+from stepwire.aws.status_changes_function import SOURCE, change_in
 from stepwire.aws.storage.items import item_of
+from stepwire.changes import STATUS_CHANGE, Removal, status_event
+from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
-from stepwire.subscriptions.events import Removal, change_on_save
 from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
 from stepwire.tasks.limits import InLine, LineTerms, Rules
@@ -31,6 +32,7 @@ from stepwire.tasks.task import (
     TaskError,
     Working,
 )
+from tests.event_types import saved
 from tests.kits import World
 from tests.recorded import recorded
 from tests.template.chosen import Stack, stack
@@ -92,23 +94,23 @@ def pattern_of_rule(made: Stack, name: str) -> EventPattern:
 
 def event_of(before: Status, after: Status) -> Record:
     """Return the event that the function publishes for a change."""
-    change = change_on_save(_with(before), _with(after))
-    assert change is not None
-    return {**recorded("task_status_changed"), "detail": change.detail()}
+    event = status_event(saved(_with(before), _with(after)))
+    assert event is not None
+    return {**recorded("task_status_changed"), "detail": event.detail}
 
 
 # -------------------------------------------------------------------------------- what the function sees of the table
 
 
 def test_every_change_of_a_status_reaches_the_function() -> None:
-    told = [one for one in RECORDS if change_in(one) is not None]
+    told = [one for one in RECORDS if change_in(one).is_of_status]
 
     assert len(told) == 16
     assert [one for one in told if not reaches_the_function(one)] == []
 
 
 def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
-    silent = [one for one in RECORDS if change_in(one) is None and reaches_the_function(one)]
+    silent = [one for one in RECORDS if not change_in(one).is_of_status and reaches_the_function(one)]
 
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
         "another question, or an answer to one of several, is no change of status"
@@ -154,7 +156,7 @@ def test_every_change_of_a_place_in_line_reaches_the_function() -> None:
         for before, after in changes
     ]
 
-    assert [change_on_save(*one) is not None for one in changes] == [True] * 3
+    assert [place_after(saved(*one)) is not None for one in changes] == [True] * 3
     assert [reaches_the_function(one) for one in records] == [True] * 3
 
 
@@ -226,7 +228,6 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
     assert properties["Environment"]["Variables"] == {
         "APPROVAL_LINKS": "off",
         "EVENT_BUS": bus,
-        "EVENTS": "on",
         "RESOURCE": "Api.ApiEndpoint/mcp",
         "SECRET_ARN": "RequestStateSecret",
         "TABLE_NAME": "TasksTable",

@@ -45,7 +45,6 @@ WILDCARDS: Final = {
     "McpFunction.KeepLargeResults": "the same",
     "ExecutionEventsFunction.KeepLargeResults": "the same",
     "SweepFunction.KeepLargeResults": "the same",
-    "ErasuresFunction.EraseLargeResults": "the same",
     "McpFunction.StartWorkflows": "the tag says which; the endpoint's stack does not know them",
     "SweepFunction.StartWorkflowsThatNeverBegan": "the same",
     "InputRequestsFunction.FindTheTaskOfANestedExecution": "the tag says which; they have names of any kind",
@@ -54,7 +53,10 @@ WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "the prefix says which; each task has an execution of its own name",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
     "ExecutionEventsFunction.StartTheNextAttempt": "the tag says which",
+    "OperatorFunction.StartTheNextAttempt": "the same",
     "ExecutionEventsFunction.RedriveOrStopTheNextAttempt": "the prefix says which",
+    "OperatorFunction.RedriveOrStopTheNextAttempt": "the same",
+    "OperatorFunction.ReadExecutions": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
     "ApprovalsFunction.AnswerWaitingStates": "the same",
     "CatalogFunction.ReadWhatIsRegistered": "owners register below the path; which tools there are is theirs to decide",
@@ -97,7 +99,7 @@ def test_only_state_machines_with_the_tag_or_named_by_a_parameter_may_be_started
 
 
 # S8
-def test_only_functions_that_record_ends_write_large_results_one_reads_and_one_erases_them() -> None:
+def test_only_functions_that_record_ends_write_large_results_and_one_reads_them() -> None:
     objects = {"Fn::Sub": "${LargeResults.Arn}/*"}
 
     holders = {(part.name, *part.actions) for part in statements() if part.resources == [objects]}
@@ -107,10 +109,9 @@ def test_only_functions_that_record_ends_write_large_results_one_reads_and_one_e
         ("McpFunction.KeepLargeResults", "s3:PutObject"),
         ("ExecutionEventsFunction.KeepLargeResults", "s3:PutObject"),
         ("SweepFunction.KeepLargeResults", "s3:PutObject"),
-        ("ErasuresFunction.EraseLargeResults", "s3:DeleteObject"),
     }
     told = {one.logical_id for one in resources(FUNCTION) if "LARGE_RESULTS_BUCKET" in json.dumps(one.properties)}
-    assert told == {"McpFunction", "ExecutionEventsFunction", "SweepFunction", "ErasuresFunction"}
+    assert told == {"McpFunction", "ExecutionEventsFunction", "SweepFunction"}
 
 
 def test_roles_may_read_only_the_objects_that_a_parameter_names_so_a_manifest_opens_nothing() -> None:
@@ -152,7 +153,10 @@ A_CALLER: Final = "?" * 32
     [
         ("CatalogFunction.PublishedCatalog", ["catalog", "catalog#*"]),
         ("ExecutionEventsFunction.Tasks", [A_CALLER, "lines", "line#*"]),
-        ("ExecutionEventsFunction.FindAFreeSlotForAnOperatorAndTheNextInLine", [A_CALLER, "lines", "line#*"]),
+        ("ExecutionEventsFunction.FindTheNextInLine", [A_CALLER, "lines", "line#*"]),
+        ("OperatorFunction.Tasks", [A_CALLER, "lines", "line#*"]),
+        ("OperatorFunction.FindTasksAndFreeSlotsAndTheNextInLine", [A_CALLER, "lines", "line#*"]),
+        ("OperatorFunction.TheListOfBlockedCallers", ["blocks"]),
         ("InputRequestsFunction.Tasks", [A_CALLER]),
         ("ExpirationsFunction.FreeSlots", [A_CALLER, "lines", "line#*"]),
         ("StatusChangesFunction.ListQuestionsForApprovers", [A_CALLER, "approvals#*"]),

@@ -454,7 +454,7 @@ def test_every_function_that_is_always_there_is_watched_for_throttles() -> None:
     functions = {one.logical_id for one in resources("AWS::Serverless::Function") if "Condition" not in one.body}
 
     # An operator sees that a command is throttled, and it is repeated.
-    commanded = {"BlocksFunction", "ErasuresFunction"}
+    commanded = {"OperatorFunction"}
     assert references(resource("ThrottlesAlarm").properties["Metrics"]) == functions - commanded
 
 

@@ -62,6 +62,7 @@ NAMELESS: Final = {
     "AWS::Cognito::UserPoolResourceServer",
     "AWS::Glue::Table",
     "AWS::IAM::Policy",
+    "AWS::Lambda::Alias",  # it has a name within its function
     "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Permission",
     "AWS::Logs::LogStream",

@@ -34,7 +34,7 @@ from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from tests.adopted import write_manifests
 from tests.extras import parts
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
-from tests.fuzz.other_events import FakeBus
+from tests.fuzz.other_events import FakeBus, change_services
 from tests.kits import ALICE, FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.recorded import recorded
 from tests.server.answers import Json
@@ -406,7 +406,7 @@ def _of_streams() -> Iterator[Input]:
         modified = [_record(number, "MODIFY", task, ended) for number in range(count)]
         expirations, changes = ExpirationsHandler(), StatusChangesHandler()
         vars(expirations)["_expirations"] = world.expirations
-        cast(Any, changes).__dict__["_bus"] = EventBus("a-bus", lambda: cast(Any, FakeBus()))
+        vars(changes).update(services=change_services(), _bus=EventBus("a-bus", lambda: cast(Any, FakeBus())))
         for shown, records in (("removed", removed), ("modified", modified)):
             event = {"Records": records}
             yield Input("expirations", f"{shown} with {name}", giving(expirations, event))

@@ -3,7 +3,6 @@
 To add an extra: its folder `stepwire/extras/NAME` and its line here. To remove one: the same two.
 """
 
-import importlib
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -32,4 +31,6 @@ RESERVED_TOOLS: Final = frozenset(name for names in EXTRAS.values() for name in 
 
 def switched_on(names: Collection[str]) -> "tuple[Extra, ...]":
     """Import the extras of these names, and nothing of the others; return them in order of precedence."""
-    return tuple(importlib.import_module(f"stepwire.extras.{name}").EXTRA for name in EXTRAS if name in names)
+    return tuple(
+        __import__(f"stepwire.extras.{name}", globals(), None, ["EXTRA"]).EXTRA for name in EXTRAS if name in names
+    )

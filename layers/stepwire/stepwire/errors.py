@@ -58,7 +58,8 @@
     ├── RedriveRefused                 port: Step Functions does not redrive the execution
     ├── WakeUpsUnavailable             port: a wake-up could not be scheduled
     ├── ObjectUnreadable               an object in S3 cannot be an output
-    ├── NotFollowedUp                  an operator's redrive makes no task, with the reason
+    ├── CommandRefused                 what an operator commands is not done, with the reason
+    │   └── NotFollowedUp              their redrive makes no task
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── NotRecorded                    a question could not be recorded now; its state may be retried
     ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
@@ -497,8 +498,12 @@ class RedriveRefused(StepwireError):
     """Step Functions does not redrive the execution: it has no failed state to go on from, or is too old."""
 
 
-class NotFollowedUp(_WithReason):
-    """An operator's redrive makes no task; `reason` is for the operator, with no data of the caller."""
+class CommandRefused(_WithReason):
+    """What an operator commands is not done; `reason` is for the operator, with no data of the caller."""
+
+
+class NotFollowedUp(CommandRefused):
+    """An operator's redrive makes no task."""
 
 
 class WakeUpsUnavailable(StepwireError):

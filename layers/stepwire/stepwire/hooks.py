@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from stepwire.aws.storage.table import Table
     from stepwire.catalog.tools import Tool
+    from stepwire.changes import BusEvent, CallerEvent, ChangeServices, TaskChange
     from stepwire.engine.assembly import Engine
     from stepwire.json_text import JsonObject
     from stepwire.manifests.manifest import Manifest
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Manifest")
 
 
-class Ground(Struct, frozen=True):
-    """What extras build on: the parts of the core that a function has."""
+class TableGround(Struct, frozen=True):
+    """What extras build on in a function that has no engine."""
 
-    engine: "Engine"
     table: "Table"
     environment: Mapping[str, str]
     """The environment variables, where an extra reads its own settings."""
+
+
+class Ground(TableGround, frozen=True):
+    """What extras build on: the parts of the core that a function has."""
+
+    engine: "Engine"
 
 
 class Tools(Struct, frozen=True):
@@ -85,6 +91,33 @@ class Resources(Struct, frozen=True):
     """Whether the content is the same for every caller."""
     children: "Callable[[Services, Call, str], Iterable[JsonObject]] | None" = None
     """Returns the entries directly below a URI, for `resources/directory/read`; None: there are no directories."""
+
+
+class EventType(Struct, frozen=True):
+    """A type of event that an extra adds to those that callers can have of their tasks (MCP Events)."""
+
+    name: str
+    shown: "JsonObject"
+    """`description`, `inputSchema` and `payloadSchema`, as `events/list` shows them."""
+    events: "Callable[[ChangeServices, TaskChange], Iterable[CallerEvent]]"
+    """Returns the events of this type that a change is, whosever they are."""
+    is_for: "Callable[[Services, Call], bool] | None" = None
+    """Tells whether a caller may have them, who may then be another than the task's; None: the task's caller may."""
+    listen: "Callable[[Services, Call, timedelta, timedelta], None] | None" = None
+    """Called when a caller asks for them: lets the caller have them for so long at least, and at most."""
+
+
+class OnChange(Struct, frozen=True):
+    """What is done with changes of tasks in function status_changes, which reads them from the table's stream."""
+
+    listen: "Callable[[ChangeServices, Sequence[TaskChange]], int] | None" = None
+    """Takes changes in the order of the writes, and returns how many it is done with, from the first on. Only those are
+    given to the next extra, and told; the others are delivered again. So each is given once at least."""
+    tell: "Callable[[ChangeServices, TaskChange], Iterable[BusEvent]] | None" = None
+    """Returns what other systems hear of a change besides its status, on the event bus. After an error, the change and
+    those that follow are delivered again."""
+    types: "Callable[[], tuple[EventType, ...]]" = tuple
+    """Returns what callers can hear of besides statuses and progress, where they can have events at all."""
 
 
 class Doubt(Struct, frozen=True):
@@ -144,10 +177,9 @@ class Extra(Struct, frozen=True, kw_only=True):
     resources: Resources | None = None
     """Resources. Called with `resources/*`; the scheme decides whose they are. An error is the answer."""
 
-    on_change: "Callable[[Ground, Task | None, Task | None, datetime], None] | None" = None
-    """Takes a task before and after a write, and when that was; None: it was created, or deleted. Called by function
-    status_changes for each record of the table's stream, in the order of the writes to a task, at least once. An error
-    fails the record, which Lambda delivers again."""
+    on_change: OnChange | None = None
+    """What it does with changes of tasks, and what it tells of them. Called by function status_changes. An error in
+    `listen` fails the batch, which Lambda delivers again in halves."""
 
     items: "Mapping[str, str]" = MappingProxyType({})
     """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases

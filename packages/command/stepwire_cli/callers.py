@@ -3,25 +3,25 @@
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import to_builtins
 
-from stepwire.aws.blocks_function import LONGEST_REASON, is_reason
+from stepwire.aws.block_commands import BLOCKS, LONGEST_REASON, is_reason
 from stepwire_cli.account.callers import Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
-from stepwire_cli.account.commanding import BLOCKS, TASKS, obeyed
+from stepwire_cli.account.commanding import OPERATOR, door_of
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.account.erasing import ERASURES, Erasure, Remains
+from stepwire_cli.account.erasing import Erased, Erasure, Remains
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.holding import Held, blocks_in, view_of, view_rows
-from stepwire_cli.account.policies import FUNCTIONS, Names, Work, policy_of
+from stepwire_cli.account.policies import Names, Work, policy_of
 from stepwire_cli.agreeing import agrees, answered
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen, moment
@@ -74,7 +74,7 @@ class _Case:
 
     def tasks(self) -> CallersTasks:
         """Return the caller's tasks."""
-        return CallersTasks(self.endpoint.calls, self.endpoint.physical_id(TASKS), self.named.principal, time.sleep)
+        return CallersTasks(door_of(self.endpoint), self.named.principal, time.sleep)
 
 
 def _begun(settings: Settings, stack: str, who: Who) -> _Case:
@@ -123,7 +123,7 @@ def block(settings: Settings, stack: str, who: Who, reason: str | None, *, is_ag
     if not is_agreed and not agrees(screen, question):
         raise CommandError(f"Nobody agreed, so {named.principal} was not blocked: block them with --yes.")
     because = {} if reason is None else {"reason": reason}
-    _ordered(case, {"block": list(named.hashes), **because}, "blocked")
+    _ordered(case, "block", "blocked", **because)
     if not screen.as_json:
         screen.say(f"What runs for them goes on: stepwire caller cancel-all {named.principal} --stack {stack}")
     return Exit.DONE
@@ -136,13 +136,13 @@ def unblock(settings: Settings, stack: str, who: Who) -> int:
         CommandError: nobody is named, or AWS cannot be asked.
     """
     case = _begun(settings, stack, who)
-    _ordered(case, {"unblock": list(case.named.hashes)}, "not blocked any more")
+    _ordered(case, "unblock", "not blocked any more")
     return Exit.DONE
 
 
-def _ordered(case: _Case, command: Mapping[str, Any], done: str) -> None:
-    """Give a command to function blocks, and say what came of it."""
-    answer = obeyed(case.endpoint.calls, case.endpoint.physical_id(BLOCKS), command, "holds_within_seconds")
+def _ordered(case: _Case, command: str, done: str, **fields: str) -> None:
+    """Give a command about blocks, and say what came of it."""
+    answer = door_of(case.endpoint).do(BLOCKS, command, hashes=list(case.named.hashes), **fields)
     if case.screen.as_json:
         case.screen.json(answer)
         return
@@ -257,8 +257,8 @@ def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed:
     """
     case = _begun(settings, stack, who)
     screen, endpoint, named = case.screen, case.endpoint, case.named
-    erasure = Erasure(endpoint.calls, endpoint.physical_id(ERASURES), named.principal)
-    running = sum(not one["has_ended"] for one in erasure.survey())
+    erasure = Erasure(case.held(), endpoint.physical_id(_BUCKET), door_of(endpoint))
+    running = sum(not task.has_ended for task in erasure.held.tasks())
     if running and not cancels:
         raise CommandError(f"{running:,} tasks of {named.principal} have not ended: add --cancel, or wait for them.")
     remains = _print_remains(screen, erasure)
@@ -269,10 +269,10 @@ def erase(settings: Settings, stack: str, who: Who, *, cancels: bool, is_agreed:
     erased = _erased(screen, erasure)
     screen.pause()
     if screen.as_json:
-        screen.json({"principal": named.principal, **erased, "executions": remains.executions})
+        screen.json({"principal": named.principal, **asdict(erased), "executions": remains.executions})
         return Exit.DONE
-    screen.result(f"{named.principal}: {erased['items']:,} items and {erased['objects']:,} large results are erased.")
-    if not any(erased.values()):
+    screen.result(f"{named.principal}: {erased.items:,} items and {erased.objects:,} large results are erased.")
+    if not erased.items and not erased.objects:
         screen.say(_NOTHING.format(named.principal), "warning")
     for line in remains.rows():
         screen.result(line)
@@ -295,7 +295,7 @@ def policy(settings: Settings, stack: str, work: str) -> int:
         stack,
         endpoint.table(),
         endpoint.physical_id(_BUCKET),
-        {one: endpoint.physical_id(one) for one in FUNCTIONS},
+        endpoint.physical_id(OPERATOR),
         endpoint.parameter("KmsKeyArn"),
     )
     screen.json(policy_of(Work(work), names))
@@ -305,13 +305,13 @@ def policy(settings: Settings, stack: str, work: str) -> int:
 def _print_remains(screen: Screen, erasure: Erasure) -> Remains:
     """Print each execution whose history remains, before the task that leads to it is erased; return how many."""
     remains = Remains()
-    for task in erasure.survey():
-        for arn in task["executions"]:
-            remains.note(task["kept_until"])
+    for left in erasure.left():
+        for arn in left.executions:
+            remains.note(until := left.until.isoformat())
             if screen.as_json:
-                screen.json({"execution": arn, "keptUntil": task["kept_until"]})
+                screen.json({"execution": arn, "keptUntil": until})
             else:
-                screen.result(f"{arn}  until {task['kept_until'][:10]}")
+                screen.result(f"{arn}  until {until[:10]}")
     return remains
 
 
@@ -325,13 +325,12 @@ def _confirm(screen: Screen, principal: str) -> None:
         screen.say("That is not how the hash begins. Enter alone ends without erasing anything.", "bad")
 
 
-def _erased(screen: Screen, erasure: Erasure) -> dict[str, int]:
-    done = {"items": 0, "objects": 0}
+def _erased(screen: Screen, erasure: Erasure) -> Erased:
+    done = Erased()
     try:
-        for part in erasure.parts():
-            done = {name: count + part[name] for name, count in done.items()}
-            screen.progress("erasing", f"{done['items']:,} items, {done['objects']:,} large results")
+        for done in erasure.erased():
+            screen.progress("erasing", f"{done.items:,} items, {done.objects:,} large results")
     except (AccountError, KeyboardInterrupt):
-        screen.say(f"Interrupted: {done['items']:,} items are erased. The same command does the rest.", "warning")
+        screen.say(f"Interrupted: {done.items:,} items are erased. The same command does the rest.", "warning")
         raise
     return done

@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from stepwire_cli.account.commanding import TASKS, obeyed
+from stepwire.background.commands import TASKS
+from stepwire_cli.account.commanding import door_of
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal
 from stepwire_cli.exits import Exit
@@ -26,8 +27,7 @@ def redrive(settings: Settings, task_id: str, stack: str, principal: str | None)
     screen = Screen(as_json=settings.as_json)
     endpoint = endpoint_of(settings, stack)
     key = Tasks(endpoint.calls, endpoint.table()).key_of(task_id, principal)
-    command = {"means": "redrive", "owner": key.owner, "task_id": key.task_id}
-    made = obeyed(endpoint.calls, endpoint.physical_id(TASKS), command, *_MEMBERS)
+    made = door_of(endpoint).do(TASKS, "redrive", owner=key.owner, task_id=key.task_id)
     code = Exit.FAILED if _is_refused(made) else Exit.DONE
     if screen.as_json:
         screen.json({"follows": key.task_id, **{name: made[name] for name in _MEMBERS}})

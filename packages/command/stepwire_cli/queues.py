@@ -2,17 +2,24 @@
 
 from typing import Any, Final
 
+from stepwire.background.commands import TASKS
 from stepwire.codec import MILLISECOND
 from stepwire.tasks.limits import ordinal, span
-from stepwire_cli.account.commanding import TASKS, obeyed
+from stepwire_cli.account.commanding import door_of
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 
-_MEMBERS: Final = {"list": ("lines", "more"), "front": ("line", "position")}
-"""What the answers have that are not of one line alone."""
+_COMMANDS: Final = {
+    "list": "list_lines",
+    "show": "show_line",
+    "pause": "pause_line",
+    "resume": "resume_line",
+    "drain": "drain_line",
+    "front": "move_to_front",
+}
 
 
 def run(
@@ -28,18 +35,18 @@ def run(
     check_principal(principal)
     screen = Screen(as_json=settings.as_json)
     endpoint = endpoint_of(settings, stack)
-    command = {"queue": action}
+    fields: dict[str, Any] = {}
     if action == "front":
         key = Tasks(endpoint.calls, endpoint.table()).key_of(name, principal)
-        command |= {"owner": key.owner, "task_id": key.task_id}
+        fields = {"owner": key.owner, "task_id": key.task_id}
     elif name:
-        command |= {"line": name, **({"is_new": True} if is_new else {})}
-    answer = obeyed(endpoint.calls, endpoint.physical_id(TASKS), command, *_MEMBERS.get(action, ("line",)))
+        fields = {"line": name, **({"is_new": True} if is_new else {})}
+    answer = door_of(endpoint).do(TASKS, _COMMANDS[action], **fields)
     if screen.as_json:
         screen.json(answer)
         return Exit.DONE
     if action == "front":
-        screen.result(_moved(str(command["task_id"]), answer["position"]))
+        screen.result(_moved(fields["task_id"], answer["position"]))
     lines = answer.get("lines", [answer])
     screen.result("\n".join(_said(line) for line in lines) or "Nobody waits, and no line is paused or drained.")
     if answer.get("more"):

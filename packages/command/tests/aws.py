@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from stepwire_local.http_server import LoopbackServer, QuietHandler
@@ -57,13 +57,21 @@ def aws_at(aws: Aws) -> Generator[str]:
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:
-            target = "Lambda.Invoke" if "/functions/" in self.path else self.headers.get("x-amz-target", "")
-            status, kind, text = _response(aws, target, self.body())
+            if "/functions/" in self.path:
+                alias = unquote(self.path.split("/")[3]).partition(":")[2]
+                body = json.dumps({"alias": alias, **json.loads(self.body())}).encode()
+                status, kind, text = _response(aws, "Lambda.Invoke", body)
+            else:
+                status, kind, text = _response(aws, self.headers.get("x-amz-target", ""), self.body())
             self.reply(status, text.encode(), {"content-type": kind})
 
         def do_GET(self) -> None:
             status, kind, text = _of_s3(aws, self.path)
             self.reply(status, text.encode(), {"content-type": kind})
+
+        def do_DELETE(self) -> None:  # noqa: N802  # the name that http.server calls
+            answer = aws.answered("DeleteObject", {"path": self.path})
+            self.reply(answer.status if isinstance(answer, Refusal) else 204, b"", {})
 
     with LoopbackServer(Handler) as server:
         yield server.origin

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from packages.command.tests.aws import Aws, Refusal
 from stepwire.aws.step_functions import execution_arn_of
 from stepwire.aws.storage.items import SHARDS, divided
-from stepwire.codec import encode
+from stepwire.changes import CallerEvent
+from stepwire.codec import encode_without
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change
 from stepwire.tasks.approvals import Approval, Approvers, Audience, Decision, HasClaim, Vote, VoteWay
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import (
@@ -133,11 +133,11 @@ def continued(task: Task | None = None, **answers: Any) -> Aws:
     """Return an account whose function continues the task that it is asked to."""
     made = {"task_id": NEXT, "status": "working", "is_new": True, "has_begun": True}
     caller = {"Arn": ADMIN, "UserId": "olga", "Account": "123456789012"}
-    given: dict[str, Any] = {"Invoke": made, "GetCallerIdentity": caller, **answers}
+    given: dict[str, Any] = {"Invoke": {"done": made}, "GetCallerIdentity": caller, **answers}
     return account(task or working(moment()), **given)
 
 
-def account(task: Task, *, status: str | None = "RUNNING", told: Sequence[Change] = (), **answers: Any) -> Aws:
+def account(task: Task, *, status: str | None = "RUNNING", told: Sequence[CallerEvent] = (), **answers: Any) -> Aws:
     """Return the account of one task.
 
     Args:
@@ -158,7 +158,10 @@ def account(task: Task, *, status: str | None = "RUNNING", told: Sequence[Change
     def query(given: Mapping[str, Any]) -> Any:
         wanted = given["ExpressionAttributeValues"]
         if ":pk" in wanted:
-            return {"Items": [{"change": {"S": encode(one)}} for one in told], "ScannedCount": len(told)}
+            return {
+                "Items": [{**key, "event": {"S": encode_without(("owner",), one)}} for one in told],
+                "ScannedCount": len(told),
+            }
         assert wanted[":shard"]["S"] in SHARDS
         return found if (wanted[":shard"]["S"], wanted[":sk"]) == (shard, item["sk"]) else nothing
 

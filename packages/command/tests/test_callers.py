@@ -247,9 +247,8 @@ def test_a_missing_permission_is_named(in_account: Stepwire, operation: str, per
 
 def blocks(answer: Any = NotImplemented, claims: str = "iss,sub") -> Aws:
     def invoked(given: Any) -> Any:
-        command = given["stepwire_command"]
-        were = {"were_blocked": command["unblock"]} if "unblock" in command else {}
-        return {"blocked": "block" in command, "hashes": command.get("block", []), **were, "holds_within_seconds": 30}
+        were = {"were_blocked": given["hashes"]} if given["command"] == "unblock" else {}
+        return {"done": {"hashes": given["hashes"], **were, "holds_within_seconds": 30}}
 
     has_something = held({"pk": {"S": OWNER}, "sk": {"S": "usage"}})
     return endpoint(claims=claims, Invoke=invoked if answer is NotImplemented else answer, Query=has_something)
@@ -261,7 +260,7 @@ def held(*items: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("action", "words"), [("block", "blocked. Every"), ("unblock", "not blocked any more. Every")])
-def test_a_caller_is_blocked_and_unblocked_by_a_function_of_its_own(
+def test_a_caller_is_blocked_and_unblocked_by_an_alias_of_its_own(
     in_account: Stepwire, action: str, words: str
 ) -> None:
     aws = blocks()
@@ -273,7 +272,7 @@ def test_a_caller_is_blocked_and_unblocked_by_a_function_of_its_own(
     operator = "arn:aws:sts::123456789012:assumed-role/operators/olga"
     assert code == Exit.DONE
     reason = {"reason": "Floods us."} if action == "block" else {}
-    assert sent == {"stepwire_command": {action: [OWNER], **reason, "operator": operator}}
+    assert sent == {"alias": "blocks", "command": action, "hashes": [OWNER], **reason, "operator": operator}
     assert out == f"{OWNER}: {words} function knows it within 30 seconds.\n"
     assert (f"stepwire caller cancel-all {OWNER} --stack live" in said) == (action == "block")
 
@@ -301,7 +300,7 @@ def test_whoever_blocks_a_caller_of_whom_nothing_is_held_is_warned(
 
 
 def test_whoever_was_not_blocked_is_said_so(in_account: Stepwire) -> None:
-    answer = {"blocked": False, "hashes": [OWNER], "were_blocked": [], "holds_within_seconds": 30}
+    answer = {"done": {"hashes": [OWNER], "were_blocked": [], "holds_within_seconds": 30}}
 
     code, out, _ = in_account(blocks(answer), "caller", "unblock", OWNER)
 
@@ -314,7 +313,7 @@ def test_a_person_is_blocked_by_both_hashes(in_account: Stepwire) -> None:
     in_account(aws, "caller", "block", "--sub", "alice", "--claim", "org_id=acme", "--yes")
 
     (sent,) = [given for name, given in aws.calls if name == "Invoke"]
-    assert len(set(sent["stepwire_command"]["block"])) == 2
+    assert len(set(sent["hashes"])) == 2
 
 
 @pytest.mark.parametrize(
@@ -392,17 +391,17 @@ class Runs:
     commands: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def __call__(self, given: Any) -> Any:
-        command = given["stepwire_command"]
-        self.commands.append(command)
-        if command["caller"] == "count":
-            return {"running": self.running, "ended": self.ended, "after": None}
+        self.commands.append(given)
+        if given["command"] == "count_tasks":
+            return {"done": {"running": self.running, "ended": self.ended, "after": None}}
         if self.busy:
             self.busy -= 1
-            return {"cancelled": 0, "ended": 0, "failed": [], "after": command.get("after"), "is_busy": True}
+            after = given.get("after")
+            return {"done": {"cancelled": 0, "ended": 0, "failed": [], "after": after, "is_busy": True}}
         now = min(2, self.running)
         self.running -= now
         more = {"after": ID} if self.running else {"after": None, "ended": self.ended, "failed": list(self.failed)}
-        return {"cancelled": now, "ended": 0, "failed": [], "is_busy": False, **more}
+        return {"done": {"cancelled": now, "ended": 0, "failed": [], "is_busy": False, **more}}
 
 
 def test_all_tasks_of_a_caller_are_cancelled_in_parts(in_account: Stepwire) -> None:
@@ -411,8 +410,8 @@ def test_all_tasks_of_a_caller_are_cancelled_in_parts(in_account: Stepwire) -> N
     code, out, said = in_account(endpoint(Invoke=runs), "caller", "cancel-all", OWNER, "--yes")
 
     assert (code, out) == (Exit.DONE, "5 cancelled, 1 had ended, 0 could not be.\n")
-    assert [(one["caller"], one.get("after")) for one in runs.commands] == [
-        ("count", None), ("cancel", None), ("cancel", ID), ("cancel", ID)
+    assert [(one["command"], one.get("after")) for one in runs.commands] == [
+        ("count_tasks", None), ("cancel_tasks", None), ("cancel_tasks", ID), ("cancel_tasks", ID)
     ]  # fmt: skip
     assert said.splitlines()[:3] == ["cancelling: 40%: 2 of 5", "cancelling: 80%: 4 of 5", "cancelling: 100%: 5 of 5"]
 
@@ -425,7 +424,7 @@ def test_without_a_yes_nothing_is_cancelled(in_account: Stepwire) -> None:
     assert (code, out, said) == (
         Exit.USAGE, "", f"error: 5 tasks of {OWNER} have not ended: cancel them with --yes.\n"
     )  # fmt: skip
-    assert [one["caller"] for one in runs.commands] == ["count"]
+    assert [one["command"] for one in runs.commands] == ["count_tasks"]
 
 
 def test_what_could_not_be_cancelled_is_named(in_account: Stepwire) -> None:

@@ -20,7 +20,7 @@ def test_a_command_asks_the_function_and_says_which_task_follows(in_account: Ste
     assert (code, said) == (Exit.DONE, "")
     assert out == f"The workflow of task {ID} goes on as task {NEXT}. Its caller finds it in the list of tasks.\n"
     (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
-    assert sent == {"stepwire_command": {"means": "redrive", "owner": OWNER, "task_id": ID, "operator": ADMIN}}
+    assert sent == {"alias": "tasks", "command": "redrive", "owner": OWNER, "task_id": ID, "operator": ADMIN}
 
 
 def test_the_table_is_not_read_where_the_caller_is_known(in_account: Stepwire) -> None:
@@ -46,7 +46,7 @@ def test_the_table_is_not_read_where_the_caller_is_known(in_account: Stepwire) -
     ids=["repeated", "repeated, ended", "not begun"],
 )
 def test_it_says_how_the_new_task_stands(in_account: Stepwire, answer: Any, words: str) -> None:
-    code, out, said = in_account(continued(Invoke=answer), "redrive", ID)
+    code, out, said = in_account(continued(Invoke={"done": answer}), "redrive", ID)
 
     assert code == Exit.DONE
     assert words in out + said
@@ -56,8 +56,8 @@ def test_it_says_how_the_new_task_stands(in_account: Stepwire, answer: Any, word
 def test_what_step_functions_refused_is_no_success(in_account: Stepwire, status: str, shown: str) -> None:
     answer = {**MADE, "status": status}
 
-    code, out, _ = in_account(continued(Invoke=answer), "redrive", ID)
-    as_json, printed, _ = in_account(continued(Invoke=answer), "redrive", ID, "--json")
+    code, out, _ = in_account(continued(Invoke={"done": answer}), "redrive", ID)
+    as_json, printed, _ = in_account(continued(Invoke={"done": answer}), "redrive", ID, "--json")
 
     assert (code, out) == (
         Exit.FAILED,

@@ -2,30 +2,43 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from packages.command.tests.aws import CREDENTIALS, Aws, Refusal, aws_at
-from packages.command.tests.operated import ID, NEXT, OWNER, SECRET, TOKEN, Stepwire, asking, moment
+from packages.command.tests.operated import (
+    ID,
+    NEXT,
+    OWNER,
+    SECRET,
+    TOKEN,
+    Stepwire,
+    asking,
+    completed,
+    moment,
+    working,
+)
 from packages.command.tests.terminal import at_a_terminal
-from packages.command.tests.test_callers import Runs, endpoint
+from packages.command.tests.test_callers import Runs, endpoint, held
 from stepwire.aws.s3 import prefix_of
-from stepwire.aws.storage.blocks import LIST, record_key
+from stepwire.aws.storage.blocks import LIST, PARTITION, record_key
 from stepwire.aws.storage.events import subscription_in
 from stepwire.aws.storage.items import divided
 from stepwire.aws.storage.table import Item, in_milliseconds
 from stepwire.codec import encode, encode_without
 from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.subscription import Subscription
+from stepwire.tasks.ids import TaskId
+from stepwire.tasks.task import Task
 from stepwire_cli.account.erasing import Remains
 from stepwire_cli.exits import Exit
 
-KEEP = "2027-02-23T12:00:00+00:00"
-ARN = "arn:aws:states:eu-central-1:123456789012:execution:SettleInvoices:sw-1"
+OPERATOR: Final = "arn:aws:lambda:eu-central-1:123456789012:function:live-OperatorFunction"
 
 
 def subscription() -> Item:
@@ -96,7 +109,7 @@ def test_all_of_a_caller_is_exported_as_lines_without_secrets(
         "active": {"SS": [ID]},
         "expires_at": {"N": "1800000000"},
     }
-    change: Item = {"pk": {"S": OWNER}, "sk": {"S": "change#000000000000001"}, "change": {"S": '{"tool":"a"}'},
+    change: Item = {"pk": {"S": OWNER}, "sk": {"S": "change#000000000000001"}, "event": {"S": '{"data":{"tool":"a"}}'},
                     "at": in_milliseconds(moment())}  # fmt: skip
     aws = holding(divided(asking(moment())).item, subscription(), usage, change)
     aws.answers |= {"ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": '{"content": []}'}
@@ -105,7 +118,7 @@ def test_all_of_a_caller_is_exported_as_lines_without_secrets(
 
     lines = [json.loads(line) for line in out.splitlines()]
     assert [one["kind"] for one in lines] == ["event", "subscription", "task", "usage", "result", "audit"]
-    assert lines[0]["change"] == {"tool": "a"}
+    assert lines[0]["event"] == {"data": {"tool": "a"}}
     assert lines[2]["data"]["arguments"] == {"customer": SECRET}
     assert lines[3]["expires_at"] == "2027-01-15T08:00:00+00:00"
     assert lines[4] == {"kind": "result", "taskId": NEXT, "result": {"content": []}}
@@ -118,63 +131,84 @@ def test_all_of_a_caller_is_exported_as_lines_without_secrets(
 # --------------------------------------------------------------------------------------------------------------- erase
 
 
-@dataclass
-class Erasures:
-    """What is held of a caller, as the functions see it: erased in two parts."""
+class Holding:
+    """What is held of a caller: items, large results, and what was noted of an erasure."""
 
-    running: int = 0
-    ended: int = 2
-    fails_at: int = 0
-    held: tuple[int, int] = (100, 1)
-    """How many items and objects are erased by each part."""
-    parts: int = 0
-    commands: list[str] = field(default_factory=list[str])
+    def __init__(self, running: int = 0, ended: int = 2, *, has_result: bool = True) -> None:
+        tasks = [replace(finished(moment()), task_id=numbered(one)) for one in range(ended)]
+        tasks += [replace(working(moment()), task_id=numbered(ended + one)) for one in range(running)]
+        self.items = {item["sk"]["S"]: item for item in (divided(task).item for task in tasks)}
+        self.results = [f"{prefix_of(OWNER)}{NEXT}/d"] if has_result else []
+        self.done = list[str]()
+        self.refuses_at = 0
+        """Which deletion of an item is refused, the first being 1."""
+        self.aws = endpoint(Query=self.query, DeleteItem=self.delete, ListObjectsV2=self.list_objects,
+                            DeleteObject=self.delete_object, Invoke=self.command)  # fmt: skip
 
-    def __call__(self, given: Any) -> Any:
-        command = given["stepwire_command"]
-        word = next(iter(command))
-        self.commands.append(f"{word} {command['caller']}" if word == "caller" else word)
-        if word == "caller":
-            counts, self.ended, self.running = self.running, self.ended + self.running, 0
-            return {"cancelled": counts, "ended": 0, "failed": [], "after": None, "is_busy": False}
-        if word == "survey":
-            after = command.get("after")
-            tasks = [(True, self.ended)] if after is None else [(False, self.running)]
-            shown = [
-                {"task_id": ID, "has_ended": ended, "executions": [ARN], "kept_until": KEEP}
-                for ended, count in tasks
-                for _ in range(count)
-            ]
-            return {"tasks": shown, "after": None if after else "task#"}
-        self.parts += 1
-        if self.parts == self.fails_at:
+    def query(self, given: Any) -> Any:
+        return held(*(item for _, item in sorted(self.items.items())))
+
+    def delete(self, given: Any) -> Any:
+        self.done.append("delete item")
+        if self.done.count("delete item") == self.refuses_at:
             return Refusal("AccessDeniedException")
-        items, objects = self.held
-        return {"items": items, "objects": objects, "is_done": self.parts % 2 == 0}
+        del self.items[given["Key"]["sk"]["S"]]
+        return {}
+
+    def list_objects(self, given: Any) -> Any:
+        return self.results
+
+    def delete_object(self, given: Any) -> Any:
+        self.done.append("delete result")
+        self.results.remove(given["path"].removeprefix("/live-LargeResults/"))
+        return None
+
+    def command(self, given: Any) -> Any:
+        self.done.append(f"{given['command']} {given.get('state', '')}".strip())
+        if given["command"] == "cancel_tasks":
+            for key in self.items:
+                self.items[key] = divided(replace(finished(moment()), task_id=key.removeprefix("task#"))).item
+            return {"done": {"cancelled": 3, "ended": 0, "failed": [], "after": None, "is_busy": False}}
+        return {"done": {}}
 
 
-def erased(in_account: Stepwire, erasures: Callable[[Any], Any], *words: str) -> tuple[int, str, str]:
-    return in_account(endpoint(Invoke=erasures), "caller", "erase", OWNER, *words)
+def finished(at: datetime) -> Task:
+    """Return a task that has ended, whose execution is named after it."""
+    return replace(completed(at), last_updated_at=datetime(2026, 11, 25, 12, tzinfo=UTC))
+
+
+def numbered(number: int) -> TaskId:
+    """Return the id of one of several tasks."""
+    return TaskId(f"{ID[:-2]}{number:02d}")
+
+
+def erased(in_account: Stepwire, holding: Holding, *words: str) -> tuple[int, str, str]:
+    return in_account(holding.aws, "caller", "erase", OWNER, *words)
 
 
 def test_what_remains_is_named_before_anything_is_erased(in_account: Stepwire) -> None:
-    erasures = Erasures()
+    holding = Holding()
 
-    code, out, said = erased(in_account, erasures, "--yes")
+    code, out, said = erased(in_account, holding, "--yes")
 
     assert code == Exit.DONE
-    assert erasures.commands == ["survey"] * 4 + ["erase"] * 2
-    assert out.splitlines()[:4] == [f"{ARN}  until 2027-02-23"] * 2 + [
-        f"{OWNER}: 200 items and 2 large results are erased.",
+    assert holding.done == [
+        "note_erasure begins", "delete result", "delete item", "delete item", "note_erasure done"
+    ]  # fmt: skip
+    lines = out.splitlines()
+    assert [line.partition("  ")[2] for line in lines[:2]] == ["until 2027-02-23"] * 2
+    assert [line.partition("  ")[0][-36:] for line in lines[:2]] == [numbered(0), numbered(1)]
+    assert lines[2:4] == [
+        f"{OWNER}: 2 items and 1 large results are erased.",
         "What remains, and for how long:",
     ]
     assert "the histories of the 2 executions above" in out
     assert "the last 35 days" in out
-    assert said.splitlines()[0] == "erasing: 100 items, 1 large results"
+    assert said.splitlines()[0] == "erasing: 0 items, 1 large results"
 
 
 def test_whoever_erases_a_caller_of_whom_nothing_is_held_is_warned(in_account: Stepwire) -> None:
-    code, out, said = erased(in_account, Erasures(ended=0, held=(0, 0)), "--yes")
+    code, out, said = erased(in_account, Holding(ended=0, has_result=False), "--yes")
 
     assert (code, out.splitlines()[0]) == (Exit.DONE, f"{OWNER}: 0 items and 0 large results are erased.")
     assert said.splitlines()[-1] == f"Nothing is held of {OWNER}: is it the right caller?"
@@ -190,12 +224,12 @@ def test_whoever_erases_a_caller_of_whom_nothing_is_held_is_warned(in_account: S
 def test_nothing_is_erased_while_something_runs_or_nobody_agrees(
     in_account: Stepwire, running: int, words: tuple[str, ...], line: str
 ) -> None:
-    erasures = Erasures(running)
+    holding = Holding(running)
 
-    code, _, said = erased(in_account, erasures, *words)
+    code, _, said = erased(in_account, holding, *words)
 
     assert (code, said) == (Exit.USAGE, f"error: {line}\n")
-    assert set(erasures.commands) == {"survey"}
+    assert holding.done == []
 
 
 @pytest.mark.parametrize(
@@ -207,8 +241,8 @@ def test_nothing_is_erased_while_something_runs_or_nobody_agrees(
     ],
 )
 def test_the_beginning_of_the_hash_is_typed_to_agree(typed: list[str], code: Exit, words: str) -> None:
-    erasures = Erasures()
-    with aws_at(endpoint(Invoke=erasures)) as url:
+    holding = Holding()
+    with aws_at(holding.aws) as url:
         command = ["caller", "erase", OWNER, "--stack", "live"]
         environment = {**CREDENTIALS, "AWS_ENDPOINT_URL": url}
         prompts = ["Type 3f2a9c41", "ends without erasing anything."]
@@ -217,31 +251,46 @@ def test_the_beginning_of_the_hash_is_typed_to_agree(typed: list[str], code: Exi
 
     assert session.code == code
     assert words in session.text
-    assert ("erase" in erasures.commands) == (code == Exit.DONE)
+    assert bool(holding.done) == (code == Exit.DONE)
 
 
 def test_what_runs_is_cancelled_first_if_asked_to(in_account: Stepwire) -> None:
-    erasures = Erasures(running=3)
+    holding = Holding(running=3)
 
-    code, _, _ = erased(in_account, erasures, "--yes", "--cancel")
+    code, _, _ = erased(in_account, holding, "--yes", "--cancel")
 
     assert code == Exit.DONE
-    assert erasures.commands[-3:] == ["caller cancel", "erase", "erase"]
+    assert holding.done[:3] == ["cancel_tasks", "note_erasure begins", "delete result"]
 
 
 def test_an_interrupted_erasure_is_said_and_the_same_command_does_the_rest(in_account: Stepwire) -> None:
-    erasures = Erasures(fails_at=2)
+    holding = Holding()
+    holding.refuses_at = 1
 
-    code, _, said = erased(in_account, erasures, "--yes")
-    again, out, _ = erased(in_account, erasures, "--yes")
+    code, _, said = erased(in_account, holding, "--yes")
+    noted = holding.done[-1]
+    again, out, _ = erased(in_account, holding, "--yes")
 
     assert code == Exit.SIGN_IN
+    assert noted == "note_erasure goes on"
     assert said.splitlines()[-2:] == [
-        "Interrupted: 100 items are erased. The same command does the rest.",
-        "error: live-ErasuresFunction: these credentials may not lambda:InvokeFunction: add the permission",
+        "Interrupted: 0 items are erased. The same command does the rest.",
+        "error: live-TasksTable: these credentials may not dynamodb:DeleteItem: add the permission",
     ]
     assert again == Exit.DONE
     assert "are erased." in out
+    assert holding.items == {}
+
+
+def test_nothing_is_erased_that_cannot_be_noted_in_the_audit_trail(in_account: Stepwire) -> None:
+    holding = Holding()
+    holding.aws.answers["Invoke"] = Refusal("AccessDeniedException", status=403)
+
+    code, _, said = erased(in_account, holding, "--yes")
+
+    assert code == Exit.SIGN_IN
+    assert "may not lambda:InvokeFunction" in said
+    assert holding.done == []
 
 
 def test_an_older_stack_is_said(in_account: Stepwire) -> None:
@@ -294,24 +343,26 @@ def policy(in_account: Stepwire, work: str, key: str = "") -> dict[str, Any]:
 
 
 def answering(given: Mapping[str, Any]) -> Any:
-    command = given["stepwire_command"]
-    if "block" in command or "unblock" in command:
-        return {"blocked": True, "hashes": [OWNER], "holds_within_seconds": 30}
-    return Runs(running=1)(given) if "caller" in command else Erasures(parts=1)(given)
+    if given["command"] in ("block", "unblock"):
+        return {"done": {"hashes": [OWNER], "holds_within_seconds": 30}}
+    return Runs(running=1)(given) if "tasks" in given["command"] else {"done": {}}
 
 
 @pytest.mark.parametrize("work", _WORK)
 def test_a_policy_permits_what_its_commands_call_and_nothing_else(in_account: Stepwire, work: str) -> None:
-    called, functions = set[str](), set[str]()
+    called, aliases = set[str](), set[str]()
     for words in (*((one, OWNER) for one in _WORK[work]), ("whois", ID), ("whois", "--sub", "alice")):
-        aws = holding(divided(asking(moment())).item)
-        aws.answers |= {"Invoke": answering, "ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": "{}"}
+        aws = Holding().aws if words[0] == "erase" else holding(divided(asking(moment())).item)
+        if words[0] == "export":
+            aws.answers |= {"ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": "{}"}
+        if words[0] != "erase":
+            aws.answers["Invoke"] = answering
         if words[0] == "whois":
             aws.answers |= {name: endpoint().answers[name] for name in ("Query", "GetItem")}
         yes = ("--yes",) if words[0] in ("block", "cancel-all", "erase") else ()
         assert in_account(aws, "caller", *words, *yes)[0] == Exit.DONE
         called |= {name for name, _ in aws.calls}
-        functions |= {given["LogicalResourceId"] for name, given in aws.calls if name == "DescribeStackResource"}
+        aliases |= {given["alias"] for name, given in aws.calls if name == "Invoke"}
 
     allowed = [one for one in policy(in_account, work)["Statement"] if one["Effect"] == "Allow"]
 
@@ -320,8 +371,8 @@ def test_a_policy_permits_what_its_commands_call_and_nothing_else(in_account: St
     assert {names.get(action, action.partition(":")[2]) for action in actions - _ACTIONS} == called - {
         action.partition(":")[2] for action in _ACTIONS
     }
-    invoked = [one["Resource"].rpartition("-")[2] for one in allowed if one["Action"] == ["lambda:InvokeFunction"]]
-    assert set(invoked) == functions - {"TasksTable", "LargeResults"}
+    invoked = [one["Resource"] for one in allowed if one["Action"] == ["lambda:InvokeFunction"]]
+    assert invoked == [f"{OPERATOR}:{alias}" for alias in aliases]
 
 
 @pytest.mark.parametrize("work", _WORK)
@@ -357,10 +408,25 @@ def test_a_policy_lets_data_be_decrypted_that_the_operator_s_own_key_encrypts(in
 def test_nobody_can_both_block_and_erase(in_account: Stepwire) -> None:
     block, erase = (policy(in_account, work)["Statement"] for work in ("block", "erase"))
 
-    def resources(statements: list[dict[str, Any]], effect: str) -> set[str]:
-        functions = [one for one in statements if one["Action"] == ["lambda:InvokeFunction"]]
-        return {one["Resource"] for one in functions if one["Effect"] == effect}
+    def found(statements: list[dict[str, Any]], effect: str, action: str) -> list[Any]:
+        return [one["Resource"] for one in statements if one["Effect"] == effect and action in one["Action"]]
 
-    arn = "arn:aws:lambda:eu-central-1:123456789012:function:live-"
-    assert resources(block, "Allow") == resources(erase, "Deny") == {f"{arn}BlocksFunction"}
-    assert resources(erase, "Allow") == resources(block, "Deny") == {f"{arn}ErasuresFunction"}
+    table, results = (
+        "arn:aws:dynamodb:eu-central-1:123456789012:table/live-TasksTable",
+        "arn:aws:s3:::live-LargeResults/*",
+    )
+    invoke = "lambda:InvokeFunction"
+    assert found(block, "Allow", invoke) == found(erase, "Deny", invoke) == [f"{OPERATOR}:blocks"]
+    assert found(erase, "Allow", "dynamodb:DeleteItem") == [table]
+    assert found(erase, "Allow", "s3:DeleteObject") == [results]
+    assert found(block, "Deny", "dynamodb:DeleteItem") == found(block, "Deny", "s3:DeleteObject") == [[table, results]]
+
+
+def test_whoever_erases_cannot_unblock_by_deleting_the_list(in_account: Stepwire) -> None:
+    (statement,) = (one for one in policy(in_account, "erase")["Statement"] if one["Sid"] == "EraseWhatIsHeld")
+
+    patterns = statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+
+    assert not any(fnmatchcase(PARTITION, pattern) for pattern in patterns)
+    assert any(fnmatchcase(OWNER, pattern) for pattern in patterns)
+    assert "dynamodb:PutItem" not in json.dumps(policy(in_account, "erase"))

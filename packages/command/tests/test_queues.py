@@ -22,11 +22,11 @@ LINE = {
 
 
 def asked(words: tuple[str, ...], answer: Any, in_account: Stepwire) -> tuple[dict[str, Any], str]:
-    aws = continued(Invoke=answer)
+    aws = continued(Invoke={"done": answer})
     code, out, said = in_account(aws, "queue", *words)
     assert (code, said) == (Exit.DONE, "")
     (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
-    return sent["stepwire_command"], out
+    return dict(sent), out
 
 
 def test_the_lines_in_which_somebody_waits_are_listed(in_account: Stepwire) -> None:
@@ -34,7 +34,7 @@ def test_the_lines_in_which_somebody_waits_are_listed(in_account: Stepwire) -> N
         ("list",), {"lines": [LINE, {**LINE, "pool": "train", "most": None, "paused": True}], "more": 0}, in_account
     )
 
-    assert sent == {"queue": "list", "operator": ADMIN}
+    assert sent == {"alias": "tasks", "command": "list_lines", "operator": ADMIN}
     assert out == (
         "settle_invoices  line#0123\n  5 of 5 running, 12 waiting, the first for 4 minutes\n"
         "train  line#0123\n  5 running, 12 waiting, the first for 4 minutes; paused\n"
@@ -48,7 +48,7 @@ def test_an_endpoint_where_nobody_waits_says_so(in_account: Stepwire) -> None:
 
 
 def test_lines_that_are_not_shown_are_counted(in_account: Stepwire) -> None:
-    code, _, said = in_account(continued(Invoke={"lines": [LINE], "more": 20}), "queue", "list")
+    code, _, said = in_account(continued(Invoke={"done": {"lines": [LINE], "more": 20}}), "queue", "list")
 
     assert (code, said) == (Exit.DONE, "20 more lines are in use. What is paused or drained is shown first.\n")
 
@@ -57,7 +57,9 @@ def test_lines_that_are_not_shown_are_counted(in_account: Stepwire) -> None:
 def test_a_line_may_be_changed_before_the_first_call(in_account: Stepwire, action: str) -> None:
     sent, _ = asked((action, "train", "--before-first-call"), LINE, in_account)
 
-    assert sent == {"queue": action, "line": "train", "is_new": True, "operator": ADMIN}
+    assert sent == {
+        "alias": "tasks", "command": f"{action}_line", "line": "train", "is_new": True, "operator": ADMIN
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -79,19 +81,21 @@ def test_a_line_is_shown_and_changed_by_its_name(in_account: Stepwire, action: s
 
     sent, out = asked((action, "settle_invoices"), answer, in_account)
 
-    assert sent == {"queue": action, "line": "settle_invoices", "operator": ADMIN}
+    assert sent == {"alias": "tasks", "command": f"{action}_line", "line": "settle_invoices", "operator": ADMIN}
     assert out.endswith(f"\n        12  {OWNER}\n")
 
 
 def test_a_task_is_moved_to_the_front(in_account: Stepwire) -> None:
     answer = {**LINE, "position": 1}
-    aws = continued(Invoke=answer)
+    aws = continued(Invoke={"done": answer})
 
     code, out, _ = in_account(aws, "queue", "front", ID, "--principal", OWNER, "--json")
 
     (sent,) = [given for operation, given in aws.calls if operation == "Invoke"]
     assert code == Exit.DONE
-    assert sent == {"stepwire_command": {"queue": "front", "owner": OWNER, "task_id": ID, "operator": ADMIN}}
+    assert sent == {
+        "alias": "tasks", "command": "move_to_front", "owner": OWNER, "task_id": ID, "operator": ADMIN
+    }  # fmt: skip
     assert json.loads(out) == answer
 
 

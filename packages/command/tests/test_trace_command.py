@@ -22,7 +22,7 @@ from packages.command.tests.operated import (
     unconfirmed,
     working,
 )
-from stepwire.subscriptions.events import Change
+from stepwire.changes import CallerEvent
 from stepwire.tasks.runs import Attempt, Run
 from stepwire.tasks.task import Origin
 from stepwire.tracing import Trace
@@ -42,9 +42,10 @@ def line(at: datetime, log: str = log_of("Mcp"), **members: str) -> dict[str, st
     return {"@timestamp": f"{at:%Y-%m-%d %H:%M:%S.000}", "@log": log, **members, "@ptr": "opaque"}
 
 
-def told(at: datetime) -> Change:
-    """Return a change of the task that is recorded for its caller."""
-    return Change(ID, "settle_invoices", "completed", "working", 3, at, at, at, at)
+def told(at: datetime) -> CallerEvent:
+    """Return what is recorded for the task's caller: its end."""
+    data = {"taskId": ID, "tool": "settle_invoices", "status": "completed", "previousStatus": "working"}
+    return CallerEvent(OWNER, ("task.finished", "task.status_changed"), f"{ID}-3", at, data)
 
 
 def seen(stepwire: Stepwire, aws: Aws, *words: str) -> tuple[list[tuple[str, str]], list[str]]:

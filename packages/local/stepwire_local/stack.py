@@ -219,13 +219,13 @@ class LocalStack:
         """Return a boto3 client of the simulated account, e.g. `client("dynamodb")`."""
         return self.deployments[0].world.client(service)
 
-    def invoke(self, function: str, event: Any) -> Any:
-        """Invoke a function by its logical id, and return its result.
+    def invoke(self, function: str, event: Any, alias: str = "") -> Any:
+        """Invoke a function by its logical id, and perhaps by an alias, and return its result.
 
         Raises:
             FunctionError: the function failed or timed out.
         """
-        outcome = self.functions[function].invoke(json.dumps(event))
+        outcome = self.functions[function].invoke(json.dumps(event), alias)
         result = json.loads(outcome.payload)
         if isinstance(outcome, Failed):
             raise FunctionError(result)

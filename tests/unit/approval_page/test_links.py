@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from stepwire.approval_page.links import Link, LinkMode, Links, link_of, sealed
 from stepwire.approval_page.sealed import Purpose, seal, unseal
+from stepwire.changes import TaskChange
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json
 from stepwire.principal import Principal
@@ -34,7 +35,7 @@ def test_a_reminder_has_the_same_link_although_a_retried_state_waits_longer() ->
     world = refunds()
     task = world.store.tasks[TaskKey(ALICE, TaskId(started(world, timeout_seconds=600)))]
 
-    (asked,) = approval_changes(None, task, world.clock.now())
+    (asked,) = approval_changes(TaskChange(None, task, world.clock.now()))
     longer = replace(asked.request, expires_at=asked.expires_at + timedelta(minutes=5))
     reminded = replace(asked, request=longer, happened=Happened.REMINDED)
 
@@ -79,7 +80,7 @@ def test_the_caller_has_a_link_of_their_own_question_only_where_they_may_decide_
     world = refunds(replace(POLICY, recipients=recipients, includes_caller=includes_caller))
     task = world.store.tasks[TaskKey(ALICE, TaskId(started(world)))]
 
-    (asked,) = approval_changes(None, task, world.clock.now())
+    (asked,) = approval_changes(TaskChange(None, task, world.clock.now()))
     made = Links(LinkMode.LINK, "https://mcp.example", lambda: NEW).of(asked)
 
     assert [one["to"] for one in made] == named

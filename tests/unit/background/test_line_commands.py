@@ -4,7 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.background_functions import obeyed
+from stepwire.background.commands import TASKS, obeyed
+from stepwire.background.line_commands import COMMANDS
 from stepwire.catalog.tools import Concurrency
 from stepwire.errors import StoreBusy
 from stepwire.tasks.limits import Rules, line_key
@@ -21,17 +22,28 @@ def world() -> World:
     return World(catalog=catalog_of(TOOL))
 
 
-def command(world: World, queue: str, line: str = POOL, **more: Any) -> dict[str, Any]:
-    return obeyed({"queue": queue, "line": line, **more}, world.engine)
+def answer_to(world: World, command: str, **fields: Any) -> dict[str, Any]:
+    """Give a command, and return the answer."""
+    return obeyed({"command": command, **fields}, TASKS, COMMANDS, world.engine)
+
+
+def command(world: World, command: str, **fields: Any) -> dict[str, Any]:
+    """Give a command that is done."""
+    return answer_to(world, command, **fields)["done"]
+
+
+def restrict(world: World, verb: str, **more: Any) -> dict[str, Any]:
+    """Pause, resume or drain the line."""
+    return command(world, f"{verb}_line", line=POOL, **more)
 
 
 def test_a_line_is_listed_while_somebody_waits(world: World) -> None:
     ModernClient(world).start("optional")
-    before = command(world, "list")
+    before = command(world, "list_lines")
     ModernClient(world).start("optional")
     world.clock.advance(minutes=2)
 
-    (line,) = command(world, "list")["lines"]
+    (line,) = command(world, "list_lines")["lines"]
 
     assert before == {"lines": [], "more": 0}
     assert line == {
@@ -51,21 +63,21 @@ def test_a_line_is_listed_while_somebody_waits(world: World) -> None:
 def test_a_line_that_an_operator_has_restricted_is_listed_although_nobody_waits(world: World, means: str) -> None:
     ModernClient(world).start("optional")
 
-    command(world, means)
-    (line,) = command(world, "list")["lines"]
-    command(world, "resume")
+    restrict(world, means)
+    (line,) = command(world, "list_lines")["lines"]
+    restrict(world, "resume")
 
     assert (line["pool"], line["waiting"], line["paused"], line["drained"]) == (
         POOL, 0, means == "pause", means == "drain"
     )  # fmt: skip
-    assert command(world, "list") == {"lines": [], "more": 0}
+    assert command(world, "list_lines") == {"lines": [], "more": 0}
 
 
 def test_a_line_is_shown_with_its_callers(world: World) -> None:
     for owner in (ALICE, ALICE, BOB, BOB, BOB):
         ModernClient(world, owner).start("optional")
 
-    shown = command(world, "show", KEY)
+    shown = command(world, "show_line", line=KEY)
 
     assert shown["callers"] == [{"principal": BOB, "waiting": 3}, {"principal": ALICE, "waiting": 1}]
 
@@ -74,11 +86,11 @@ def test_a_paused_line_lets_nobody_begin_until_it_is_resumed(world: World) -> No
     client = ModernClient(world)
     first, second = client.start("optional"), client.start("optional")
 
-    command(world, "pause")
+    restrict(world, "pause")
     world.succeed(first, OUTPUT)
     third = client.call("optional").result
     while_paused = len(world.workflows.running())
-    command(world, "resume")
+    restrict(world, "resume")
 
     assert while_paused == 0
     assert third["statusMessage"] == "2nd in line; the line is paused by its operator."
@@ -86,8 +98,8 @@ def test_a_paused_line_lets_nobody_begin_until_it_is_resumed(world: World) -> No
 
 
 def test_a_line_that_nobody_has_used_can_be_paused_before_the_first_call(world: World) -> None:
-    refused = command(world, "pause")
-    command(world, "pause", is_new=True)
+    refused = answer_to(world, "pause_line", line=POOL)
+    restrict(world, "pause", is_new=True)
 
     called = ModernClient(world).call("optional").result
 
@@ -99,7 +111,7 @@ def test_a_drained_line_refuses_calls_and_lets_those_begin_who_wait(world: World
     client = ModernClient(world)
     first, second = client.start("optional"), client.start("optional")
 
-    command(world, "drain")
+    restrict(world, "drain")
     refused = client.call("optional")
     world.succeed(first, OUTPUT)
 
@@ -112,7 +124,7 @@ def test_a_task_that_is_moved_to_the_front_is_next(world: World) -> None:
     client = ModernClient(world)
     first, _, _, last = (client.start("optional") for _ in range(4))
 
-    answers = [obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine) for _ in range(2)]
+    answers = [command(world, "move_to_front", owner=ALICE, task_id=last) for _ in range(2)]
     world.succeed(first, OUTPUT)
 
     assert last in world.workflows.running()[0].name
@@ -121,31 +133,26 @@ def test_a_task_that_is_moved_to_the_front_is_next(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("name", "fields", "reason"),
     [
-        ({"queue": "show", "line": "nothing"}, "There is no line nothing, or nobody has called a tool with that limit"),
-        (
-            {"queue": "pause", "line": "nothing"},
-            "There is no line nothing, or nobody has called a tool with that limit",
-        ),
-        ({"queue": "drain", "line": "nothing"}, "To drain a line before the first call of its tool"),
-        ({"queue": "resume", "line": "nothing", "is_new": True}, "There is no line nothing"),
-        ({"queue": "pause", "line": "line#0", "is_new": True}, "There is no line line#0."),
-        ({"queue": "pause", "line": "line#0"}, "There is no line line#0."),
-        ({"queue": "pause"}, "The command names no line and no task"),
-        ({"queue": "forget", "line": POOL}, "The command names no line and no task"),
+        ("show_line", {"line": "nothing"}, "There is no line nothing, or nobody has called a tool with that limit"),
+        ("pause_line", {"line": "nothing"}, "There is no line nothing, or nobody has called a tool with that limit"),
+        ("drain_line", {"line": "nothing"}, "To drain a line before the first call of its tool"),
+        ("resume_line", {"line": "nothing"}, "There is no line nothing"),
+        ("pause_line", {"line": "line#0", "is_new": True}, "There is no line line#0."),
+        ("pause_line", {"line": "line#0"}, "There is no line line#0."),
     ],
 )
 def test_a_command_that_cannot_be_done_is_refused_with_the_reason(
-    world: World, given: dict[str, Any], reason: str
+    world: World, name: str, fields: dict[str, Any], reason: str
 ) -> None:
-    assert reason in obeyed(given, world.engine)["refused"]
+    assert reason in answer_to(world, name, **fields)["refused"]
 
 
 def test_a_task_that_does_not_wait_cannot_be_moved(world: World) -> None:
     task_id = ModernClient(world).start("optional")
 
-    answer = obeyed({"queue": "front", "owner": ALICE, "task_id": task_id}, world.engine)
+    answer = answer_to(world, "move_to_front", owner=ALICE, task_id=task_id)
 
     assert answer == {"refused": "The task does not wait in a line."}
 
@@ -155,9 +162,9 @@ def test_a_command_meets_changes_of_others_and_is_repeated(world: World) -> None
     _, _, last = (client.start("optional") for _ in range(3))
     world.store.lines.before_see = refuse
 
-    answer = obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine)
+    answer = answer_to(world, "move_to_front", owner=ALICE, task_id=last)
 
-    assert answer["position"] == 1
+    assert answer["done"]["position"] == 1
 
 
 def test_a_command_that_meets_nothing_else_says_what_to_do(world: World) -> None:
@@ -165,10 +172,10 @@ def test_a_command_that_meets_nothing_else_says_what_to_do(world: World) -> None
     _, last = (client.start("optional") for _ in range(2))
     world.store.lines.is_available = False
 
-    answer = obeyed({"queue": "front", "owner": ALICE, "task_id": last}, world.engine)
+    answer = answer_to(world, "move_to_front", owner=ALICE, task_id=last)
 
     assert answer == {
-        "refused": "Others change the line all the time, so perhaps nothing was done. Repeat the command."
+        "refused": "Others change the same items all the time, so perhaps nothing was done. Repeat the command."
     }
 
 

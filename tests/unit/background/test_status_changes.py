@@ -15,8 +15,9 @@ from mypy_boto3_events import EventBridgeClient
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.items import item_of, task_of
 from stepwire.aws.storage.table import Item
+from stepwire.changes import status_event
+from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
-from stepwire.subscriptions.events import change_on_save
 from stepwire.tasks.limits import InLine, LineTerms, Rules
 from stepwire.tasks.task import (
     Cancelled,
@@ -30,6 +31,7 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
+from tests.event_types import saved
 from tests.kits import ALICE, FORM, OPTIONAL, OUTPUT, World
 from tests.recorded import recorded
 from tests.strategies import tasks
@@ -113,6 +115,8 @@ class Bus:
 def bus(monkeypatch: pytest.MonkeyPatch) -> Bus:
     """The bus to which the function publishes."""
     monkeypatch.setenv("EVENT_BUS", "agents")
+    monkeypatch.setenv("TABLE_NAME", "tasks")
+    monkeypatch.setenv("EXTRAS", "lines")
     return Bus()
 
 
@@ -138,12 +142,11 @@ def published(*records: Record) -> list[Record]:
 
 @given(tasks(), tasks())
 def test_a_task_is_published_exactly_when_its_status_changes_or_its_place_in_line(before: Task, after: Task) -> None:
-    change = change_on_save(before, after)
+    change = saved(before, after)
 
-    is_published = change is not None and change.change.progress is None
     is_another = modern_status(before.status) != modern_status(after.status)
-    is_moved = change is not None and change.change.in_line is not None
-    assert is_published == (is_another or is_moved)
+    is_moved = place_after(change) is not None
+    assert (status_event(change) is not None) == is_another
     assert not (is_another and is_moved)
     assert is_another or after.has_ended or is_moved == (_half(before.in_line) != _half(after.in_line))
 
@@ -220,10 +223,10 @@ def test_a_task_removed_after_its_end_is_not_published(status: Status, bus: Bus)
 
 @given(tasks())
 def test_an_event_contains_only_names_ids_and_times(task: Task) -> None:
-    change = change_on_save(None, task)
+    event = status_event(saved(None, task))
 
-    assert change is not None
-    assert set(change.detail()) - {"is_error", "traceparent", "tracestate"} == NAMES
+    assert event is not None
+    assert set(event.detail) - {"is_error", "traceparent", "tracestate"} == NAMES
 
 
 def test_an_event_contains_no_content_of_its_task(bus: Bus) -> None:

@@ -8,12 +8,13 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.aws.status_changes_function import QUESTION_ASKED, QUESTION_CLOSED, StatusChangesHandler
+from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.events import DynamoDbEventStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.engine.ports import QuestionKey
+from stepwire.subscriptions.approvals import QUESTION_ASKED, QUESTION_CLOSED
 from stepwire.tasks.approvals import Approver, Approvers, Audience, Escalation, HasClaim, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
 from stepwire_local.account.engine import shared_account
@@ -88,6 +89,7 @@ class Outbox:
 @pytest.fixture
 def outbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Outbox]]:
     monkeypatch.setenv("EVENT_BUS", "agents")
+    monkeypatch.setenv("EXTRAS", "lines,approvals")
     with shared_account():
 
         def made(policy: Approvers = POLICY) -> Outbox:
@@ -226,7 +228,7 @@ def test_a_fault_of_the_table_delays_its_record_and_none_before_it(
 def test_while_the_bus_refuses_the_events_of_callers_are_recorded_once(
     outbox: Callable[..., Outbox], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EVENTS", "on")
+    monkeypatch.setenv("EXTRAS", "events,lines,approvals")
     monkeypatch.setenv("WEBHOOK_QUEUE", "a-queue")
     one = outbox()
     events, now = DynamoDbEventStore(one.table), datetime.now(UTC)
@@ -239,5 +241,5 @@ def test_while_the_bus_refuses_the_events_of_callers_are_recorded_once(
     one.bus.deaf_to.clear()
     one.handler({"Records": [*batch["Records"][1:], ended(4)]}, None)
 
-    tools = [one.change.tool for one in events.read(ALICE, opened.number, 100)]
+    tools = [one.event.data["tool"] for one in events.read(ALICE, opened.number, 100)]
     assert tools == ["tool 1", "tool 2", "tool 3", "tool 4"]

@@ -16,7 +16,7 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger, waited_out
 from stepwire.aws.queues import wake_up_of
-from stepwire.aws.settings import read_usage_limits, required
+from stepwire.aws.settings import required
 from stepwire.aws.storage.items import expired_task_of
 from stepwire.aws.storage.table import Table
 from stepwire.aws.workflow_events import (
@@ -26,29 +26,19 @@ from stepwire.aws.workflow_events import (
     execution_event_of,
     question_of,
 )
-from stepwire.background.caller_commands import CallerCommands
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
-from stepwire.background.line_commands import LineCommand, LineCommands
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, INTERVAL, Sweep
-from stepwire.engine.assembly import Engine, Ports, Settings, assemble
+from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import Allowance
-from stepwire.errors import AtQuota, ForeignQuestion, NotFollowedUp, NotRecorded, StoreBusy, WorkflowsUnavailable
-from stepwire.principal import PRINCIPAL_PATTERN, Principal
-from stepwire.rendering import modern_status
-from stepwire.tasks.ids import TaskKey, task_id_of
+from stepwire.errors import AtQuota, ForeignQuestion, NotRecorded, WorkflowsUnavailable
 from stepwire.tracing import follow
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
 _TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
-_MALFORMED: Final = "The command names no task: update the command `stepwire`, or this stack."
-_MALFORMED_LINE: Final = "The command names no line and no task: update the command `stepwire`, or this stack."
-_BUSY_LINE: Final = "Others change the line all the time, so perhaps nothing was done. Repeat the command."
-_MALFORMED_CALLER: Final = "The command names no caller: update the command `stepwire`, or this stack."
-UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
 
 
@@ -63,9 +53,7 @@ class ExecutionEventsHandler:
 
     @builds_once
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any] | None:
-        """Record one status change or progress report, begin the attempts of tasks that a queue wakes, or obey."""
-        if "stepwire_command" in event:
-            return obeyed(event["stepwire_command"], self._events.engine)
+        """Record one status change or progress report, or begin the attempts of tasks that a queue wakes."""
         if "Records" in event:
             return {"batchItemFailures": [one for record in event["Records"] for one in self._wake(record)]}
         self._record(event, context)
@@ -101,85 +89,10 @@ class ExecutionEventsHandler:
 
     @cached_property
     def _events(self) -> ExecutionEvents:
-        return ExecutionEvents(assemble(_patient_ports(self._report), Settings(limits=read_usage_limits(os.environ))))
+        return ExecutionEvents(assemble(_patient_ports(self._report)))
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an execution could not be read", "check postponed", new_logger())
-
-
-def obeyed(command: dict[str, Any], engine: Engine) -> dict[str, Any]:
-    """Redrive the execution of a task that has ended, as an operator commands, and return the answer.
-
-    Whoever may invoke function execution_events may give commands: no event of EventBridge or of a queue has this form.
-    The answer is for the operator, and has no data of the caller.
-
-    {"means": "redrive", "owner": hex, "task_id": id, "operator"?: ARN}
-    {"task_id": id, "status": status, "is_new": bool, "has_begun": bool} or {"refused": reason}
-
-    {"caller": "count" | "cancel", "owner": hex, "after"?: id} is answered with what `CallerCommands` returns.
-
-    {"queue": "list" | "show" | "pause" | "resume" | "drain", "line"?: key or name, "is_new"?: bool} and
-    {"queue": "front", "owner": hex, "task_id": id} are answered with what `LineCommands` returns.
-    """
-    if "queue" in command:
-        return _obeyed_in_line(command, LineCommands(engine))
-    if "caller" in command:
-        return _obeyed_about_caller(command, CallerCommands(engine))
-    task_id, owner = task_id_of(command.get("task_id")), command.get("owner")
-    if task_id is None or not isinstance(owner, str) or command.get("means") != "redrive":
-        return {"refused": _MALFORMED}
-    try:
-        key = TaskKey(Principal(owner), task_id)
-        made = engine.follow_ups.redrive(key, command.get("operator"))
-    except NotFollowedUp as refusal:
-        return {"refused": refusal.reason}
-    except WorkflowsUnavailable as fault:
-        engine.ports.report(fault)
-        return {"refused": UNAVAILABLE}
-    return {
-        "task_id": made.task.task_id,
-        "status": modern_status(made.task.status),
-        "is_new": made.is_new,
-        "has_begun": made.has_begun,
-    }
-
-
-def _obeyed_about_caller(command: dict[str, Any], callers: CallerCommands) -> dict[str, Any]:
-    """Count or cancel the tasks of a caller, from the task `after` on."""
-    owner, after = str(command.get("owner")), command.get("after")
-    last = task_id_of(after)
-    if not PRINCIPAL_PATTERN.fullmatch(owner) or (after is not None and last is None):
-        return {"refused": _MALFORMED_CALLER}
-    match command["caller"]:
-        case "count":
-            return callers.count(Principal(owner), last)
-        case "cancel":
-            return callers.cancel(Principal(owner), last, str(command.get("operator") or "unknown"))
-        case _:
-            return {"refused": _MALFORMED_CALLER}
-
-
-def _obeyed_in_line(command: dict[str, Any], lines: LineCommands) -> dict[str, Any]:
-    """Show a line to an operator, or do what they command."""
-    task_id, owner, name = task_id_of(command.get("task_id")), command.get("owner"), command.get("line")
-    try:
-        match command["queue"]:
-            case "list":
-                return lines.listed()
-            case "show" if isinstance(name, str):
-                return lines.shown(name)
-            case "front" if task_id is not None and isinstance(owner, str):
-                return lines.move_to_front(TaskKey(Principal(owner), task_id))
-            case ("pause" | "resume" | "drain") as means if isinstance(name, str):
-                changed = lines.change(LineCommand(means), name, is_new=command.get("is_new") is True)
-                new_logger().info(
-                    "an operator has changed a line", line=name, change=means, operator=command.get("operator")
-                )
-                return changed
-            case _:
-                return {"refused": _MALFORMED_LINE}
-    except (NotFollowedUp, StoreBusy) as refusal:
-        return {"refused": refusal.reason if isinstance(refusal, NotFollowedUp) else _BUSY_LINE}
 
 
 class InputRequestsHandler:

@@ -6,7 +6,6 @@ from stepwire.aws.clients import sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import is_on, required
-from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Table
@@ -37,4 +36,4 @@ def events_of(table: Table, engine: Engine) -> Events:
         count_call,
         engine.limiter_of(PROOFS, proof_places(settings.waits)),
     )
-    return Events(record, subscribing, DynamoDbSubscribers(table), allows_local)
+    return Events(record, subscribing, allows_local)

@@ -126,7 +126,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second),
             report=self._report,
             parts=parts_with(switched_on(settings.extras)),
-            ground=Ground(engine, self._table, os.environ),
+            ground=Ground(self._table, os.environ, engine),
             access=settings.access,
             blocks=Blocks(self._clocked.blocked_callers, self._report),
             identity=settings.identity,

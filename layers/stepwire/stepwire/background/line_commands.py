@@ -3,20 +3,19 @@
 The answers have the names of limits, counts, principals and the ids of tasks; nothing of a call.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from enum import Enum
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.background.commands import TASKS, Command, Commands, Fields, OfTask
 from stepwire.codec import MILLISECOND
 from stepwire.engine.assembly import Engine
-from stepwire.errors import NotFollowedUp
+from stepwire.engine.ports import Lines
+from stepwire.errors import CommandRefused
 from stepwire.json_text import JsonObject
-from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.lines import MOST_COUNTED, Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
 from stepwire.tasks.runs import Pending
@@ -29,111 +28,113 @@ _LINE: Final = "line#"
 _BEFORE: Final = " To {} a line before the first call of its tool, add --before-first-call."
 
 
-class LineCommand(Enum):
-    """What an operator does to a line."""
+class OfLine(Fields, frozen=True):
+    """The fields of a command about a line."""
 
-    PAUSE = "pause"
-    """Nobody begins; calls still join."""
-    RESUME = "resume"
-    """Undoes pause and drain."""
-    DRAIN = "drain"
-    """Nobody joins; who waits begins in turn."""
+    line: str
+    """A key that `list_lines` returns, or the name of a limit with one line."""
 
 
-class LineCommands(Struct, frozen=True):
-    """Shows lines to operators, and does what they command."""
+class Restriction(OfLine, frozen=True):
+    """The fields of a command that restricts a line."""
 
-    engine: Engine
-
-    def listed(self) -> JsonObject:
-        """Return lines that are in use, those first that an operator has restricted, and how many more there are."""
-        lines = self.engine.recorder.store.lines
-        keys = list(lines.in_use())
-        found = [(key, lines.line(key)) for key in keys[:MOST_LISTED]]
-        described = [self._described(key, line) for key, line in found if line is not None]
-        return {"lines": described, "more": len(keys[MOST_LISTED:])}
-
-    def shown(self, name: str) -> JsonObject:
-        """Return a line, with how many runs of each caller wait.
-
-        `name`: a key that `listed` returns, or the name of a limit with one line.
-
-        Raises:
-            NotFollowedUp: there is no such line.
-        """
-        key, lines = _key_of(name), self.engine.recorder.store.lines
-        line = lines.line(key)
-        if line is None:
-            raise NotFollowedUp(_no_line(name))
-        return {**self._described(key, line), "callers": callers_of(lines.first(key, MOST_READ))[:MOST_LISTED]}
-
-    def change(self, command: LineCommand, name: str, *, is_new: bool = False) -> JsonObject:
-        """Pause, resume or drain a line, and return it. Idempotent.
-
-        `name` is as in `shown`. `is_new`: the line may be one that nobody has used yet.
-
-        Raises:
-            NotFollowedUp: there is no such line. Nobody knows here which tools have a limit.
-            StoreBusy: others change the line all the time.
-        """
-        key, lines = _key_of(name), self.engine.recorder.store.lines
-        may_begin = is_new and command is not LineCommand.RESUME and not name.startswith(_LINE)
-
-        def attempt(now: datetime) -> Line | None:
-            before = lines.line(key)
-            if before is None and not may_begin:
-                hint = "" if command is LineCommand.RESUME else _BEFORE.format(command.value)
-                raise NotFollowedUp(f"{_no_line(name)}{hint}")
-            after = _after(command, before or Line(name, Rules()))
-            return after if lines.change(key, before, Change(after), now) else None
-
-        after = self.engine.runs.turns.until_written(attempt)
-        self.engine.runs.call(self.engine.runs.turns.fill(key))
-        return self._described(key, lines.line(key) or after)
-
-    def move_to_front(self, key: TaskKey) -> JsonObject:
-        """Let the runs of a task that wait be the next in their line, and return the line and its position. Idempotent.
-
-        Raises:
-            NotFollowedUp: the task does not wait in a line.
-            StoreBusy: others change the line all the time.
-        """
-        task = self.engine.recorder.load(key)
-        waiting = () if task is None or task.has_ended else task.runs_pending(Pending.TURN)
-        if task is None or task.line is None or not waiting:
-            raise NotFollowedUp("The task does not wait in a line.")
-        lines, name = self.engine.recorder.store.lines, task.line.line
-        places = list[int]()
-        for run in waiting:
-            ticket = Ticket(key.owner, key.task_id, run)
-            places += self.engine.runs.turns.until_written(partial(self._moved, name, ticket))
-        line = lines.line(name) or Line(task.line.pool, task.line.rules)
-        return {**self._described(name, line), "position": min(places, default=None)}
-
-    def _moved(self, name: str, ticket: Ticket, now: datetime) -> tuple[int, ...] | None:
-        """Return the position of a run after it was moved, or nothing if it has no place; None: others were faster."""
-        lines = self.engine.recorder.store.lines
-        seen = lines.see(name, ticket)
-        if seen.line is None or seen.place is None:
-            return ()
-        if not lines.change(name, seen.line, moved_to_front(seen.line, seen.place), now):
-            return None
-        return (lines.before(name, replace(seen.place, round=0), MOST_COUNTED) + 1,)
-
-    def _described(self, key: str, line: Line) -> JsonObject:
-        first = next(iter(self.engine.recorder.store.lines.first(key)), None) if line.waiting else None
-        now = self.engine.recorder.clock.now()
-        return {**facts_of(key, line), "firstWaitsMs": first and (now - first.joined_at) // MILLISECOND}
+    is_new: bool = False
+    """Whether the line may be one that nobody has used yet: nobody knows here which tools have a limit."""
 
 
-def _after(command: LineCommand, line: Line) -> Line:
-    match command:
-        case LineCommand.PAUSE:
-            return replace(line, is_paused=True)
-        case LineCommand.DRAIN:
-            return replace(line, is_drained=True)
-        case LineCommand.RESUME:
-            return replace(line, is_paused=False, is_drained=False)
+def list_lines(engine: Engine, _given: Fields) -> JsonObject:
+    """Return lines that are in use, those first that an operator has restricted, and how many more there are."""
+    lines = engine.recorder.store.lines
+    keys = list(lines.in_use())
+    found = [(key, lines.line(key)) for key in keys[:MOST_LISTED]]
+    described = [_described(engine, key, line) for key, line in found if line is not None]
+    return {"lines": described, "more": len(keys[MOST_LISTED:])}
+
+
+def show_line(engine: Engine, given: OfLine) -> JsonObject:
+    """Return a line, with how many runs of each caller wait.
+
+    Raises:
+        CommandRefused: there is no such line.
+    """
+    key, lines = _key_of(given.line), engine.recorder.store.lines
+    line = lines.line(key)
+    if line is None:
+        raise CommandRefused(_no_line(given.line))
+    return {**_described(engine, key, line), "callers": callers_of(lines.first(key, MOST_READ))[:MOST_LISTED]}
+
+
+def pause_line(engine: Engine, given: Restriction) -> JsonObject:
+    """Let nobody begin in a line; calls still join. Idempotent. Raises as `_changed` does."""
+    return _changed(engine, given, lambda line: replace(line, is_paused=True), "pause")
+
+
+def drain_line(engine: Engine, given: Restriction) -> JsonObject:
+    """Let nobody join a line; who waits begins in turn. Idempotent. Raises as `_changed` does."""
+    return _changed(engine, given, lambda line: replace(line, is_drained=True), "drain")
+
+
+def resume_line(engine: Engine, given: OfLine) -> JsonObject:
+    """Undo `pause_line` and `drain_line`. Idempotent. Raises as `_changed` does."""
+    return _changed(engine, given, lambda line: replace(line, is_paused=False, is_drained=False))
+
+
+def _changed(engine: Engine, given: OfLine, change: Callable[[Line], Line], verb: str = "") -> JsonObject:
+    """Change a line, and return it. `verb`: of a command that may come before the first call of the tool.
+
+    Raises:
+        CommandRefused: there is no such line.
+        StoreBusy: others change the line all the time.
+    """
+    name, key, lines = given.line, _key_of(given.line), engine.recorder.store.lines
+    may_begin = isinstance(given, Restriction) and given.is_new and not name.startswith(_LINE)
+
+    def attempt(now: datetime) -> Line | None:
+        before = lines.line(key)
+        if before is None and not may_begin:
+            raise CommandRefused(f"{_no_line(name)}{verb and _BEFORE.format(verb)}")
+        after = change(before or Line(name, Rules()))
+        return after if lines.change(key, before, Change(after), now) else None
+
+    after = engine.runs.turns.until_written(attempt)
+    engine.runs.call(engine.runs.turns.fill(key))
+    return _described(engine, key, lines.line(key) or after)
+
+
+def move_to_front(engine: Engine, given: OfTask) -> JsonObject:
+    """Let the runs of a task that wait be the next in their line, and return the line and its position. Idempotent.
+
+    Raises:
+        CommandRefused: the task does not wait in a line.
+        StoreBusy: others change the line all the time.
+    """
+    task = engine.recorder.load(given.key)
+    waiting = () if task is None or task.has_ended else task.runs_pending(Pending.TURN)
+    if task is None or task.line is None or not waiting:
+        raise CommandRefused("The task does not wait in a line.")
+    lines, name = engine.recorder.store.lines, task.line.line
+    places = list[int]()
+    for run in waiting:
+        moved = partial(_moved, lines, name, Ticket(given.owner, given.task_id, run))
+        places += engine.runs.turns.until_written(moved)
+    line = lines.line(name) or Line(task.line.pool, task.line.rules)
+    return {**_described(engine, name, line), "position": min(places, default=None)}
+
+
+def _moved(lines: Lines, name: str, ticket: Ticket, now: datetime) -> tuple[int, ...] | None:
+    """Return the position of a run after it was moved, or nothing if it has no place; None: others were faster."""
+    seen = lines.see(name, ticket)
+    if seen.line is None or seen.place is None:
+        return ()
+    if not lines.change(name, seen.line, moved_to_front(seen.line, seen.place), now):
+        return None
+    return (lines.before(name, replace(seen.place, round=0), MOST_COUNTED) + 1,)
+
+
+def _described(engine: Engine, key: str, line: Line) -> JsonObject:
+    first = next(iter(engine.recorder.store.lines.first(key)), None) if line.waiting else None
+    now = engine.recorder.clock.now()
+    return {**facts_of(key, line), "firstWaitsMs": first and (now - first.joined_at) // MILLISECOND}
 
 
 def facts_of(key: str, line: Line) -> JsonObject:
@@ -166,3 +167,13 @@ def _no_line(name: str) -> str:
 
 def _key_of(name: str) -> str:
     return name if name.startswith(_LINE) else line_key(name)
+
+
+COMMANDS: Final[Commands] = {
+    "list_lines": Command(TASKS, Fields, list_lines),
+    "show_line": Command(TASKS, OfLine, show_line),
+    "pause_line": Command(TASKS, Restriction, pause_line),
+    "resume_line": Command(TASKS, OfLine, resume_line),
+    "drain_line": Command(TASKS, Restriction, drain_line),
+    "move_to_front": Command(TASKS, OfTask, move_to_front),
+}

@@ -3,7 +3,7 @@
 It is read from the table's stream, so that it is recorded and told if and only if it was written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from stepwire.audit import Audit, AuditAction
+from stepwire.changes import BusEvent, TaskChange
 from stepwire.engine.ports import Inbox, InboxEntry, QuestionToOthers
 from stepwire.engine.recorder import entry_of
 from stepwire.json_text import JsonObject
@@ -18,6 +19,9 @@ from stepwire.rendering import timestamp
 from stepwire.tasks.approvals import Approval, Decision, names_of
 from stepwire.tasks.inputs import FormElicitation, InputRequest
 from stepwire.tasks.task import Task
+
+QUESTION_ASKED: Final = "Stepwire Question Asked"
+QUESTION_CLOSED: Final = "Stepwire Question Closed"
 
 
 class Happened(Enum):
@@ -57,6 +61,12 @@ class ApprovalChange(QuestionToOthers, frozen=True):
         """Where approvers find it. A retried state may wait longer for it than it says now, but its task does not."""
         return InboxEntry(self.key, self.approval.digests, self.approval.asked_at, self.task.expires_at)
 
+    def bus_event(self, links: Callable[[], list[JsonObject]]) -> BusEvent:
+        """Return what other systems hear of it; of an open question, with the links by which it is decided."""
+        if self.happened in OPEN:
+            return BusEvent(QUESTION_ASKED, {**self.detail(), "links": links()})
+        return BusEvent(QUESTION_CLOSED, self.detail())
+
     def detail(self) -> JsonObject:
         """Return it as Stepwire publishes it for other systems, without links.
 
@@ -85,22 +95,14 @@ class ApprovalChange(QuestionToOthers, frozen=True):
         }
 
 
-def approval_changes(before: Task | None, after: Task, at: datetime) -> Iterator[ApprovalChange]:
-    """Yield what happened to the questions to others between two states of a task.
-
-    Nothing is before a new task; after a removal is what it was before.
-    """
-    was, now = _approvals_of(before), _approvals_of(after)
+def approval_changes(change: TaskChange) -> Iterator[ApprovalChange]:
+    """Yield what a change of a task is for its questions to others."""
+    was, now = _approvals_of(change.before), _approvals_of(change.after)
     for number, (request, approval) in now.items():
         happened = _happened_to_open(was[number][1] if number in was else None, approval)
         if happened is not None:
-            yield ApprovalChange(after, request, approval, happened, at)
-    yield from (_closed(after, *one, at) for number, one in was.items() if number not in now)
-
-
-def approvals_of_removed(last: Task, at: datetime) -> Iterator[ApprovalChange]:
-    """Yield what happened to the open questions to others of a task that was removed."""
-    yield from (_closed(last, *one, at) for one in _approvals_of(last).values())
+            yield ApprovalChange(change.task, request, approval, happened, change.at)
+    yield from (_closed(change.task, *one, change.at) for number, one in was.items() if number not in now)
 
 
 class ApprovalRecording(Struct, frozen=True):

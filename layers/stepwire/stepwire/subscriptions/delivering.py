@@ -16,11 +16,12 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
 from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.ports import Clock, Randomness
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change, Position, Recorded, cursor_of
+from stepwire.subscriptions.events import Position, Recorded, cursor_of
 from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, SubscriptionStore
 from stepwire.subscriptions.subscription import (
     Message,
@@ -171,11 +172,11 @@ class Delivering(Struct, frozen=True):
     def _take(self, made: _Progress, one: Recorded, carrier: str) -> tuple[_Progress, bool]:
         """Deliver a change if it is wanted; return the progress, and whether the receiver gets nothing for a while."""
         subscription = made.subscription
-        passed = Position(one.number, max(subscription.position.at, one.change.at))
-        if not subscription.wants(one.change):
+        passed = Position(one.number, max(subscription.position.at, one.event.at))
+        if not subscription.wants(one.event):
             return replace(made, subscription=replace(subscription, position=passed)), False
         attempt = self._attempt(subscription, event_message(subscription, one))
-        self._tell_of(subscription, one.change, attempt)
+        self._tell_of(subscription, one.event, attempt)
         at, standing = self.clock.now(), subscription.standing
         if attempt.verdict is Verdict.RETRY:
             failed = standing.after_failure(
@@ -190,11 +191,10 @@ class Delivering(Struct, frozen=True):
         passed_on = replace(subscription, position=passed, standing=standing)
         return replace(made, subscription=passed_on), standing.next_attempt_at is not None
 
-    def _tell_of(self, subscription: Subscription, change: Change, attempt: _Attempt) -> None:
-        if change.requested is None:  # a question to others names no task
-            event = subscription.wanted.name
-            made = Delivery(change.task_id, event, subscription.id, attempt.verdict, attempt.took, change.trace)
-            self.tell(made)
+    def _tell_of(self, subscription: Subscription, event: CallerEvent, attempt: _Attempt) -> None:
+        if "taskId" in event.data:  # what is of others' tasks does not name them
+            task_id, name = TaskId(event.data["taskId"]), subscription.wanted.name
+            self.tell(Delivery(task_id, name, subscription.id, attempt.verdict, attempt.took, event.trace))
 
     def _attempt(self, subscription: Subscription, message: Message) -> _Attempt:
         follow(message.trace)
@@ -211,7 +211,7 @@ class Delivering(Struct, frozen=True):
     def _tell_of_gap(self, subscription: Subscription, first: Recorded) -> None:
         """Say before each attempt at the next event that changes before it were lost. The answer is ignored."""
         if first.number > subscription.position.number + 1:
-            fresh = Position(first.number - 1, first.change.at)
+            fresh = Position(first.number - 1, first.event.at)
             cursor = cursor_of(subscription.owner, fresh)
             self._attempt(subscription, control_message("gap", self.randomness(8), {"cursor": cursor}))
 

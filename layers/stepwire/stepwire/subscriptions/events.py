@@ -1,95 +1,45 @@
-"""What may happen to a task, the events that this is, and the arguments that narrow them. Pure.
+"""The types of events that callers can have of their tasks, what they are events of, and what narrows them. Pure.
 
-One change may be an event of two types: the end of a task is `task.finished` and `task.status_changed`. So changes are
-recorded, and events are made when they are read or delivered. The types are what `events/list` shows and every other
-method checks.
+One change may be an event of two types: the end of a task is `task.finished` and `task.status_changed`. So a change is
+recorded once, and its events are written when they are read or delivered. The types are what `events/list` shows and
+every other method checks.
 
-A cursor is a position in the record of a caller's changes. It is neither secret nor signed: it is bound to its caller,
+A cursor is a position in the record of a caller's events. It is neither secret nor signed: it is bound to its caller,
 and opens nothing that the caller may not read.
 """
 
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from enum import Enum
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from stepwire.changes import CallerEvent, TaskChange, caller_event, type_of_task_event
 from stepwire.errors import InvalidCursor, InvalidParams, UnknownTask
+from stepwire.hooks import EventType, Extra
 from stepwire.json_text import Json, JsonObject, is_object
 from stepwire.principal import Principal
 from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.rendering import line_data, modern_status, timestamp, tool_failed
-from stepwire.tasks.ids import TaskId, created_at_of, task_id_of
-from stepwire.tasks.limits import InLine
-from stepwire.tasks.task import Completed, Progress, Task
-from stepwire.tracing import Trace
+from stepwire.rendering import timestamp
+from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.task import Progress
 
 FINISHED: Final = "task.finished"
 INPUT_REQUIRED: Final = "task.input_required"
 PROGRESSED: Final = "task.progressed"
-IN_LINE: Final = "task.in_line"
 STATUS_CHANGED: Final = "task.status_changed"
-REQUESTED: Final = "approval.requested"
 
 WEBHOOK: Final = "webhook"
 POLL: Final = "poll"
 
-_ARGUMENTS: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "tool": {"type": "string", "description": "Only tasks of this tool."},
-        "taskId": {"type": "string", "description": "Only this task."},
-    },
-    "additionalProperties": False,
-}
-_TEXT: Final[JsonObject] = {"type": "string"}
-_MOMENT: Final[JsonObject] = {"type": "string", "format": "date-time"}
-_OF_A_TASK: Final[JsonObject] = {
-    "taskId": {"type": "string", "description": "Id of the task; fetch it with tasks/get or the tool task_result."},
-    "tool": _TEXT,
-    "status": {"type": "string", "description": "Status of the task; also expired, and removed."},
-    "version": {"type": "integer", "description": "Of two events of one task, the higher version is later."},
-    "createdAt": _MOMENT,
-    "lastUpdatedAt": _MOMENT,
-    "expiresAt": _MOMENT,
-}
-_OF_A_CHANGE: Final[JsonObject] = {
-    **_OF_A_TASK,
+_STATUSES: Final[JsonObject] = {
     "previousStatus": {"type": ["string", "null"], "description": "null: the task is new."},
     "isError": {"type": "boolean", "description": "Whether the tool failed; of completed tasks only."},
 }
-_OF_PROGRESS: Final[JsonObject] = {
-    **_OF_A_TASK,
+_PROGRESS: Final[JsonObject] = {
     "progress": {"type": "number"},
     "total": {"type": "number", "description": "Absent if it is not known."},
-}
-_OF_A_PLACE: Final[JsonObject] = {
-    **_OF_A_TASK,
-    "position": {"type": "integer", "description": "Its place in line, from 1; 0: its turn has come."},
-    "beginsAt": {**_MOMENT, "description": "An estimate; absent where there is none."},
-    "paused": {"type": "boolean", "description": "Whether an operator lets nobody begin; absent if not."},
-}
-_REQUIRED: Final = list(_OF_A_TASK)
-_OF_A_QUESTION: Final[JsonObject] = {
-    "approvalId": {"type": "string", "description": "Names the question; have it decided with approval_answer."},
-    "tool": {"type": "string", "description": "Whose workflow asks."},
-    "question": {"type": "string", "description": "Key of the question, as the workflow's author has named it."},
-    "happened": {"type": "string", "description": "asked, reminded, or escalated to the second audience."},
-    "audience": {"type": "string", "description": "What those are called who may decide it."},
-    "approvals": {"type": "integer", "description": "How many people must approve."},
-    "askedAt": _MOMENT,
-    "expiresAt": _MOMENT,
-}
-_OF_QUESTIONS: Final[JsonObject] = {
-    "description": "A question to others than the caller waits for a decision that you may make.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {"tool": {"type": "string", "description": "Only questions of this tool's work."}},
-        "additionalProperties": False,
-    },
-    "payloadSchema": {"type": "object", "properties": _OF_A_QUESTION, "required": list(_OF_A_QUESTION)},
 }
 RETENTION: Final = timedelta(days=7)
 """How long a change is kept, and recorded for a caller who has asked for events."""
@@ -101,27 +51,27 @@ LARGEST_NUMBER: Final = 10**15 - 1
 _MARK: Final = "e1"
 
 
-def _type(description: str, properties: JsonObject, also_required: str) -> JsonObject:
-    required = [*_REQUIRED, also_required]
-    schema: JsonObject = {"type": "object", "properties": properties, "required": required}
-    return {"description": description, "inputSchema": _ARGUMENTS, "payloadSchema": schema}
+def _of_statuses(description: str) -> JsonObject:
+    return type_of_task_event(description, _STATUSES, "previousStatus")
 
 
 _TYPES: Final[dict[str, JsonObject]] = {
-    FINISHED: _type("A task has ended: it is completed, failed or cancelled.", _OF_A_CHANGE, "previousStatus"),
-    INPUT_REQUIRED: _type("A task waits for an answer.", _OF_A_CHANGE, "previousStatus"),
-    PROGRESSED: _type("A running task has come about a tenth of its way further.", _OF_PROGRESS, "progress"),
-    IN_LINE: _type("A task waits in line, has come half of its way there, or has its turn.", _OF_A_PLACE, "position"),
-    STATUS_CHANGED: _type("A task is new, or its status has changed.", _OF_A_CHANGE, "previousStatus"),
+    FINISHED: _of_statuses("A task has ended: it is completed, failed or cancelled."),
+    INPUT_REQUIRED: _of_statuses("A task waits for an answer."),
+    PROGRESSED: type_of_task_event("A running task has come about a tenth of its way further.", _PROGRESS, "progress"),
 }
-EVENT_NAMES: Final = tuple(_TYPES)
-"""Of the types that every caller is shown."""
+_EACH_CHANGE: Final = _of_statuses("A task is new, or its status has changed.")
 
 
-def listed(modes: tuple[str, ...], *, is_approver: bool = False) -> list[JsonObject]:
-    """Return the types of events as `events/list` shows them to a caller, with the modes of delivery."""
-    types = _TYPES | ({REQUESTED: _OF_QUESTIONS} if is_approver else {})
-    return [{"name": name, "delivery": list(modes), **shown} for name, shown in types.items()]
+def shown_types(added: Iterable[EventType]) -> dict[str, JsonObject]:
+    """Return what is shown of each type of event: of this extra's, and of those that others add.
+
+    Types for some callers alone come last, and before them the one that most events are of.
+    """
+    for_all, for_some = dict[str, JsonObject](), dict[str, JsonObject]()
+    for one in added:
+        (for_some if one.is_for else for_all)[one.name] = one.shown
+    return {**_TYPES, **for_all, STATUS_CHANGED: _EACH_CHANGE, **for_some}
 
 
 class Filter(Struct, frozen=True):
@@ -138,8 +88,13 @@ class Filter(Struct, frozen=True):
         return {name: value for name, value in given.items() if value is not None}
 
 
-def filter_of(name: str, arguments: Json) -> Filter:
-    """Return the filter of a known type.
+def filter_of(name: str, known: Sequence[str], arguments: Json) -> Filter:
+    """Return the filter of a type.
+
+    Args:
+        name: of the type.
+        known: the names of the arguments that it takes.
+        arguments: what the caller gave.
 
     Raises:
         InvalidParams: the arguments do not match the type's `inputSchema`.
@@ -150,7 +105,6 @@ def filter_of(name: str, arguments: Json) -> Filter:
     if not is_object(arguments):
         raise InvalidParams("params.arguments must be an object.")
     values = cast(JsonObject, arguments)
-    known = ["tool"] if name == REQUESTED else ["tool", "taskId"]
     unknown = sorted(set(values) - set(known))
     if unknown:
         raise InvalidParams(f"params.arguments.{unknown[0][:40]} is not known: {name} takes {' and '.join(known)}.")
@@ -167,168 +121,29 @@ _ENDS: Final = frozenset({"completed", "failed", "cancelled"})
 _STEPS: Final = 10  # events of progress from 0 to 100%
 
 
-class Removal(Enum):
-    """Why a task was removed before it ended."""
-
-    EXPIRED = "expired"
-    """Its ttl had passed."""
-    REMOVED = "removed"
-    """Its workflow could not be started, so the task was taken back; or an operator deleted the item."""
+def matches(event: CallerEvent, wanted: Filter) -> bool:
+    """Tell whether a caller wants to hear of this."""
+    is_wanted = wanted.name in event.names and wanted.tool in (None, event.data["tool"])
+    return is_wanted and wanted.task_id in (None, event.data.get("taskId"))
 
 
-class Requested(Struct, frozen=True):
-    """That a question waits for the decision of others, for one of those."""
-
-    approval_id: str
-    question: str
-    """Its key."""
-    happened: str
-    audience: str
-    """What those are called who may decide it."""
-    approvals: int
-
-
-class Change(Struct, frozen=True, omit_defaults=True):
-    """What happened to a task: its status changed, it made progress, it came forward in line, or others are to decide.
-
-    The last is in the records of those who may decide it, and says nothing else of the task: it has no id of a task,
-    and its times are those of the question.
-    """
-
-    task_id: TaskId
-    tool: str
-    status: str
-    """A status of MCP 2026-07-28, or a value of `Removal`."""
-    previous_status: str | None
-    """None for a new task; the same as `status` for progress."""
-    version: int
-    """The task's version after the change; a higher version is later."""
-    at: datetime
-    """When it happened."""
-    created_at: datetime
-    last_updated_at: datetime
-    expires_at: datetime
-    is_error: bool | None = None
-    """Whether the tool failed; None for a task that is not completed."""
-    progress: Progress | None = None
-    """How far the task is; only for progress."""
-    in_line: InLine | None = None
-    """Where the task stands in line, in position 0 when its turn has come; only for that."""
-    trace: Trace | None = None
-    """What the call that made the task continues."""
-    requested: Requested | None = None
-    """A question to others; only for one of those."""
-
-    @property
-    def id(self) -> str:
-        """The same for the same change.
-
-        A call that is repeated after its task was taken back makes the task anew, with the same id and versions: the
-        id has the seconds from the first creation, whose time is in the task's id.
-        """
-        if self.requested is not None:
-            return f"{self.requested.approval_id}-{self.version}"
-        late = (self.created_at - created_at_of(self.task_id)) // _SECOND
-        return f"{self.task_id}-{self.version}" + (f"-{late}" if late else "")
-
-    def is_of(self, name: str) -> bool:
-        """Tell whether this change is an event of a type."""
-        others = {REQUESTED: self.requested, PROGRESSED: self.progress, IN_LINE: self.in_line}
-        its = [one for one, data in others.items() if data is not None]
-        if its or name in others:
-            return name in its
-        matches = {FINISHED: self.status in _ENDS, INPUT_REQUIRED: self.status == "input_required"}
-        return matches.get(name, name == STATUS_CHANGED)
-
-    def matches(self, wanted: Filter) -> bool:
-        """Tell whether a caller of this task wants to hear of this change."""
-        is_tool = wanted.tool in (None, self.tool)
-        return self.is_of(wanted.name) and is_tool and wanted.task_id in (None, self.task_id)
-
-    def event(self, name: str) -> JsonObject:
-        """Return this change as an event of a type that it is of."""
-        return {
-            "eventId": f"{self.id}.{name.removeprefix('task.')}",
-            "name": name,
-            "timestamp": timestamp(self.at),
-            "data": self._data(),
-            **({"_meta": self.trace.context} if self.trace else {}),
-        }
-
-    def _data(self) -> JsonObject:
-        if self.requested is not None:
-            return {
-                "approvalId": self.requested.approval_id,
-                "tool": self.tool,
-                "question": self.requested.question,
-                "happened": self.requested.happened,
-                "audience": self.requested.audience,
-                "approvals": self.requested.approvals,
-                "askedAt": timestamp(self.created_at),
-                "expiresAt": timestamp(self.expires_at),
-            }
-        shown: JsonObject = {"taskId": self.task_id, "tool": self.tool, "status": self.status}
-        if self.progress is not None:
-            shown["progress"] = self.progress.done
-            shown |= {} if self.progress.total is None else {"total": self.progress.total}
-        elif self.in_line is not None:
-            shown |= line_data(self.in_line)
-        else:
-            shown["previousStatus"] = self.previous_status
-            shown |= {} if self.is_error is None else {"isError": self.is_error}
-        return {
-            **shown,
-            "version": self.version,
-            "createdAt": timestamp(self.created_at),
-            "lastUpdatedAt": timestamp(self.last_updated_at),
-            "expiresAt": timestamp(self.expires_at),
-        }
-
-
-class OwnedChange(Struct, frozen=True):
-    """A change of a caller's task."""
-
-    owner: Principal
-    change: Change
-
-    def detail(self) -> JsonObject:
-        """Return a change of status, or of the place in line, as Stepwire publishes it for other systems.
-
-        It has no content of the task (arguments, result, questions, messages, errors), because a subscriber need not be
-        allowed to read the task. Each change has its own version, so subscribers can drop duplicates and order them.
-        """
-        change = self.change
-        return {
-            "event_id": change.id,
-            "task_id": change.task_id,
-            "tool": change.tool,
-            "status": change.status,
-            **(_status_detail(change) if change.in_line is None else _place_detail(change.in_line)),
-            "principal": self.owner,
-            "version": change.version,
-            "created_at": timestamp(change.created_at),
-            "last_updated_at": timestamp(change.last_updated_at),
-            "expires_at": timestamp(change.expires_at),
-            **(change.trace.context if change.trace else {}),
-        }
-
-
-def _status_detail(change: Change) -> JsonObject:
-    is_error: JsonObject = {} if change.is_error is None else {"is_error": change.is_error}
-    return {"previous_status": change.previous_status, **is_error}
-
-
-def _place_detail(place: InLine) -> JsonObject:
-    begins_at = None if place.begins_at is None else timestamp(place.begins_at)
-    return {"position": place.position, "begins_at": begins_at, "is_paused": place.is_paused}
+def written(event: CallerEvent, name: str) -> JsonObject:
+    """Write an event, as one of the types that it is."""
+    return {
+        "eventId": f"{event.id}.{name.removeprefix('task.')}",
+        "name": name,
+        "timestamp": timestamp(event.at),
+        "data": event.data,
+        **({"_meta": event.trace.context} if event.trace else {}),
+    }
 
 
 class Recorded(Struct, frozen=True):
-    """A change in the record of its caller."""
+    """An event in the record of its caller."""
 
     number: int
-    """In the order of the changes, without gaps while the caller's changes are recorded."""
-    change: Change
+    """In the order of the events, without gaps while the caller's are recorded."""
+    event: CallerEvent
 
 
 def _step(progress: Progress | None) -> int:
@@ -340,56 +155,35 @@ def _step(progress: Progress | None) -> int:
     return int(min(max(0.0, progress.done), 2.0**53)).bit_length()
 
 
-def _half(place: InLine | None) -> tuple[int, bool]:
-    """Return what changes each time that a place has come half of its way forward."""
-    return (0, False) if place is None else (place.position.bit_length(), place.is_paused)
+def added_types(extras: Iterable[Extra]) -> tuple[EventType, ...]:
+    """Return the types that other extras add."""
+    return tuple(type_ for one in extras if one.on_change is not None for type_ in one.on_change.types())
 
 
-def change_on_save(before: Task | None, after: Task) -> OwnedChange | None:
-    """Return the change of a saved task: of its status, or a place in line or progress worth an event; None if none."""
-    status, previous = modern_status(after.status), None if before is None else modern_status(before.status)
-    if status != previous:
-        return _change_of(after, status, previous)
-    if before is None or after.has_ended:
+def caller_events(services: Any, change: TaskChange, added: Iterable[EventType]) -> Iterator[CallerEvent]:
+    """Yield what callers hear of a change: of status, of progress, and what the added types say."""
+    event = task_event(change)
+    if event is not None:
+        yield event
+    for one in added:
+        yield from one.events(services, change)
+
+
+def task_event(change: TaskChange) -> CallerEvent | None:
+    """Return what the task's caller hears of a change of status, or of progress that is worth it; None of another."""
+    if change.is_of_status:
+        status = change.status
+        narrow = {FINISHED: status in _ENDS, INPUT_REQUIRED: status == "input_required"}
+        names = (*(name for name, is_one in narrow.items() if is_one), STATUS_CHANGED)
+        is_error: JsonObject = {} if change.is_error is None else {"isError": change.is_error}
+        return caller_event(names, change, {"previousStatus": change.previous_status, **is_error})
+    before, after = change.before, change.after
+    if before is None or after is None or after.has_ended or after.progress is None:
         return None
-    if _half(after.in_line) != _half(before.in_line):
-        return _change_of(after, status, status, in_line=after.in_line or InLine(0))
     if _step(after.progress) <= _step(before.progress):
         return None
-    return _change_of(after, status, status, after.progress)
-
-
-def change_on_removal(last: Task, why: Removal, at: datetime) -> OwnedChange | None:
-    """Return the change of a removed task; None if it had ended, because its end was told already."""
-    if last.has_ended:
-        return None
-    found = _change_of(last, why.value, modern_status(last.status))
-    return replace(found, change=replace(found.change, version=last.version + 1, at=at))
-
-
-def _change_of(
-    task: Task,
-    status: str,
-    previous_status: str | None,
-    progress: Progress | None = None,
-    in_line: InLine | None = None,
-) -> OwnedChange:
-    change = Change(
-        task.task_id,
-        task.work.tool,
-        status,
-        previous_status,
-        task.version,
-        task.last_updated_at,
-        task.created_at,
-        task.last_updated_at,
-        task.expires_at,
-        tool_failed(task.status) if isinstance(task.status, Completed) else None,
-        progress,
-        in_line,
-        task.origin.trace,
-    )
-    return OwnedChange(task.owner, change)
+    total: JsonObject = {} if after.progress.total is None else {"total": after.progress.total}
+    return caller_event((PROGRESSED,), change, {"progress": after.progress.done, **total})
 
 
 class Position(Struct, frozen=True):

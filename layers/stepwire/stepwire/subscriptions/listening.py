@@ -9,14 +9,35 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
+from stepwire.changes import MOMENT, CallerEvent
+from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.rendering import approval_id_of
+from stepwire.rendering import approval_id_of, timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.subscriptions.events import Change, OwnedChange, Requested
 from stepwire.subscriptions.ports import Subscriber, Subscribers
 from stepwire.tasks.approvals import Approver, Audience, digest_of
-from stepwire.tasks.ids import TaskId
 
+REQUESTED: Final = "approval.requested"
+_DATA: Final[JsonObject] = {
+    "approvalId": {"type": "string", "description": "Names the question; have it decided with approval_answer."},
+    "tool": {"type": "string", "description": "Whose workflow asks."},
+    "question": {"type": "string", "description": "Key of the question, as the workflow's author has named it."},
+    "happened": {"type": "string", "description": "asked, reminded, or escalated to the second audience."},
+    "audience": {"type": "string", "description": "What those are called who may decide it."},
+    "approvals": {"type": "integer", "description": "How many people must approve."},
+    "askedAt": MOMENT,
+    "expiresAt": MOMENT,
+}
+SHOWN: Final[JsonObject] = {
+    "description": "A question to others than the caller waits for a decision that you may make.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"tool": {"type": "string", "description": "Only questions of this tool's work."}},
+        "additionalProperties": False,
+    },
+    "payloadSchema": {"type": "object", "properties": _DATA, "required": list(_DATA)},
+}
+"""The type of events, as `events/list` shows it."""
 MOST_DIGESTS: Final = 50
 """Of one sign-in; those that the catalog names come first."""
 
@@ -44,13 +65,13 @@ def listen(
     subscribers.keep(Subscriber(owner, approver.person, frozenset(digests), longest))
 
 
-def told(subscribers: Subscribers, changes: Iterable[ApprovalChange], at: datetime) -> Iterator[OwnedChange]:
+def requested_events(subscribers: Subscribers, changes: Iterable[ApprovalChange]) -> Iterator[CallerEvent]:
     """Yield what happened to open questions, once for each of those who may decide them and hear of them."""
     for change in changes:
         if change.happened in OPEN:
-            for one in subscribers.find(change.approval.digests, at):
+            for one in subscribers.find(change.approval.digests, change.at):
                 if _may_decide(one, change):
-                    yield OwnedChange(one.owner, _requested(change))
+                    yield _requested(one, change)
 
 
 def _may_decide(one: Subscriber, change: ApprovalChange) -> bool:
@@ -60,18 +81,17 @@ def _may_decide(one: Subscriber, change: ApprovalChange) -> bool:
     return any(audience.admits(one.digests) for audience in approval.audiences(change.at))
 
 
-def _requested(change: ApprovalChange) -> Change:
-    approval_id = approval_id_of(change.task.key, change.request.number)
-    happened, approval = change.happened.value, change.approval
-    return Change(
-        TaskId(""),
-        change.task.work.tool,
-        happened,
-        happened,
-        change.task.version,
-        change.at,
-        approval.asked_at,
-        change.at,
-        change.expires_at,
-        requested=Requested(approval_id, change.request.key, happened, approval.shown, approval.policy.approvals),
-    )
+def _requested(one: Subscriber, change: ApprovalChange) -> CallerEvent:
+    """Say nothing else of the task: its id, its times and its trace are its caller's."""
+    approval_id, approval = approval_id_of(change.task.key, change.request.number), change.approval
+    data: JsonObject = {
+        "approvalId": approval_id,
+        "tool": change.task.work.tool,
+        "question": change.request.key,
+        "happened": change.happened.value,
+        "audience": approval.shown,
+        "approvals": approval.policy.approvals,
+        "askedAt": timestamp(approval.asked_at),
+        "expiresAt": timestamp(change.expires_at),
+    }
+    return CallerEvent(one.owner, (REQUESTED,), f"{approval_id}-{change.task.version}", change.at, data)

@@ -6,9 +6,10 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Change, Filter, Head, Recorded
+from stepwire.subscriptions.events import Filter, Head, Recorded
 from stepwire.subscriptions.subscription import Subscription
 
 MOST_FOUND: Final = 100
@@ -16,18 +17,18 @@ MOST_FOUND: Final = 100
 
 
 class EventStore(Protocol):
-    """The changes of each caller's tasks, recorded only while the caller asks for events. Reads are consistent."""
+    """The events of each caller, recorded only while the caller asks for them. Reads are consistent."""
 
     def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
-        """Record the caller's changes until a time, at least; return the end of the record."""
+        """Record the caller's events until a time, at least; return the end of the record."""
         ...
 
     def head(self, owner: Principal, at: datetime) -> Head | None:
-        """Return the end of the record; None if the caller's changes are not recorded. Costs one read."""
+        """Return the end of the record; None if the caller's events are not recorded. Costs one read."""
         ...
 
-    def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
-        """Add changes to the record, except those that `head` knows: a retry adds nothing twice.
+    def append(self, owner: Principal, head: Head, events: Sequence[CallerEvent]) -> None:
+        """Add events to the record, except those that `head` knows: a retry adds nothing twice.
 
         Raises:
             StoreBusy: some may be missing; retry.
@@ -35,7 +36,7 @@ class EventStore(Protocol):
         ...
 
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
-        """Return up to `most` changes after a number, oldest first."""
+        """Return up to `most` events after a number, oldest first."""
         ...
 
 

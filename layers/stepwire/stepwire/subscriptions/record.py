@@ -1,6 +1,6 @@
-"""The record of a caller's changes: written from the table's stream, and read by `events/poll`.
+"""The record of a caller's events: written from the table's stream, and read by `events/poll`.
 
-It is kept only for callers who have asked for events. The changes of one caller arrive in order, in one place: the
+It is kept only for callers who have asked for events. Those of one caller arrive in order, in one place: the
 caller's tasks are in one partition of the table. One poll, of a client without an address, reads a bounded part.
 """
 
@@ -11,13 +11,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.changes import CallerEvent
 from stepwire.codec import MILLISECOND
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import RETENTION, Change, Filter, OwnedChange, Position, cursor_of, start_of
+from stepwire.subscriptions.events import RETENTION, Filter, Position, cursor_of, matches, start_of, written
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
 
-MOST_READ: Final = 200  # changes in one poll
+MOST_READ: Final = 200  # of a record in one poll
 MOST_EVENTS: Final = 100
 USUAL_EVENTS: Final = 50
 NEXT_POLL: Final = timedelta(seconds=15)
@@ -27,33 +28,33 @@ LONGEST_PAUSE: Final = timedelta(minutes=2)
 
 
 class Recording(Struct, frozen=True):
-    """Records changes."""
+    """Records events."""
 
     store: EventStore
     subscriptions: SubscriptionStore
     ring: Ring
     now: Callable[[], datetime]
 
-    def record(self, changes: Sequence[OwnedChange]) -> None:
-        """Record each change whose caller has asked for events; one read for each caller.
+    def record(self, events: Sequence[CallerEvent]) -> None:
+        """Record each event whose caller has asked for events; one read for each caller.
 
         Raises:
             Exception: some may not be recorded. All must be given again; those that were recorded are not told twice.
         """
         at = self.now()
-        in_order = sorted(changes, key=lambda one: one.owner)  # stable: the order of a caller's changes is kept
+        in_order = sorted(events, key=lambda one: one.owner)  # stable: the order of a caller's events is kept
         for owner, group in groupby(in_order, key=lambda one: one.owner):
             head = self.store.head(owner, at)
             if head is not None:
-                its = [one.change for one in group]
+                its = list(group)
                 self.store.append(owner, head, its)
                 self._ring(owner, its, at)
 
-    def _ring(self, owner: Principal, changes: Sequence[Change], at: datetime) -> None:
+    def _ring(self, owner: Principal, events: Sequence[CallerEvent], at: datetime) -> None:
         """Send a message to each subscription that is concerned and has none."""
         untold = dict[str, str]()
         for one, listener in self.subscriptions.live(owner, at).items():
-            its = [change.id for change in changes if change.matches(listener.wanted)]
+            its = [event.id for event in events if matches(event, listener.wanted)]
             if listener.asked_for in its:  # given again: whoever was to send the message may have failed
                 untold[one] = str(listener.asked_for)
             elif its and not listener.is_told:
@@ -90,9 +91,9 @@ def poll(store: EventStore, asked: Poll, at: datetime) -> JsonObject:
             if len(events) == most:
                 is_whole = False
                 break
-            number, last_at = one.number, max(last_at, one.change.at)
-            if one.change.matches(asked.wanted) and (floor is None or one.change.at >= floor):
-                events.append(one.change.event(asked.wanted.name))
+            number, last_at = one.number, max(last_at, one.event.at)
+            if matches(one.event, asked.wanted) and (floor is None or one.event.at >= floor):
+                events.append(written(one.event, asked.wanted.name))
     # At the end of the record, the cursor is as new as this poll, however long nothing happens.
     quiet_since = at if events else start.position.quiet_since or at
     reached = Position(number, at if is_whole else min(last_at, at), quiet_since)

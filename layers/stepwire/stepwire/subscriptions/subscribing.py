@@ -21,7 +21,6 @@ from stepwire.subscriptions.ports import (
     NotPublic,
     NotReached,
     Ring,
-    Subscribers,
     SubscriptionStore,
 )
 from stepwire.subscriptions.refusals import CallbackEndpointError, EntityNotFound, ResourceExhausted
@@ -53,7 +52,6 @@ class Events(Struct, frozen=True):
 
     record: EventStore
     subscribing: "Subscribing"
-    subscribers: Subscribers
     allows_local: bool = False
     """Whether webhooks may lead to this machine; only the local stack may."""
 

@@ -18,12 +18,13 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
 from stepwire.errors import InvalidParams
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.events import RETENTION, Change, Filter, Position, Recorded, cursor_of
+from stepwire.subscriptions.events import RETENTION, Filter, Position, Recorded, cursor_of, matches, written
 from stepwire.tasks.limiter import rests_until
 from stepwire.tracing import Trace
 
@@ -164,9 +165,9 @@ class Subscription(Struct, frozen=True):
         """The same for the same caller, URL, type and arguments."""
         return subscription_id_of(self.owner, self.url, self.wanted)
 
-    def wants(self, change: Change) -> bool:
-        """Tell whether a change is delivered."""
-        return change.matches(self.wanted) and (self.oldest is None or change.at >= self.oldest)
+    def wants(self, event: CallerEvent) -> bool:
+        """Tell whether an event is delivered."""
+        return matches(event, self.wanted) and (self.oldest is None or event.at >= self.oldest)
 
     def secrets(self, at: datetime) -> tuple[str, ...]:
         """Return the secrets that sign now: the current one first."""
@@ -233,10 +234,10 @@ class Message(Struct, frozen=True):
 
 def event_message(subscription: Subscription, recorded: Recorded) -> Message:
     """Return the message of an event. Its cursor is that of the last delivery, so it is safe to keep."""
-    event = recorded.change.event(subscription.wanted.name)
+    event = written(recorded.event, subscription.wanted.name)
     cursor = cursor_of(subscription.owner, subscription.position)
     # The latest text of SEP-3415 wants an id for each message, ChatGPT and the AI SDK want the event's: they are equal.
-    return Message(str(event["eventId"]), write({**event, "cursor": cursor}), recorded.change.trace)
+    return Message(str(event["eventId"]), write({**event, "cursor": cursor}), recorded.event.trace)
 
 
 def control_message(kind: str, random: bytes, members: JsonObject) -> Message:

@@ -22,7 +22,7 @@ ID_LENGTH: Final = 36
 
 # Crockford's base 32 in lower case: sorts like the number, without letters that look alike.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_ID_PATTERN: Final = re.compile(f"[{_ALPHABET}]{{36}}")
+ID_PATTERN: Final = re.compile(f"[{_ALPHABET}]{{36}}")
 _PRINCIPALS: Final = 1 << 128  # 26 characters have room for more
 LETTERS: Final = "abcde"
 """Of the arms of a race, in the order of the manifest. An execution's name has room for one letter."""
@@ -56,7 +56,7 @@ def created_at_of(task_id: TaskId) -> datetime:
 
 def task_id_of(text: object) -> TaskId | None:
     """Return the text as a task id if it is well-formed, else None. The task need not exist."""
-    return TaskId(text) if isinstance(text, str) and _ID_PATTERN.fullmatch(text) else None
+    return TaskId(text) if isinstance(text, str) and ID_PATTERN.fullmatch(text) else None
 
 
 def execution_prefix_of(text: str) -> str | None:

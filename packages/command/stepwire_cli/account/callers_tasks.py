@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stepwire.background.commands import TASKS
 from stepwire.principal import Principal
-from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import obeyed
+from stepwire_cli.account.commanding import Door
 from stepwire_cli.account.errors import TooBusy
 
 PAUSE: Final = 5.0
@@ -41,14 +41,13 @@ class Cancelled:
 class CallersTasks:
     """The tasks of a caller."""
 
-    calls: Calls
-    function: str
+    door: Door
     owner: Principal
     sleep: Callable[[float], None]
 
     def count(self) -> Counted:
         """Return how many tasks have ended, and how many have not."""
-        parts = list(self._parts("count"))
+        parts = list(self._parts("count_tasks"))
         return Counted(sum(one["running"] for one in parts), sum(one["ended"] for one in parts))
 
     def cancel(self, watch: Callable[[Cancelled], None]) -> Cancelled:
@@ -58,7 +57,7 @@ class CallersTasks:
             TooBusy: AWS throttles for minutes. What is done is done, and the same command goes on.
         """
         done, pauses = Cancelled(), 0
-        for part in self._parts("cancel"):
+        for part in self._parts("cancel_tasks"):
             done.cancelled += part["cancelled"]
             done.ended += part["ended"]
             done.failed += part["failed"]
@@ -72,10 +71,10 @@ class CallersTasks:
                 self.sleep(PAUSE)
         return done
 
-    def _parts(self, action: str) -> Iterator[dict[str, Any]]:
+    def _parts(self, command: str) -> Iterator[dict[str, Any]]:
         after: dict[str, str] = {}
         while True:
-            part = obeyed(self.calls, self.function, {"caller": action, "owner": self.owner, **after}, "after")
+            part = self.door.do(TASKS, command, owner=self.owner, **after)
             yield part
             if part["after"] is None and not part.get("is_busy"):
                 return

@@ -1,47 +1,55 @@
-"""What an operator commands, done by a function of the endpoint: about its tasks, its lines and its callers.
+"""What an operator commands, by function operator of the endpoint (`stepwire.background.commands`).
 
-The function has the permissions and the rules; whoever may invoke it may command it. So IAM can permit to command tasks
-and lines, and not to block callers: that is another function's.
+The function has the permissions and the rules. IAM permits to invoke it by an alias: that of the right to a command.
 """
 
 import json
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 
-TASKS: Final = "ExecutionEventsFunction"
-"""Logical id of the function that continues tasks and changes lines."""
-BLOCKS: Final = "BlocksFunction"
-"""Logical id of the function that blocks."""
+OPERATOR: Final = "OperatorFunction"
+"""Logical id of the function."""
 
 
-def obeyed(calls: Calls, function: str, command: Mapping[str, Any], *members: str) -> dict[str, Any]:
-    """Return the answer to a command.
+@dataclass(frozen=True)
+class Door:
+    """The function."""
 
-    A version of the function that does not know the command answers without the members.
+    calls: Calls
+    function: str
 
-    Raises:
-        AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
-    """
-    payload = json.dumps({"stepwire_command": {**command, **_operator_of(calls)}}).encode()
-    answer = calls.call("lambda", "Invoke", FunctionName=function, Payload=payload)
-    said: Any = json.loads(answer["Payload"].read() or b"null")
-    if "FunctionError" in answer:
-        raise AccountError(f"the function {function} failed: its log says why; repeat the command afterwards")
-    match said:
-        case {"refused": str(reason)}:
-            raise AccountError(reason)
-        case dict() if all(name in said for name in members):
-            return cast("dict[str, Any]", said)
-        case _:
-            raise AccountError("this stack is of a version without this command: deploy the version of the command")
+    def do(self, right: str, command: str, **fields: Any) -> dict[str, Any]:
+        """Give a command, and return what it returns.
+
+        Raises:
+            AccountError: the function may not be invoked, failed, or refuses; its message says what to do.
+        """
+        payload = json.dumps({"command": command, **fields, **self._operator}).encode()
+        answer = self.calls.call("lambda", "Invoke", FunctionName=f"{self.function}:{right}", Payload=payload)
+        said: Any = json.loads(answer["Payload"].read() or b"null")
+        if "FunctionError" in answer:
+            raise AccountError(f"the function {self.function} failed: its log says why; repeat the command afterwards")
+        match said:
+            case {"done": dict()}:
+                return cast("dict[str, Any]", said["done"])
+            case {"refused": str(reason)}:
+                raise AccountError(reason)
+            case _:
+                raise AccountError("this stack is of another version: deploy the version of the command")
+
+    @property
+    def _operator(self) -> dict[str, str]:
+        """Who gives the command, for the audit trail; nothing if AWS does not say."""
+        try:
+            return {"operator": self.calls.call("sts", "GetCallerIdentity")["Arn"]}
+        except AccountError:
+            return {}
 
 
-def _operator_of(calls: Calls) -> dict[str, str]:
-    """Return who gives the command, for the audit trail; nothing if AWS does not say."""
-    try:
-        return {"operator": calls.call("sts", "GetCallerIdentity")["Arn"]}
-    except AccountError:
-        return {}
+def door_of(endpoint: Endpoint) -> Door:
+    """Return the function of an endpoint."""
+    return Door(endpoint.calls, endpoint.physical_id(OPERATOR))

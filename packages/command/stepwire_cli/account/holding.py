@@ -34,6 +34,7 @@ _OF_AN_EXPORT: Final = (
 )  # fmt: skip
 """What an export has of a task; the rest is advice to its operator."""
 _KEYS: Final = ("pk", "sk")
+_PAGE: Final = 100  # items
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,25 @@ class Held:
         """Yield everything, as one JSON object for each item and each large result."""
         for item in self._items():
             yield {"kind": kind_of(item), **_shown(item, at)}
+        for page in self.objects(bucket):
+            for key in page:
+                found = self.calls.call("s3", "GetObject", Bucket=bucket, Key=key)
+                result = load_json(found["Body"].read().decode())
+                yield {"kind": "result", "taskId": key.split("/")[1], "result": result}
+
+    def objects(self, bucket: str) -> Iterator[list[str]]:
+        """Yield the keys of the large results, a page at a time."""
         listed = self.calls.pages(
             "s3", "ListObjectsV2", "NextContinuationToken", sent_as="ContinuationToken", Bucket=bucket,
             Prefix=prefix_of(self.owner),
         )  # fmt: skip
         for page in listed:
-            for one in page.get("Contents", ()):
-                found = self.calls.call("s3", "GetObject", Bucket=bucket, Key=one["Key"])
-                result = load_json(found["Body"].read().decode())
-                yield {"kind": "result", "taskId": one["Key"].split("/")[1], "result": result}
+            if found := page.get("Contents"):
+                yield [one["Key"] for one in found]
+
+    def page(self) -> list[Item]:
+        """Return the first items of the table, as many as one answer has."""
+        return list(self._items(most=_PAGE))
 
     def has_anything(self) -> bool:
         """Tell whether anything is held."""
@@ -94,6 +105,8 @@ class Held:
         )  # fmt: skip
         for page in pages:
             yield from page["Items"]
+            if most is not None:
+                return
 
 
 def blocks_in(calls: Calls, table: str) -> dict[str, Block]:

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any, Final
 
 from stepwire.audit import AuditAction
-from stepwire.codec import decode
-from stepwire.subscriptions.events import Change
+from stepwire.aws.storage.events import event_in
+from stepwire.changes import CallerEvent
 from stepwire.tasks.task import Execution, Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
@@ -113,9 +113,9 @@ class Lives:
             page: Any = {}
             for page in islice(self._pages_of_events(task), _MOST_PAGES):
                 for item in page["Items"]:
-                    change = decode(item["change"]["S"], Change)
-                    if change.task_id == task.task_id and change.requested is None:
-                        yield Moment(change.at, EVENTS, f"recorded for its caller: {_event_words(change)}")
+                    event = event_in(item)
+                    if event.data.get("taskId") == task.task_id:
+                        yield Moment(event.at, EVENTS, f"recorded for its caller: {_event_words(event)}")
             if page.get("LastEvaluatedKey"):
                 problems.append("the caller's events: there are more than were read")
         except AccountError as error:
@@ -126,8 +126,8 @@ class Lives:
             "Query",
             TableName=self.table,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
-            FilterExpression="contains(#change, :task)",
-            ExpressionAttributeNames={"#change": "change"},
+            FilterExpression="contains(#event, :task)",
+            ExpressionAttributeNames={"#event": "event"},
             ExpressionAttributeValues={":pk": {"S": task.owner}, ":sk": {"S": "change#"}, ":task": {"S": task.task_id}},
         )
 
@@ -187,8 +187,8 @@ def _words_of(members: Mapping[str, str]) -> str:
     return f"{members.get('message') or members.get('audit') or 'a line of the log'}{fault}"
 
 
-def _event_words(change: Change) -> str:
-    if change.progress is not None:
-        return "progress"
-    before = f", before {change.previous_status}" if change.previous_status else ""
-    return f"{change.status}{before}"
+def _event_words(event: CallerEvent) -> str:
+    if "previousStatus" not in event.data:
+        return event.names[0].removeprefix("task.")
+    before = event.data["previousStatus"]
+    return f"{event.data['status']}, before {before}" if before else event.data["status"]

@@ -33,6 +33,8 @@ QUOTAS: Final[Mapping[str, Quota]] = {
     "resourcegroupstaggingapi:GetResources": Quota(10, 10),
     "cloudformation:DescribeStackResource": Quota(15, 5),  # a trace asks for a dozen
     "cloudformation:ListStackResources": Quota(5, 5),
+    "dynamodb:DeleteItem": Quota(200, 200),  # half of what a new partition takes, at two or three units each
+    "s3:DeleteObject": Quota(200, 200),
     "ssm:GetParametersByPath": Quota(20, 20),
     "ssm:PutParameter": Quota(3, 3),
 }

@@ -1,7 +1,8 @@
 """What an operator needs in IAM to do something about one caller: a policy for each kind of work.
 
-Pure. The rules: blocking and erasing are the work of two people. Each of the two policies denies the other's function,
-so whoever is given both can do neither. Only the policy to read lets anybody see more of a task than its keys.
+Pure. The rules: blocking and erasing are the work of two people. Each of the two policies denies what the other
+permits, so whoever is given both can do neither. Only the policies to read and to erase let anybody see more of a task
+than its keys: who erases must know what has ended, and what remains elsewhere.
 """
 
 from collections.abc import Mapping
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stepwire_cli.account.commanding import BLOCKS, TASKS
-from stepwire_cli.account.erasing import ERASURES
+from stepwire.aws.block_commands import BLOCKS, ERASURES
+from stepwire.background.commands import TASKS
 
 
 class Work(StrEnum):
@@ -21,14 +22,12 @@ class Work(StrEnum):
     BLOCK = "block"
     """`block` and `unblock`."""
     CANCEL = "cancel"
-    """`cancel-all`; also redrives and the commands about lines, which are of the same function."""
+    """`cancel-all`; also redrives and the commands about lines, which need the same right."""
     ERASE = "erase"
 
 
-_FUNCTIONS: Mapping[Work, str] = {Work.BLOCK: BLOCKS, Work.CANCEL: TASKS, Work.ERASE: ERASURES}
-_DENIED: Mapping[Work, str] = {Work.BLOCK: ERASURES, Work.ERASE: BLOCKS}
-FUNCTIONS = tuple(_FUNCTIONS.values())
-"""The logical ids of the functions that do an operator's work."""
+_RIGHTS: Mapping[Work, str] = {Work.BLOCK: BLOCKS, Work.CANCEL: TASKS, Work.ERASE: ERASURES}
+"""The alias of function operator that the work needs."""
 _KEYS_ALONE: Mapping[str, Any] = {
     # Those of the table and of its index: DynamoDB refuses a request for one that is not listed.
     "ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "sk", "open", "checked_at"]},
@@ -47,8 +46,8 @@ class Names:
     stack: str
     table: str
     bucket: str
-    functions: Mapping[str, str]
-    """By their logical ids."""
+    operator: str
+    """Of function operator."""
     key: str = ""
     """ARN of the KMS key in the parameter KmsKeyArn; empty: AWS owns or manages the key."""
 
@@ -59,7 +58,7 @@ class Names:
 
 def policy_of(work: Work, names: Names) -> dict[str, Any]:
     """Return the policy for a kind of work."""
-    table = names.arn("dynamodb", f"table/{names.table}")
+    table, bucket = names.arn("dynamodb", f"table/{names.table}"), f"arn:{names.partition}:s3:::{names.bucket}"
     statements = [
         _allow(
             "FindTheStack",
@@ -77,28 +76,47 @@ def policy_of(work: Work, names: Names) -> dict[str, Any]:
         ),
     ]
     if work is Work.READ:
-        bucket = f"arn:{names.partition}:s3:::{names.bucket}"
         statements += [
             _allow("ReadWhatIsHeld", ["dynamodb:GetItem", "dynamodb:Query"], table),
             _allow("ListLargeResults", ["s3:ListBucket"], bucket),
             _allow("ReadLargeResults", ["s3:GetObject"], f"{bucket}/*"),
         ]
+    if work is Work.ERASE:
+        statements += _erase(table, bucket)
     if names.key:
         # DynamoDB and S3 use the key with the permissions of whoever reads.
         services = ("dynamodb", "s3") if work is Work.READ else ("dynamodb",)
         condition = {"StringLike": {"kms:ViaService": [f"{one}.{names.region}.*" for one in services]}}
         statements.append({**_allow("UseTheKey", ["kms:Decrypt"], names.key), "Condition": condition})
-    if work in _FUNCTIONS:
-        statements.append(_allow("Command", ["lambda:InvokeFunction"], _function(names, _FUNCTIONS[work])))
-    if work in _DENIED:
-        denied = _allow("FourEyes", ["lambda:InvokeFunction"], _function(names, _DENIED[work]))
-        statements.append({**denied, "Effect": "Deny"})
+    if work in _RIGHTS:
+        statements.append(_allow("Command", ["lambda:InvokeFunction"], _alias(names, _RIGHTS[work])))
+    if work is Work.BLOCK:
+        statements.append(_deny("FourEyes", ["dynamodb:DeleteItem", "s3:DeleteObject"], [table, f"{bucket}/*"]))
+    if work is Work.ERASE:
+        statements.append(_deny("FourEyes", ["lambda:InvokeFunction"], _alias(names, BLOCKS)))
     return {"Version": "2012-10-17", "Statement": statements}
 
 
-def _function(names: Names, logical_id: str) -> str:
-    return names.arn("lambda", f"function:{names.functions[logical_id]}")
+def _erase(table: str, bucket: str) -> list[dict[str, Any]]:
+    """Return what permits to erase: items below a principal and the references to it, and no block."""
+    return [
+        _allow("FindWhatIsHeld", ["dynamodb:Query"], table),
+        _allow("FindLargeResults", ["s3:ListBucket"], bucket),
+        {
+            **_allow("EraseWhatIsHeld", ["dynamodb:DeleteItem"], table),
+            "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["?" * 32, "subscribers#*", "line#*"]}},
+        },
+        _allow("EraseLargeResults", ["s3:DeleteObject"], f"{bucket}/*"),
+    ]
+
+
+def _alias(names: Names, right: str) -> str:
+    return names.arn("lambda", f"function:{names.operator}:{right}")
 
 
 def _allow(sid: str, actions: list[str], resource: str | list[str]) -> dict[str, Any]:
     return {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resource}
+
+
+def _deny(sid: str, actions: list[str], resource: str | list[str]) -> dict[str, Any]:
+    return {**_allow(sid, actions, resource), "Effect": "Deny"}

@@ -10,7 +10,7 @@ from stepwire_local.errors import FunctionLoadError
 
 CATALOG = "catalog.json"
 RELEASE_TOOLS = "release_tools.json"
-_LISTED = re.compile(r"stepwire\.catalog\.manifests (\S+) --names")
+_LISTED = re.compile(r"stepwire\.manifests\.reading (\S+) --names")
 
 
 def compile_catalog(function: str, folder: Path) -> None:

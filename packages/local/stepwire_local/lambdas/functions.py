@@ -130,6 +130,7 @@ class Function:
         self._instances = self._loaded(settings, instances)
         self._turns = itertools.cycle(self._instances)
         self._cpu_seconds = 0.0
+        self.aliases = set[str]()
 
     @property
     def cpu_seconds(self) -> float:
@@ -166,17 +167,17 @@ class Function:
         """Let the code of a block run as this function's does: with its role, its variables and its log."""
         return self._instances[0].running()
 
-    def invoke(self, event: str) -> Outcome:
+    def invoke(self, event: str, alias: str = "") -> Outcome:
         """Run the handler on an event, and return its outcome."""
-        return self.start(event).result()
+        return self.start(event, alias).result()
 
-    def start(self, event: str) -> Future[Outcome]:
+    def start(self, event: str, alias: str = "") -> Future[Outcome]:
         """Start the handler on an event, as JSON text; the future completes by the function's timeout."""
         done: Future[Outcome] = Future()
         if len(event.encode()) > PAYLOAD_LIMIT:
             done.set_result(_failed("RequestTooLarge", f"The request is longer than {PAYLOAD_LIMIT} bytes."))
             return done
-        context = self._context()
+        context = self._context(alias)
         timer = threading.Timer(self.settings.timeout * timeout_scale, self._give_up, (done, context))
         timer.daemon = True
         instance = next(self._turns)
@@ -219,10 +220,10 @@ class Function:
         logger.warning("%s: %s", self.settings.name, message)
         _settle(done, _failed("Sandbox.Timedout", message))
 
-    def _context(self) -> LambdaContext:
+    def _context(self, alias: str) -> LambdaContext:
         return LambdaContext(
             function_name=self.settings.name,
-            invoked_function_arn=self.settings.arn,
+            invoked_function_arn=f"{self.settings.arn}:{alias}" if alias else self.settings.arn,
             memory_limit_in_mb=str(self.settings.memory),
             aws_request_id=str(uuid.uuid4()),
             log_group_name=self.settings.log_group,

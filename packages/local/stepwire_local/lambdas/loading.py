@@ -1,14 +1,16 @@
 """Loads a handler from its folder, with its own copies of its modules.
 
 The rule: a handler must import the modules beside it at load time, not inside a function. Their plain names are removed
-from `sys.modules` after loading, so that two functions can both have an app.py.
+from `sys.modules` after loading, so that two functions can both have an app.py. What the copy of a layer imports later
+is a copy of the same instance.
 """
 
+import builtins
 import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,9 @@ from typing import Any
 from stepwire_local.errors import FunctionLoadError
 
 _importing = threading.RLock()
+_import_anything = builtins.__import__
+_COPIES = "__copies_of_instance__"
+"""In the globals of a module that is a copy: the instance's copies."""
 
 # The modules of handlers, under unique names.
 _handlers: set[str] = set()
@@ -71,15 +76,56 @@ def _own_modules(folder: Path, own: Sequence[Path]) -> Generator[None]:
     """Import modules of these folders anew under their plain names; remove these names when the block ends."""
     with _importing:
         sys.path.insert(0, str(folder))
-        shared = _taken_out(own)
-        before = set(sys.modules)
         try:
-            yield
+            with _Copies(own).in_place(folder):
+                yield
         finally:
             sys.path.remove(str(folder))
-            for name in _modules_in((folder, *own), set(sys.modules) - before):
-                del sys.modules[name]
-            sys.modules.update(shared)
+
+
+class _Copies:
+    """An instance's copies of the modules in some folders."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.modules: dict[str, ModuleType] = {}
+        self._folders = folders
+        if folders:
+            builtins.__import__ = _import_of_instance
+
+    @contextmanager
+    def in_place(self, *more: Path) -> Generator[None]:
+        """Import these copies under their plain names, and what is new in more folders; remove the names afterwards."""
+        with _importing:
+            shared = _taken_out(self._folders)
+            before = set(sys.modules)
+            sys.modules.update(self.modules)
+            try:
+                yield
+            finally:
+                for name, module in _taken_out(self._folders).items():
+                    self.modules[name] = module
+                    vars(module)[_COPIES] = self
+                for name in _modules_in(more, set(sys.modules) - before):
+                    del sys.modules[name]
+                sys.modules.update(shared)
+
+
+def _import_of_instance(
+    name: str,
+    globals: Mapping[str, Any] | None = None,  # noqa: A002 - the name that Python gives it
+    locals: Mapping[str, Any] | None = None,  # noqa: A002
+    fromlist: Sequence[str] = (),
+    level: int = 0,
+) -> ModuleType:
+    """Import a module; one that an instance's copy imports inside a function is a copy of that instance too."""
+    copies = globals.get(_COPIES) if globals else None
+    if not isinstance(copies, _Copies):
+        return _import_anything(name, globals, locals, fromlist, level)
+    known = copies.modules.get(name)
+    if known is not None and fromlist and all(hasattr(known, one) for one in fromlist):
+        return known
+    with copies.in_place():
+        return _import_anything(name, globals, locals, fromlist, level)
 
 
 def _taken_out(folders: Sequence[Path]) -> dict[str, ModuleType]:

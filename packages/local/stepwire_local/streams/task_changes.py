@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from stepwire.aws.status_changes_function import approvals_in
+from stepwire.aws.status_changes_function import change_in
 from stepwire.aws.storage.items import TASK_PREFIX
 from stepwire.principal import Principal
-from stepwire.subscriptions.approvals import ApprovalChange
+from stepwire.subscriptions.approvals import ApprovalChange, approval_changes
 from stepwire_local.lambdas.functions import Outcome, Returned
 
 
@@ -42,7 +42,7 @@ def _text(image: Mapping[str, Any], name: str) -> str:
 def questions_in(record: Mapping[str, Any]) -> Sequence[ApprovalChange]:
     """Return what a stream record says of the questions of a task to others than its caller."""
     key = str(record["dynamodb"]["Keys"].get("sk", {}).get("S", ""))
-    return approvals_in(dict(record)) if key.startswith(TASK_PREFIX) else ()
+    return tuple(approval_changes(change_in(dict(record)))) if key.startswith(TASK_PREFIX) else ()
 
 
 class Observer(Protocol):

@@ -37,6 +37,14 @@ class Refused(Exception):
     pass
 
 def refusal():
+    from later_of_a_layer_of_instances import refused
+
+    return refused()
+"""
+LATER = """
+from of_a_layer_of_instances import Refused
+
+def refused():
     return Refused()
 """
 
@@ -44,7 +52,12 @@ def refusal():
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("instances")
-    files = {"f/app.py": HANDLER, "f/beside.py": "SEEN = []", "layer/python/of_a_layer_of_instances.py": LAYER}
+    files = {
+        "f/app.py": HANDLER,
+        "f/beside.py": "SEEN = []",
+        "layer/python/of_a_layer_of_instances.py": LAYER,
+        "layer/python/later_of_a_layer_of_instances.py": LATER,
+    }
     for name, text in files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)

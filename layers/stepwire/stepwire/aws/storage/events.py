@@ -1,15 +1,15 @@
-"""MCP Events in DynamoDB: the record of a caller's changes, its webhook subscriptions, endpoints that are verified.
+"""MCP Events in DynamoDB: the record of a caller's events, its webhook subscriptions, endpoints that are verified.
 
     pk  the caller's principal   sk  "events#record"             number, since, until, expires_at, latest
-    pk  the caller's principal   sk  "change#" + 15 digits       change, at, expires_at
+    pk  the caller's principal   sk  "change#" + 15 digits       event, at, expires_at
     pk  the caller's principal   sk  "events#sub#" + id          wanted, terms, position, standing: JSON texts; ends_at
     pk  the caller's principal   sk  "verified#" + digest        until
     pk  the caller's principal   sk  "events#places"             places, version
 
-A change is written only if its number is free, and numbers follow one another. So a reader that has seen a number has
+An event is written only if its number is free, and numbers follow one another. So a reader that has seen a number has
 seen all before it. The numbers of a record begin with the time at which it was opened, in milliseconds: an older record
-of the same caller has smaller ones. The record has marks of the changes that were added last (`latest`), so
-that a batch of the stream that is given again adds nothing twice.
+of the same caller has smaller ones. The record has marks of those that were added last (`latest`), so that a batch of
+the stream that is given again adds nothing twice.
 
 A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. Until
 `carried_until`, a message of the queue is on its way, sent for the change `asked_for`; `news` says that something has
@@ -30,15 +30,16 @@ from botocore.exceptions import ClientError
 from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds, refused_item
+from stepwire.changes import CallerEvent
 from stepwire.codec import decode, encode, encode_without, milliseconds_of, moment_of
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Change, Filter, Head, Recorded
+from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Filter, Head, Recorded
 from stepwire.subscriptions.ports import CARRIED, Listener
 from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, RESERVATION, Subscription
 
 RECORD: Final = "events#record"
-_CHANGE: Final = "change#"
+_EVENT: Final = "change#"
 _DIGITS: Final = len(str(LARGEST_NUMBER))
 _MOST_NUMBERS: Final = 200  # numbers that other writers have taken
 _IS_FREE: Final = "attribute_not_exists(pk)"
@@ -111,29 +112,29 @@ class DynamoDbEventStore(Struct, frozen=True):
         item = self.table.get(_record_key(owner))
         return None if item is None or _moment(item, "until") <= at else _head(item)
 
-    def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
-        marked = {_mark_of(change): change for change in changes}
-        added = {mark: change for mark, change in marked.items() if mark not in head.latest}
+    def append(self, owner: Principal, head: Head, events: Sequence[CallerEvent]) -> None:
+        marked = {_mark_of(event): event for event in events}
+        added = {mark: event for mark, event in marked.items() if mark not in head.latest}
         number = head.number
-        for change in added.values():
-            number = self._append(owner, number, change)
+        for event in added.values():
+            number = self._append(owner, number, event)
         if added:
-            latest = (*head.latest, *added)[-max(_MOST_MARKS, len(changes)) :]
+            latest = (*head.latest, *added)[-max(_MOST_MARKS, len(events)) :]
             values: Item = {":number": {"N": str(number)}, ":latest": {"S": " ".join(latest)}}
             self._update(owner, _ADDED, values, _IS_BEHIND)
 
-    def _append(self, owner: Principal, last: int, change: Change) -> int:
-        """Write a change with the next free number, and return the number."""
-        text = encode(change)
+    def _append(self, owner: Principal, last: int, event: CallerEvent) -> int:
+        """Write an event with the next free number, and return the number."""
+        text = _text_of(event)
         for number in range(last + 1, last + 1 + _MOST_NUMBERS):
             item: Item = {
-                **_change_key(owner, number),
-                "change": {"S": text},
-                "at": in_milliseconds(change.at),
-                "expires_at": in_seconds(change.at + RETENTION),
+                **_event_key(owner, number),
+                "event": {"S": text},
+                "at": in_milliseconds(event.at),
+                "expires_at": in_seconds(event.at + RETENTION),
             }
             found = self.table.put(item, _IS_FREE)
-            if found is None or found.get("change") == item["change"]:  # ours; else another writer's
+            if found is None or found.get("event") == item["event"]:  # ours; else another writer's
                 return number
         raise StoreBusy
 
@@ -143,8 +144,8 @@ class DynamoDbEventStore(Struct, frozen=True):
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues={
                 ":pk": {"S": owner},
-                ":first": _change_key(owner, after + 1)["sk"],
-                ":last": _change_key(owner, LARGEST_NUMBER)["sk"],
+                ":first": _event_key(owner, after + 1)["sk"],
+                ":last": _event_key(owner, LARGEST_NUMBER)["sk"],
             },
             ConsistentRead=True,
             Limit=most,
@@ -156,12 +157,21 @@ def _record_key(owner: Principal) -> Item:
     return {"pk": {"S": owner}, "sk": {"S": RECORD}}
 
 
-def _change_key(owner: Principal, number: int) -> Item:
-    return {"pk": {"S": owner}, "sk": {"S": f"{_CHANGE}{number:0{_DIGITS}}"}}
+def _event_key(owner: Principal, number: int) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": f"{_EVENT}{number:0{_DIGITS}}"}}
 
 
 def _recorded(item: Item) -> Recorded:
-    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), decode(item["change"]["S"], Change))
+    return Recorded(int(item["sk"]["S"].removeprefix(_EVENT)), event_in(item))
+
+
+def event_in(item: Item) -> CallerEvent:
+    """Return the event of an item."""
+    return decode(item["event"]["S"], CallerEvent, owner=item["pk"]["S"])
+
+
+def _text_of(event: CallerEvent) -> str:
+    return encode_without(("owner",), event)
 
 
 def _head(item: Item) -> Head:
@@ -169,9 +179,9 @@ def _head(item: Item) -> Head:
     return Head(int(item["number"]["N"]), _moment(item, "since"), tuple(latest))
 
 
-def _mark_of(change: Change) -> str:
+def _mark_of(event: CallerEvent) -> str:
     # Not of its id alone: a task that was taken back may be created anew, with the same id and the same versions.
-    return hashlib.blake2b(encode(change).encode(), digest_size=_MARK_BYTES).hexdigest()
+    return hashlib.blake2b(_text_of(event).encode(), digest_size=_MARK_BYTES).hexdigest()
 
 
 def _moment(item: Item, name: str) -> datetime:

@@ -3,19 +3,21 @@
 Only who may decide something is shown them, so most requests load nothing of this.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import Extra, Ground, ManifestFields, Streams, Tools
+from stepwire.hooks import EventType, Extra, Ground, ManifestFields, OnChange, Streams, TableGround, Tools
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import Response
 from stepwire.server.call import Call, approver_in
 from stepwire.server.services import Services
 
 if TYPE_CHECKING:
+    from stepwire.changes import BusEvent, ChangeServices, TaskChange
     from stepwire.engine.approvals import Approvals
     from stepwire.engine.ports import Askings
     from stepwire.server.ways import OwnTool
+    from stepwire.subscriptions.ports import Subscribers
 
 ASKED: Final = "approval."
 """What the ids begin with of the requests that put such a question to the user of a legacy client."""
@@ -55,10 +57,41 @@ def askings_of(ground: Ground) -> "Askings":
     return DynamoDbAskings(ground.table)
 
 
+def subscribers_of(ground: TableGround) -> "Subscribers":
+    """Build the store of those who hear of questions that they may decide."""
+    from stepwire.aws.storage.approvals import DynamoDbSubscribers
+
+    return DynamoDbSubscribers(ground.table)
+
+
+def _listed(services: "ChangeServices", changes: "Sequence[TaskChange]") -> int:
+    from stepwire.extras.approvals.changes import listed
+
+    return listed(services, changes)
+
+
+def _tell(services: "ChangeServices", change: "TaskChange") -> "Iterable[BusEvent]":
+    from stepwire.extras.approvals.changes import bus_events
+
+    return bus_events(services, change)
+
+
+def _types() -> tuple[EventType, ...]:
+    from stepwire.extras.approvals.event_type import TYPES
+
+    return TYPES
+
+
 def _fields() -> ManifestFields[Any]:
     from stepwire.extras.approvals.manifest import FIELDS
 
     return FIELDS
 
 
-EXTRA: Final = Extra(name="approvals", tools=Tools(_tools), streams=Streams(_take), fields=_fields)
+EXTRA: Final = Extra(
+    name="approvals",
+    tools=Tools(_tools),
+    streams=Streams(_take),
+    on_change=OnChange(_listed, _tell, _types),
+    fields=_fields,
+)

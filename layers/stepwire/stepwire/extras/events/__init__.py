@@ -3,11 +3,12 @@
 Most clients send no such request, so the methods are loaded with the first.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from stepwire.hooks import Extra, Ground
+from stepwire.hooks import Extra, Ground, OnChange
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import EVENTS_EXTENSION
 from stepwire.server.call import Call, Reply
@@ -15,6 +16,7 @@ from stepwire.server.services import Services
 from stepwire.server.ways import ALL_VERSIONS
 
 if TYPE_CHECKING:
+    from stepwire.changes import ChangeServices, TaskChange
     from stepwire.subscriptions.subscribing import Events
 
 
@@ -38,6 +40,17 @@ def events_of(ground: Ground) -> "Events":
     return events_of(ground.table, ground.engine)
 
 
+def _recorded(services: "ChangeServices", changes: "Sequence[TaskChange]") -> int:
+    from stepwire.extras.events.changes import recorded
+
+    return recorded(services, changes)
+
+
 _NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in _NAMES})
-EXTRA: Final = Extra(name="events", methods=dict.fromkeys(ALL_VERSIONS, _METHODS), capabilities=_capabilities)
+EXTRA: Final = Extra(
+    name="events",
+    methods=dict.fromkeys(ALL_VERSIONS, _METHODS),
+    capabilities=_capabilities,
+    on_change=OnChange(_recorded),
+)

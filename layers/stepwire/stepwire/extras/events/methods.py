@@ -9,18 +9,9 @@ from stepwire.codec import MILLISECOND
 from stepwire.errors import InvalidCursor, InvalidParams
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import cursor_of
-from stepwire.server.call import Call, approver_in, object_in, optional_milliseconds_in, text_in
+from stepwire.server.call import Call, object_in, optional_milliseconds_in, text_in
 from stepwire.server.services import Services
-from stepwire.subscriptions.events import (
-    EVENT_NAMES,
-    POLL,
-    REQUESTED,
-    WEBHOOK,
-    Filter,
-    filter_of,
-    listed,
-    position_of,
-)
+from stepwire.subscriptions.events import POLL, WEBHOOK, Filter, added_types, filter_of, position_of, shown_types
 from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
 from stepwire.subscriptions.refusals import EntityNotFound, Forbidden, Unsupported
 from stepwire.subscriptions.subscribing import Asked, Events
@@ -28,7 +19,7 @@ from stepwire.subscriptions.subscription import check_secret, endpoint_of, grant
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LISTENS_FOR: Final = timedelta(hours=1)
-"""How long after a poll the changes of questions to others are recorded for whoever polls them."""
+"""How long after a poll the events of others' tasks are recorded for whoever polls them."""
 _LONGEST_AGE: Final = timedelta(days=365)
 
 
@@ -37,7 +28,8 @@ def list_events(services: Services, _events: Events, call: Call) -> JsonObject:
     if cursor_of(call.params) is not None:
         raise InvalidCursor
     modes = (WEBHOOK, POLL) if services.access.knows_callers else (POLL,)
-    return {"events": listed(modes, is_approver=approver_in(services, call) is not None)}
+    types = _types(services, call)
+    return {"events": [{"name": name, "delivery": list(modes), **shown} for name, shown in types.items()]}
 
 
 def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
@@ -50,7 +42,7 @@ def poll_events(services: Services, events: Events, call: Call) -> JsonObject:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
         _check_known(services, call, wanted)
-    _listen(services, events, call, wanted, _LISTENS_FOR / 2, _LISTENS_FOR)
+    _listen(services, call, wanted, _LISTENS_FOR / 2, _LISTENS_FOR)
     return poll(events.record, asked, call.at)
 
 
@@ -83,7 +75,7 @@ def subscribe(services: Services, events: Events, call: Call) -> JsonObject:
     )
     _check_known(services, call, wanted)
     shown = events.subscribing.subscribe(asked, call.at)
-    _listen(services, events, call, wanted, ttl, ttl)
+    _listen(services, call, wanted, ttl, ttl)
     return shown
 
 
@@ -102,37 +94,37 @@ def _check_caller(services: Services) -> None:
         raise Forbidden("This server has no sign-in, so it cannot know whose webhook that is: use events/poll.")
 
 
+def _types(services: Services, call: Call) -> dict[str, JsonObject]:
+    """Return what is shown of each type that this caller may have."""
+    return shown_types(one for one in added_types(services.parts) if one.is_for is None or one.is_for(services, call))
+
+
 def _wanted(services: Services, call: Call, *, is_end: bool = False) -> Filter:
     """Return what a client wants, or wants no more: that it may also if it may no longer want it."""
     name = text_in(call.params, "name")
-    is_of_approvers = name == REQUESTED and (is_end or approver_in(services, call) is not None)
-    if name not in EVENT_NAMES and not is_of_approvers:
-        known = ", ".join(EVENT_NAMES)
+    types = shown_types(added_types(services.parts)) if is_end else _types(services, call)
+    if name not in types:
+        known = ", ".join(shown_types(one for one in added_types(services.parts) if one.is_for is None))
         raise EntityNotFound(f"Unknown event {name[:_LONGEST_NAME]!r}. There are: {known}.", "event")
-    return filter_of(name, call.params.get("arguments"))
+    return filter_of(name, list(types[name]["inputSchema"]["properties"]), call.params.get("arguments"))
 
 
 def _check_known(services: Services, call: Call, wanted: Filter) -> None:
     """Refuse a filter that cannot match; another caller's task is as unknown as one that never was."""
-    if wanted.tool is not None and wanted.name == REQUESTED:
-        services.catalog.find(wanted.tool)  # who decides need not be able to call it
-    elif wanted.tool is not None:
-        services.access.check(call.caller.scopes, services.catalog.find(wanted.tool), services.catalog)
+    if wanted.tool is not None:
+        tool = services.catalog.find(wanted.tool)
+        # Who has events of others' tasks need not be able to call the tool.
+        if not any(one.name == wanted.name and one.is_for for one in added_types(services.parts)):
+            services.access.check(call.caller.scopes, tool, services.catalog)
     if wanted.task_id is not None:
         services.operations.recorder.require(call.caller.principal, wanted.task_id)
 
 
-def _listen(
-    services: Services, events: Events, call: Call, wanted: Filter, needed: timedelta, longest: timedelta
-) -> None:
-    """Let a caller hear of the questions that they may decide, if they want to: most polls write nothing."""
-    approver = approver_in(services, call) if wanted.name == REQUESTED else None
-    if approver is None:
-        return
-    from stepwire.subscriptions.listening import listen  # noqa: PLC0415 - few callers are approvers
-
-    audiences, at = services.catalog.audiences, call.at
-    listen(events.subscribers, call.caller.principal, approver, audiences, at + needed, at + longest)
+def _listen(services: Services, call: Call, wanted: Filter, needed: timedelta, longest: timedelta) -> None:
+    """Let a caller have the events that they ask for, where that is not so anyhow."""
+    for one in added_types(services.parts):
+        if one.name == wanted.name and one.listen is not None:
+            one.listen(services, call, needed, longest)
 
 
 def _duration(call: Call, name: str) -> timedelta | None:

@@ -1,14 +1,17 @@
 """Patch of Lambda's Invoke: the function's code runs, in this process."""
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+from moto.awslambda.exceptions import UnknownFunctionException
 from moto.awslambda_simple.models import LambdaSimpleBackend
 
 from stepwire_local.lambdas import functions
 from stepwire_local.lambdas.asynchronous import invoke_later
 
 _Replace = Callable[[object, str, object], None]
+_HAS_ALIAS: Final = re.compile("(arn:.*:function:)?[^:]+:[^:]+")
 
 
 def invoking_runs_the_code(replace: _Replace) -> None:
@@ -20,15 +23,20 @@ def invoking_runs_the_code(replace: _Replace) -> None:
     def invoke(
         self: Any, function_name: str, qualifier: str | None, body: Any, headers: Any, response_headers: dict[str, str]
     ) -> bytes | None:
-        found = self.get_function(function_name, qualifier)  # raises ResourceNotFoundException, as AWS does
+        name, _, alias = (
+            function_name.rpartition(":") if _HAS_ALIAS.fullmatch(function_name) else (function_name, "", "")
+        )
+        found = self.get_function(name, qualifier)  # raises ResourceNotFoundException, as AWS does
         function = functions.registered(found.function_arn)
+        if alias and alias not in function.aliases:
+            raise UnknownFunctionException(f"{found.function_arn}:{alias}")
         text: str = body.decode() if isinstance(body, bytes) else body or "{}"
         if headers.get("X-Amz-Invocation-Type") == "DryRun":
             return None
         if headers.get("X-Amz-Invocation-Type") == "Event":
             invoke_later(function, text)
             return b""
-        outcome = function.invoke(text)
+        outcome = function.invoke(text, alias)
         if isinstance(outcome, functions.Failed):
             response_headers["x-amz-function-error"] = "Unhandled"
         return outcome.payload.encode()

@@ -12,7 +12,9 @@ def _version(resource: Resource, world: World) -> Created:
 
 
 def _alias(resource: Resource, world: World) -> Created:
-    arn = f"{_function(resource, world).settings.arn}:{resource.properties['Name']}"
+    function, name = _function(resource, world), resource.properties["Name"]
+    function.aliases.add(name)
+    arn = f"{function.settings.arn}:{name}"
     return Created(arn, {"AliasArn": arn})
 
 
