@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.skills import Skill, skills_in
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
+from stepwire.extras.skills.skill import Skill, skills_in
 from stepwire.manifests.published import Compiled, Refusal
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
@@ -83,26 +83,26 @@ def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbPublisher) ->
 
 def with_skills(compiled: Compiled, *names: str, size: int = 10) -> Compiled:
     made = (Skill(name, f"skill://tools/{name}/x", {"name": "x"}, {"SKILL.md": name * size}) for name in names)
-    return replace(compiled, skills=tuple(made))
+    return replace(compiled, files={"skills": tuple(made)})
 
 
 def skills_of(catalog: DynamoDbPublisher) -> list[Skill]:
-    published = catalog.read_skills(None)
+    published = catalog.read_files("skills", None)
     assert published is not None
     return [one for shard in published.shards for one in skills_in(shard)]
 
 
 def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: DynamoDbPublisher) -> None:
     compiled = with_skills(tools("a", "b"), *(f"tool_{number:03}" for number in range(200)), size=900)
-    assert len(compiled.skill_shards()) > 3
+    assert len(compiled.file_shards()["skills"] or ()) > 3
 
     publish(catalog, compiled, None, NOW)
 
     published = catalog.read(None)
     assert published is not None
     assert published.shards == tools("a", "b").shards()
-    assert skills_of(catalog) == list(compiled.skills or ())
-    assert catalog.read_skills(published.version) is None
+    assert skills_of(catalog) == list(compiled.files["skills"] or ())
+    assert catalog.read_files("skills", published.version) is None
 
 
 def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(catalog: DynamoDbPublisher) -> None:
@@ -123,10 +123,10 @@ def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbPublis
     publish(catalog, before, None, NOW)
     version, _ = catalog.load()
 
-    publish(catalog, replace(tools("a", "b"), skills=None), version, NOW)
+    publish(catalog, replace(tools("a", "b"), files={"skills": None}), version, NOW)
 
     assert names_in(catalog) == ["a", "b"]
-    assert skills_of(catalog) == list(before.skills or ())
+    assert skills_of(catalog) == list(before.files["skills"] or ())
 
 
 def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbPublisher) -> None:

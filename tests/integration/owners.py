@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.skills import skills_in
+from stepwire.extras.skills.skill import skills_in
 from tests.integration.stacks import Deployed
 from tests.waiting import until
 
@@ -62,7 +62,7 @@ class Owner:
 
     def skills(self) -> list[str]:
         """Return the URIs of the registered skills that are served."""
-        found = self._catalog.read_skills(None)
+        found = self._catalog.read_files("skills", None)
         return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
 
     @property

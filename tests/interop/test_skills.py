@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from stepwire.extras.skills import skills_of
-from stepwire.manifests.published import SkillFile
-from stepwire.manifests.skill_files import checked_skills
+from stepwire.extras.skills.manifest import checked_skills
+from stepwire.manifests.published import ToolFile
 from tests.interop.test_fetching import FASTMCP, seen_by
 from tests.kits import World
 from tests.refusals.endpoint import serving
@@ -20,9 +20,9 @@ def url() -> Iterator[str]:
     """The URL of an endpoint with a skill of an owner."""
     world = World()
     files = [
-        SkillFile("optional", f"refunds/{path}", path, text) for path, text in (("SKILL.md", MAIN), ("a/b.md", "b\r\n"))
+        ToolFile("optional", f"refunds/{path}", path, text) for path, text in (("SKILL.md", MAIN), ("a/b.md", "b\r\n"))
     ]
-    skills = checked_skills(files, {"optional"}).skills or ()
+    skills = checked_skills(files, {"optional"}).parts or ()
     world.services.built[skills_of] = lambda: skills
     with serving(world.server.handle) as url:
         yield url

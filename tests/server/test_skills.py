@@ -12,13 +12,13 @@ import yaml
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.catalog.skills import Skill
 from stepwire.catalog.tools import TASK_TOOLS
 from stepwire.errors import StoreBusy
 from stepwire.extras import skills as extra
+from stepwire.extras.skills.manifest import checked_skills
 from stepwire.extras.skills.serving import own_skill
-from stepwire.manifests.published import SkillFile
-from stepwire.manifests.skill_files import checked_skills
+from stepwire.extras.skills.skill import Skill
+from stepwire.manifests.published import ToolFile
 from stepwire.protocol.inbound import META_KEY
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
@@ -32,10 +32,10 @@ Asking = LegacyClient | ModernClient
 
 
 def skills_of(files: Mapping[str, str], *tools: str, name: str = "refunds") -> tuple[Skill, ...]:
-    found = [SkillFile(tool, f"{name}/{path}", path, text) for tool in tools for path, text in files.items()]
+    found = [ToolFile(tool, f"{name}/{path}", path, text) for tool in tools for path, text in files.items()]
     checked = checked_skills(found, tools)
     assert checked.refusals == ()
-    return checked.skills or ()
+    return checked.parts or ()
 
 
 def serve(world: World, *skills: Skill) -> None:

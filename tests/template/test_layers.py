@@ -42,7 +42,7 @@ OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     *(
         f"stepwire.manifests.{name}"
-        for name in ("manifest", "fields", "model", "reading", "registration", "skill_files", "yaml_text")
+        for name in ("manifest", "fields", "files", "model", "reading", "registration", "yaml_text")
     ),
     *(f"stepwire.extras.{name}.manifest" for name in EXTRAS),
 )

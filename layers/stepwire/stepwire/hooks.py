@@ -13,7 +13,7 @@ What an extra needs to work is built by a function of its own from the `Ground`,
 `services.of(build)`. What it keeps of a tool is `tool.extras[NAME]`, of a task `task.notes[NAME]`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stepwire.engine.assembly import Engine
     from stepwire.json_text import JsonObject
     from stepwire.manifests.manifest import Manifest
+    from stepwire.manifests.published import Checked, Owners, ToolFile
     from stepwire.protocol.messages import Response
     from stepwire.server.call import Call, Reply
     from stepwire.server.services import Services
@@ -129,13 +130,25 @@ class Doubt(Struct, frozen=True):
     """Whether it may well be meant: only who writes the manifest is told of it."""
 
 
-class ManifestFields(Struct, Generic[M], frozen=True, kw_only=True):
-    """Fields of a manifest, for the compiler (`stepwire.manifests`)."""
+class FilesBeside(Struct, frozen=True):
+    """Files beside a manifest, in folders, which an extra serves with the tool."""
 
-    model: type[M]
+    main: str
+    """The name of the file that every folder has."""
+    checked: "Callable[[Sequence[ToolFile], Container[str], Callable[[], bool], Owners], Checked[Any]]"
+    """Checks the files of all tools. Takes the names of the tools that are served; whether the run may begin another
+    folder; and who registered the files, by their sources, which is asked only where there is too little room."""
+
+
+class ManifestFields(Struct, Generic[M], frozen=True, kw_only=True):
+    """What an extra adds to a manifest, and beside it, for the compiler (`stepwire.manifests`)."""
+
+    model: type[M] | None = None
     """Derives from the core's `Manifest`: the fields, with their words, and checks of its own, `check_...`."""
-    part: Callable[[M], Any]
+    part: Callable[[M], Any] = lambda _manifest: None
     """Returns what a tool keeps of a checked manifest in `tool.extras`: a struct; None: nothing."""
+    files: FilesBeside | None = None
+    """Files beside manifests; at most one extra takes them."""
     need_task: tuple[str, ...] = ()
     """Names of the fields that mean nothing for a tool whose calls are never tasks."""
     shapes: Mapping[str, str] = MappingProxyType({})

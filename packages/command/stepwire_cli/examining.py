@@ -13,10 +13,10 @@ from typing import Final
 
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
+from stepwire.manifests.files import checked_files
 from stepwire.manifests.manifest import Manifest
-from stepwire.manifests.published import SkillFile
+from stepwire.manifests.published import ToolFile
 from stepwire.manifests.reading import compile_directory, read_manifest
-from stepwire.manifests.skill_files import checked_skills
 from stepwire_cli.drafting import counted, show_findings
 from stepwire_cli.exits import CommandError
 from stepwire_cli.files.asking import lacks_of
@@ -158,7 +158,7 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
     for template in looked.contents.templates:
         for one in template.registered():
             yield from _registered(template, one, named)
-        yield from _skills(template)
+        yield from _files_beside(template)
         yield from _twice(template)
     for one, _ in machines:
         yield from _of_a_machine(one)
@@ -169,7 +169,7 @@ def _findings(looked: _Looked) -> Iterator[Finding]:
 def _refusals(looked: _Looked) -> Iterator[Finding]:
     """Yield what the compiler refuses of folders, where two manifests may have one name, or of single files."""
     own = {str(one) for one in looked.manifests}
-    of_skills = tuple(f"{one.removesuffix('.yaml')}/" for one in own)
+    beside = tuple(f"{one.removesuffix('.yaml')}/" for one in own)
     for folder in looked.folders:
         try:
             compile_directory(folder)
@@ -178,7 +178,7 @@ def _refusals(looked: _Looked) -> Iterator[Finding]:
                 where, _, what = line.partition(": ")
                 if (
                     where in own
-                    or where.startswith(of_skills)
+                    or where.startswith(beside)
                     or (where.endswith(".yml") and not looked.contents.templates)
                 ):
                     yield Finding(where, what)
@@ -256,12 +256,14 @@ def _held(where: str, manifest: Manifest, machines: Mapping[str, Machine]) -> It
             yield one
 
 
-def _skills(template: Template) -> Iterator[Finding]:
-    """Yield what is wrong with skills in a template, whose tools may be registered elsewhere."""
+def _files_beside(template: Template) -> Iterator[Finding]:
+    """Yield what is wrong with files beside manifests in a template, whose tools may be registered elsewhere."""
     parts = ((f"{template.path}: {one.logical_id}", one.path.partition("/"), one.text) for one in template.registered())
-    files = [SkillFile(tool, rest, where, text) for where, (tool, slash, rest), text in parts if slash]
-    for one in checked_skills(files, {file.tool for file in files}).refusals:
-        yield from (Finding(one.source, line) for line in one.reason.split("\n"))
+    files = [ToolFile(tool, rest, where, text) for where, (tool, slash, rest), text in parts if slash]
+    refusals = (
+        refusal for one in checked_files(files, {file.tool for file in files}).values() for refusal in one.refusals
+    )
+    yield from (Finding(one.source, line) for one in refusals for line in one.reason.split("\n"))
 
 
 def _of_a_machine(found: FoundMachine) -> Iterator[Finding]:

@@ -4,10 +4,10 @@ from typing import Any
 
 import yaml
 
+from stepwire.extras.skills import manifest as skill_files
+from stepwire.extras.skills.manifest import checked_skills
 from stepwire.extras.skills.serving import own_skill
-from stepwire.manifests import skill_files
-from stepwire.manifests.published import SkillFile
-from stepwire.manifests.skill_files import checked_skills
+from stepwire.manifests.published import ToolFile
 from tests.docs.pages import ROOT, page
 
 PAGE = page(ROOT / "docs/extras/skills.md")
@@ -19,10 +19,10 @@ def test_the_skill_of_the_page_is_served_at_its_uri() -> None:
     assert parameter["Type"] == "String"
     tool, _, path = parameter["Name"].removeprefix("/stepwire/stepwire/tools/").partition("/")
 
-    checked = checked_skills([SkillFile(tool, path, parameter["Name"], parameter["Value"])], {tool})
+    checked = checked_skills([ToolFile(tool, path, parameter["Name"], parameter["Value"])], {tool})
 
     assert checked.refusals == ()
-    assert [one.uri for one in checked.skills or ()] == [f"skill://tools/{tool}/{path}"]
+    assert [one.uri for one in checked.parts or ()] == [f"skill://tools/{tool}/{path}"]
 
 
 def test_the_page_names_the_skill_of_every_endpoint() -> None:

@@ -18,9 +18,9 @@ from stepwire.aws.catalog_settings import read_catalog_settings
 from stepwire.aws.settings import SettingsError
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.skills import skills_in
 from stepwire.composition import EXTRAS
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.extras.skills.skill import skills_in
 from stepwire.manifests.registration import CONSENT, Kind, OutOfBudget
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
@@ -197,7 +197,7 @@ def skill(table: str, path: str, text: str | None = None) -> str:
 
 
 def skills(table: str) -> list[str]:
-    found = DynamoDbPublisher(Table(table, lambda: aws_client("dynamodb", REGION))).read_skills(None)
+    found = DynamoDbPublisher(Table(table, lambda: aws_client("dynamodb", REGION))).read_files("skills", None)
     return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
 
 
@@ -221,7 +221,7 @@ def test_a_skill_is_compiled_with_its_tool_and_a_bad_one_is_refused_beside_it(
         stranger: "a registered skill is refused",
         bad: "a registered skill is refused",
     }
-    assert (summary["tools"], summary["skills"], summary["refused"]) == (2, 1, 2)
+    assert (summary["tools"], summary["of_extras"], summary["refused"]) == (2, {"skills": 1}, 2)
 
 
 def test_a_skill_goes_with_the_consent_to_its_tool_and_with_its_parameter(table: str) -> None:

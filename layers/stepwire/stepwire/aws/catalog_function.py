@@ -33,9 +33,8 @@ from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import CatalogError, SaveConflict, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.manifests.published import Compiled, Registered, SkillFile
+from stepwire.manifests.published import Compiled, Registered, ToolFile
 from stepwire.manifests.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget, is_listed
-from stepwire.manifests.skill_files import checked_skills
 from stepwire.tasks.task import unqualified
 
 if TYPE_CHECKING:
@@ -85,24 +84,24 @@ class Deletion(Struct, frozen=True):
 
 
 class Parameters(Struct, frozen=True):
-    """The parameters below a path: the manifest of a tool in <tool>, and the files of its skills in <tool>/<skill>/...
+    """The parameters below a path: the manifest of a tool in <tool>, and the files beside it in <tool>/<folder>/...
 
-    Below the tool's own, so that a right to write it is a right to nobody else's skills.
+    Below the tool's own, so that a right to write it is a right to nobody else's files.
     """
 
     path: str
     """With a slash at its end."""
     build_client: Callable[[], Any]
 
-    def registered(self, gone: Deletion | None = None) -> tuple[list[Registered], list[SkillFile]]:
+    def registered(self, gone: Deletion | None = None) -> tuple[list[Registered], list[ToolFile]]:
         """Return all that is registered, ten parameters a call; not the deleted parameter."""
         pages = self.build_client().get_paginator("get_parameters_by_path").paginate(Path=self.path, Recursive=True)
-        manifests, files = list[Registered](), list[SkillFile]()
+        manifests, files = list[Registered](), list[ToolFile]()
         for one in (one for page in pages for one in page["Parameters"] if gone is None or not gone.has_left(one)):
             tool, is_file, path = one["Name"].removeprefix(self.path).partition("/")
             text = _ENCRYPTED if one["Type"] == "SecureString" else one["Value"]
             if is_file:
-                files.append(SkillFile(tool, path, one["Name"], text))
+                files.append(ToolFile(tool, path, one["Name"], text))
             else:
                 manifests.append(Registered(tool, one["Name"], text))
         return manifests, files
@@ -290,8 +289,7 @@ class CatalogHandler:
             if registered:
                 _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
             compiled = compiler.compile(registered, {**previous, **done}, self._published.earlier())
-            skills = checked_skills(files, compiled.tools, compiler.has_time, compiler.owners)
-            compiled = replace(compiled, skills=skills.skills, refusals=(*compiled.refusals, *skills.refusals))
+            compiled = compiler.with_files(compiled, files)
             try:
                 self._published.publish(compiled, version, read_at, self._now())
             except SaveConflict:  # another event compiles at the same time
@@ -329,7 +327,7 @@ class CatalogHandler:
         logger = Logger()
         for one in compiled.refusals:
             logger.warning(
-                f"a registered {'skill' if one.is_skill else 'tool'} is refused",
+                f"a registered {one.what} is refused",
                 tool=one.tool,
                 parameter=one.source,
                 reason=one.reason,
@@ -338,7 +336,7 @@ class CatalogHandler:
         logger.info(
             "the catalog was compiled",
             tools=len(compiled.tools),
-            skills=len(compiled.skills or ()),
+            of_extras={name: len(parts or ()) for name, parts in compiled.files.items()},
             refused=len(compiled.refusals),
             waiting=len(compiled.waiting),
         )

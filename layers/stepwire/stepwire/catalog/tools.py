@@ -393,9 +393,10 @@ class _Text(Struct):
     tools: Raw
 
 
-def catalog_text(tools: Iterable[CompiledTool], skills: Sequence[Struct] = ()) -> str:
-    """Return the text of a compiled catalog, or of a part of one; who reads the tools passes over the skills."""
-    return encode({"format": FORMAT, "tools": list(tools), **({"skills": skills} if skills else {})}).decode()
+def catalog_text(tools: Iterable[CompiledTool], extras: Mapping[str, Sequence[Struct]] = MappingProxyType({})) -> str:
+    """Return the text of a compiled catalog, or of a part of one; who reads the tools passes over what extras have."""
+    of_extras = {name: part for name, part in extras.items() if part}
+    return encode({"format": FORMAT, "tools": list(tools), **({"extras": of_extras} if of_extras else {})}).decode()
 
 
 def compiled_in(text: str) -> tuple[CompiledTool, ...]:

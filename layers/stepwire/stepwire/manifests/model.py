@@ -26,26 +26,21 @@ def manifest_model(extras: Collection[str] = ALL) -> type[Manifest]:
 
 @cache
 def _composed(extras: frozenset[str]) -> type[Manifest]:
-    added = added_fields(extras)
-    bases = (*(part.model for part in reversed([*added.values()])), Manifest)
-    return type("Manifest", bases, {"__module__": __name__, "added": added})
+    added = {name: part for name, part in added_by(extras).items() if part.model is not None}
+    bases = (*(part.model for part in reversed([*added.values()]) if part.model), Manifest)
+    return type("Manifest", bases, {"__module__": __name__, "__doc__": Manifest.__doc__, "added": added})
 
 
-@cache
-def added_fields(extras: frozenset[str]) -> Mapping[str, ManifestFields[Any]]:
-    """Return what the extras among these add to a manifest that add something, by their names."""
+def added_by(extras: Collection[str]) -> Mapping[str, ManifestFields[Any]]:
+    """Return what the extras among these that add to a manifest add, by their names."""
     return {one.name: one.fields() for one in switched_on(extras) if one.fields is not None}
 
 
 def extra_of(field: str) -> str | None:
     """Return the extra of this release whose field it is; None if it is none's."""
-    added = added_fields(frozenset(EXTRAS))
-    return next((name for name, part in added.items() if field in own_fields(part.model)), None)
-
-
-def own_fields(model: type[Manifest]) -> list[str]:
-    """Return the names of the fields that a model adds to the core's."""
-    return [name for name in model.model_fields if name not in Manifest.model_fields]
+    models = ((name, part.model) for name, part in added_by(EXTRAS).items() if part.model is not None)
+    is_new = field not in Manifest.model_fields
+    return next((name for name, model in models if is_new and field in model.model_fields), None)
 
 
 def shapes(model: type[Manifest]) -> Mapping[str, str]:

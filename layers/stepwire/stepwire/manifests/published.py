@@ -1,4 +1,4 @@
-"""The registered tools and skills as function catalog compiles and publishes them, with what it refuses or leaves.
+"""The registered tools, and the files beside them, as function catalog compiles and publishes them.
 
 Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic.
 """
@@ -6,7 +6,7 @@ Known to the function that compiles and to the one that serves, so it needs neit
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -16,15 +16,13 @@ from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.codec import decode
 from stepwire.errors import CatalogError
 
-if TYPE_CHECKING:
-    from stepwire.catalog.skills import Skill
-
 LARGEST_SHARD: Final = 300_000
 """Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""
 LARGEST_REASON: Final = 500  # characters
 LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
 MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
 _One = TypeVar("_One")
+Part = TypeVar("Part", bound=Struct)
 
 
 class Endpoint(Struct, frozen=True):
@@ -51,31 +49,35 @@ class Registered(Struct, frozen=True):
     """The manifest."""
 
 
-class SkillFile(Struct, frozen=True):
-    """A file of a skill as the owner of its tool registered it."""
+class ToolFile(Struct, frozen=True):
+    """A file beside a manifest, as the owner of the tool registered it."""
 
     tool: str
     path: str
-    """What follows the tool's name: the folder of the skill, and the path in it."""
+    """What follows the tool's name: a folder, and the path in it."""
     source: str
     """Name of the parameter, or of the file."""
     text: str
 
 
 class Refusal(Struct, frozen=True, omit_defaults=True):
-    """A registered tool whose manifest is not served as it is, or a skill of a tool that is not served."""
+    """A registered tool whose manifest is not served as it is, or files beside it that are not served."""
 
     tool: str
     source: str
-    """Name of the parameter; of a skill, that of its SKILL.md."""
+    """Name of the parameter; of files in a folder, that of the main one."""
     reason: str
     """What is wrong and what would be right, in words for the tool's owner."""
     serves_previous: bool
     """Whether the last good manifest of the tool still serves."""
     digest: str = ""
     """Names the manifest if the fault is its own: it is not read again until it changes, or the schedule comes."""
-    is_skill: bool = False
-    """Whether it is a skill: its tool serves without it."""
+    what: str = "tool"
+    """What is refused, in a word: if it is no tool, its tool serves without it."""
+
+
+Owners: TypeAlias = Callable[[], Mapping[str, str]]
+"""Returns who registered parameters, by their names."""
 
 
 class Earlier(Struct, frozen=True):
@@ -91,23 +93,34 @@ class Earlier(Struct, frozen=True):
 NOTHING_EARLIER: Final = Earlier()
 
 
+class Checked(Struct, Generic[Part], frozen=True):
+    """What is served from now on of the files beside manifests, and what is not."""
+
+    parts: tuple[Part, ...] | None
+    """In their stored form. None: there was no time; those that are published stay."""
+    refusals: tuple[Refusal, ...] = ()
+
+
 class Compiled(Struct, frozen=True):
-    """The registered tools, by name, and their skills."""
+    """The registered tools, by name, and what is served beside them."""
 
     tools: Mapping[str, CompiledTool]
     refusals: tuple[Refusal, ...] = ()
     waiting: tuple[str, ...] = ()
     """Names of the tools for which there was no time, in the order of their turns."""
-    skills: "tuple[Skill, ...] | None" = ()
-    """None: those that are published stay."""
+    files: Mapping[str, tuple[Struct, ...] | None] = {}
+    """What extras serve of the files beside manifests, by their names. None: what is published stays."""
 
     def shards(self) -> tuple[str, ...]:
         """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes."""
         return tuple(catalog_text(part) for part in _parts(self.tools[name] for name in sorted(self.tools)))
 
-    def skill_shards(self) -> tuple[str, ...]:
-        """Return the texts that `skills_in` reads, apart from the tools: nothing reads them with those."""
-        return tuple(catalog_text((), part) for part in _parts(self.skills or ()))
+    def file_shards(self) -> Mapping[str, tuple[str, ...] | None]:
+        """Return the texts with what extras serve, by their names: nothing reads them with the tools."""
+        return {
+            name: None if found is None else tuple(catalog_text((), {name: part}) for part in _parts(found))
+            for name, found in self.files.items()
+        }
 
     def refusals_text(self) -> str:
         """Return what waits and the refusals as JSON text that fits one item; what does not fit is counted."""

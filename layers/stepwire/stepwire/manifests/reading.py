@@ -2,8 +2,8 @@
 
     python -m stepwire.manifests.reading FOLDER [--output catalog.json] [--names release_tools.json]
 
-One manifest a tool, `FOLDER/<name>.yaml`; its skills are `FOLDER/<name>/<skill>/SKILL.md`, each with the files beside
-it. Whatever is wrong is said with the file and the field, all of it at once.
+One manifest a tool, `FOLDER/<name>.yaml`; the files beside it, which an extra takes, are `FOLDER/<name>/<folder>/...`.
+Whatever is wrong is said with the file and the field, all of it at once.
 """
 
 import argparse
@@ -16,15 +16,14 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from stepwire.catalog.skills import SKILL_FILE
 from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from stepwire.manifests.faults import fault_words, unforeseen, unknown_field
+from stepwire.manifests.files import checked_files, main_file
 from stepwire.manifests.manifest import Manifest
 from stepwire.manifests.model import ALL, extra_of, fields, manifest_model, model_of, shapes
-from stepwire.manifests.published import SkillFile
-from stepwire.manifests.skill_files import checked_skills
+from stepwire.manifests.published import ToolFile
 from stepwire.manifests.yaml_text import read_yaml
 
 
@@ -49,20 +48,21 @@ def compile_directory(folder: Path) -> str:
         faults.append(f"{folder}: there is no such folder")
     if faults:
         raise CatalogError("\n".join(faults))
-    skills = checked_skills(_skill_files(folder, found), found)
-    if skills.refusals:
-        lines = (f"{one.source}: {fault}" for one in skills.refusals for fault in one.reason.split("\n"))
-        raise CatalogError("\n".join(lines))
-    return catalog_text(found.values(), skills.skills or ())
+    checked = checked_files([*_files_beside(folder, found)], found)
+    refusals = [refusal for one in checked.values() for refusal in one.refusals]
+    if refusals:
+        raise CatalogError("\n".join(f"{one.source}: {fault}" for one in refusals for fault in one.reason.split("\n")))
+    return catalog_text(found.values(), {name: one.parts or () for name, one in checked.items()})
 
 
-def _skill_files(folder: Path, tools: Iterable[str]) -> Iterator[SkillFile]:
-    """Yield the files in the folders of tools, without those whose names begin with a dot, and all other SKILL.md."""
+def _files_beside(folder: Path, tools: Iterable[str]) -> Iterator[ToolFile]:
+    """Yield the files in the folders of tools, without those whose names begin with a dot, and all other main files."""
     of_tools = (path for tool in tools if tool.strip(".") for path in (folder / tool).rglob("*"))
-    for path in sorted({*of_tools, *folder.glob(f"*/*/{SKILL_FILE}")}):
+    main = main_file()
+    for path in sorted({*of_tools, *(folder.glob(f"*/*/{main}") if main else ())}):
         tool, *rest = path.relative_to(folder).parts
         if path.is_file() and not any(name.startswith(".") for name in rest):
-            yield SkillFile(tool, "/".join(rest), str(path), _text_of(path))
+            yield ToolFile(tool, "/".join(rest), str(path), _text_of(path))
 
 
 def names_in(compiled: str) -> str:

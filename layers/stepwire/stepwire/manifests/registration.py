@@ -30,9 +30,19 @@ from stepwire.catalog.tools import (
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonTextError, as_object, parse
 from stepwire.manifests.faults import unforeseen
+from stepwire.manifests.files import checked_files
 from stepwire.manifests.manifest import Manifest
 from stepwire.manifests.model import ALL
-from stepwire.manifests.published import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered, in_rounds
+from stepwire.manifests.published import (
+    NOTHING_EARLIER,
+    Compiled,
+    Earlier,
+    Endpoint,
+    Refusal,
+    Registered,
+    ToolFile,
+    in_rounds,
+)
 from stepwire.manifests.reading import read_manifest
 from stepwire.tasks.task import unqualified
 
@@ -183,6 +193,13 @@ class Compiler(Struct, frozen=True):
         tools = {name: one.entry for name, one in outcomes.items() if one.entry is not None}
         refusals = (outcomes[name].refusal for name in sorted(outcomes))
         return Compiled(tools, tuple(one for one in refusals if one is not None), (*left, *unchanged))
+
+    def with_files(self, compiled: Compiled, files: Sequence[ToolFile]) -> Compiled:
+        """Return what is compiled, with what is served of the files beside the manifests."""
+        found = checked_files(files, compiled.tools, self.extras, self.has_time, self.owners)
+        parts = {name: one.parts for name, one in found.items() if name}
+        refusals = (refusal for one in found.values() for refusal in one.refusals)
+        return replace(compiled, files=parts, refusals=(*compiled.refusals, *refusals))
 
     def _left(self, one: Registered, before: CompiledTool | None) -> _Outcome:
         kept = self._kept(one, before)

@@ -90,7 +90,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a template registers (docs/adopting.md): a manifest, or a file of a skill."""
+    """What a template registers (docs/adopting.md): a manifest, or a file beside it."""
 
     logical_id: str
     name: str
@@ -103,7 +103,7 @@ class Parameter:
 
     @property
     def path(self) -> str:
-        """The rest of its name behind `/tools/`: the tool's, and of a skill the path of the file too."""
+        """The rest of its name behind `/tools/`: the tool's, and of a file beside it the path too."""
         return self.name.partition("/tools/")[2]
 
 

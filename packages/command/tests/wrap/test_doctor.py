@@ -482,7 +482,7 @@ def test_a_refused_skill_of_a_good_tool_is_told() -> None:
         "source": where,
         "reason": "name: is missing",
         "serves_previous": False,
-        "is_skill": True,
+        "what": "skill",
     }
     account.refused = [refused]
 

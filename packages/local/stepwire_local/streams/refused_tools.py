@@ -32,7 +32,7 @@ def _refused(image: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _line(one: Mapping[str, Any]) -> str:
-    without = "its tool serves without it" if one.get("is_skill") else "the tool is not listed"
+    without = "its tool serves without it" if one.get("what", "tool") != "tool" else "the tool is not listed"
     serves = "the last good one serves" if one["serves_previous"] else without
     reasons = "; ".join(one["reason"].splitlines())
     return f"{one['source']} is refused, and {serves}: {reasons}"

@@ -18,7 +18,7 @@ SKILL: Json = {
     "source": "/stepwire/s/tools/a/x/SKILL.md",
     "reason": "name: is missing",
     "serves_previous": False,
-    "is_skill": True,
+    "what": "skill",
 }
 
 

@@ -6,11 +6,12 @@ read_at: when the run that wrote it began to read
 
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
-from stepwire.aws.storage.published_catalog import HEAD, SKILLS, TOOLS, DynamoDbCatalog, key_of, names_in
+from stepwire.aws.storage.published_catalog import EXTRAS, HEAD, TOOLS, DynamoDbCatalog, files_in, key_of, names_in
 from stepwire.aws.storage.table import Item, in_milliseconds, in_seconds
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
@@ -31,7 +32,7 @@ class DynamoDbPublisher(DynamoDbCatalog, frozen=True):
         head = self.table.get(HEAD)
         if head is None:
             return None, {}
-        entries = [entries_in(text) for text in self.texts(names_in(head, TOOLS))]
+        entries = [entries_in(text) for text in self.texts(names_in(head))]
         return head["version"]["N"], {name: tool for part in entries for name, tool in part.items()}
 
     def earlier(self) -> Earlier:
@@ -46,17 +47,19 @@ class DynamoDbPublisher(DynamoDbCatalog, frozen=True):
             SaveConflict: somebody else has replaced it, or has published what was read after `read_at`.
         """
         head = self.table.get(HEAD)
-        old_skills = [] if head is None else names_in(head, SKILLS)
-        old = [] if head is None else [*names_in(head, TOOLS), *old_skills]
-        tools, skills = (_named(texts, old, _next(over)) for texts in (compiled.shards(), compiled.skill_shards()))
-        skills = dict.fromkeys(old_skills, "") if compiled.skills is None else skills
-        parts = {**tools, **skills}
+        old_files = {} if head is None else files_in(head)
+        old = [] if head is None else [*names_in(head), *chain.from_iterable(old_files.values())]
+        tools = _named(compiled.shards(), old, _next(over))
+        files = {
+            name: dict.fromkeys(old_files.get(name, []), "") if texts is None else _named(texts, old, _next(over))
+            for name, texts in sorted(compiled.file_shards().items())
+        }
+        parts = {**tools, **dict(chain.from_iterable(named.items() for named in files.values()))}
         if head is None or old != list(parts):
             for name in [one for one in parts if one not in old]:
                 self.table.put({**key_of(name), "tools": {"B": zlib.compress(parts[name].encode())}})
-            names = {TOOLS: tools, SKILLS: skills}
-            listed: Item = {member: {"L": [{"S": name} for name in named]} for member, named in names.items()}
-            new: Item = {**HEAD, "version": {"N": _next(over)}, **listed}
+            of_extras = {name: _listed(named) for name, named in files.items()}
+            new: Item = {**HEAD, "version": {"N": _next(over)}, TOOLS: _listed(tools), EXTRAS: {"M": of_extras}}
             seen = None if over is None else {":version": {"N": over}}
             if self.table.put(new, _IS_AS_READ if seen else _IS_NEW, seen) is not None:
                 raise SaveConflict
@@ -67,6 +70,10 @@ class DynamoDbPublisher(DynamoDbCatalog, frozen=True):
         left: Item = {**_REFUSALS, "refused": {"S": compiled.refusals_text()}, "read_at": began}
         if self.table.put(left, _IS_OLDER, {":read_at": began}) is not None:
             raise SaveConflict
+
+
+def _listed(names: Iterable[str]) -> Any:
+    return {"L": [{"S": name} for name in names]}
 
 
 def _next(version: str | None) -> str:

@@ -1,9 +1,10 @@
 """The compiled catalog in the table: parts that never change, and a head that names the parts in force.
 
-    pk "catalog"         sk "head"      version, shards: names of the parts with tools, skills: of those with skills
+    pk "catalog"         sk "head"      version, shards: names of the parts with tools, extras: by the name of an
+                                        extra, of those with what it serves beside them
     pk "catalog#<name>"  sk "shard"     tools: JSON text, compressed; kept for a day after its replacement
 
-Skills have parts of their own, because most requests that read the tools read no skill.
+What an extra serves beside the tools has parts of its own, because most requests that read the tools read none of it.
 
 Eventually consistent reads suffice, because the parts of an older head stay for a day. The name of a replaced part is
 never used again, so a late deletion mark never hits a part in force. No principal is written as "catalog".
@@ -21,7 +22,7 @@ from stepwire.errors import StoreBusy
 
 HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
 TOOLS: Final = "shards"
-SKILLS: Final = "skills"
+EXTRAS: Final = "extras"
 
 
 class DynamoDbCatalog(Struct, frozen=True):
@@ -33,17 +34,17 @@ class DynamoDbCatalog(Struct, frozen=True):
 
     def read(self, known: str | None) -> Published | None:
         """Return what is published; None if nothing is, or if that is still the version `known`."""
-        return self._read(known, TOOLS)
+        return self._read(known, names_in)
 
-    def read_skills(self, known: str | None) -> Published | None:
-        """Return the published skills; None if nothing is published, or if that is still the version `known`."""
-        return self._read(known, SKILLS)
+    def read_files(self, extra: str, known: str | None) -> Published | None:
+        """Return what an extra serves beside the tools; None if nothing is, or if that is still the version `known`."""
+        return self._read(known, lambda head: files_in(head).get(extra, []))
 
-    def _read(self, known: str | None, parts: str) -> Published | None:
+    def _read(self, known: str | None, names: Callable[[Item], list[str]]) -> Published | None:
         head = self.table.get(HEAD, is_consistent=False) if self.read_head is None else self.read_head()
         if head is None or head["version"]["N"] == known:
             return None
-        return Published(head["version"]["N"], self.texts(names_in(head, parts)))
+        return Published(head["version"]["N"], self.texts(names(head)))
 
     def texts(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the texts of parts."""
@@ -60,9 +61,14 @@ def key_of(name: str) -> Any:
     return {"pk": {"S": f"catalog#{name}"}, "sk": {"S": "shard"}}
 
 
-def names_in(head: Item, parts: str) -> list[str]:
-    """Return the names of the parts of a kind that a head names."""
-    return [one["S"] for one in head[parts]["L"]] if parts in head else []
+def names_in(head: Item) -> list[str]:
+    """Return the names of the parts with tools."""
+    return [one["S"] for one in head[TOOLS]["L"]]
+
+
+def files_in(head: Item) -> dict[str, list[str]]:
+    """Return the names of the parts with what extras serve beside the tools, by the extras' names, in their order."""
+    return {name: [one["S"] for one in part["L"]] for name, part in sorted(head[EXTRAS]["M"].items())}
 
 
 def _unpacked(item: Item) -> str:

@@ -7,16 +7,16 @@ extension is specified. Most clients ask for none, so all but this is loaded wit
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import Extra, Ground, Resources
+from stepwire.hooks import Extra, Ground, ManifestFields, Resources
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import MODERN_VERSIONS, SKILLS_EXTENSION
 from stepwire.server.call import Call, Reply
 from stepwire.server.services import Services
 
 if TYPE_CHECKING:
-    from stepwire.catalog.skills import Skill
+    from stepwire.extras.skills.skill import Skill
 
 
 def _capabilities(_services: Services, call: Call) -> JsonObject:
@@ -52,15 +52,21 @@ def skills_of(ground: Ground) -> "Callable[[], tuple[Skill, ...]]":
     """Build what returns the skills of all tools: those of the release, and those that owners have registered."""
     from stepwire.aws.settings import catalog_file
     from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-    from stepwire.catalog.skills import LiveSkills, skills_in
     from stepwire.catalog.tools import compiled_in
+    from stepwire.extras.skills.skill import LiveSkills, skills_in
 
     text, engine = catalog_file(ground.environment).read_text(encoding="utf-8"), ground.engine
     built_in, names = skills_in(text), {one.tool.name for one in compiled_in(text)}
     if ground.environment.get("REGISTERED_TOOLS") == "off":
         return lambda: built_in
-    source = DynamoDbCatalog(ground.table)
-    return LiveSkills(built_in, names, source, engine.recorder.clock.now, engine.ports.report)
+    read = partial(DynamoDbCatalog(ground.table).read_files, "skills")
+    return LiveSkills(built_in, names, read, engine.recorder.clock.now, engine.ports.report)
+
+
+def _fields() -> ManifestFields[Any]:
+    from stepwire.extras.skills.manifest import FIELDS
+
+    return FIELDS
 
 
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in ("skills/list", "skills/get")})
@@ -69,4 +75,5 @@ EXTRA: Final = Extra(
     methods=dict.fromkeys(MODERN_VERSIONS, _METHODS),
     capabilities=_capabilities,
     resources=Resources("skill://", _listed, _read, children=_children),
+    fields=_fields,
 )

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.skills import SCHEME, SKILL_FILE, Skill
 from stepwire.codec import MILLISECOND
 from stepwire.errors import UnknownSkill
 from stepwire.extras.skills import skills_of
+from stepwire.extras.skills.skill import SCHEME, SKILL_FILE, Skill
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of
 from stepwire.server.call import Call, reached_tools, text_in

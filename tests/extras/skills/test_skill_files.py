@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwire.catalog.skills import Skill, skills_in
-from stepwire.manifests.published import SkillFile
-from stepwire.manifests.reading import compile_directory
-from stepwire.manifests.skill_files import (
+from stepwire.extras.skills.manifest import (
     LARGEST_FRONTMATTER,
     LARGEST_SKILL,
     LARGEST_SKILLS,
@@ -17,6 +14,9 @@ from stepwire.manifests.skill_files import (
     Checked,
     checked_skills,
 )
+from stepwire.extras.skills.skill import Skill, skills_in
+from stepwire.manifests.published import ToolFile
+from stepwire.manifests.reading import compile_directory
 from tests.unit.catalog.manifest_files import SMALLEST, faults, put
 
 GOOD = "name: refunds\ndescription: Refund a customer."
@@ -26,18 +26,20 @@ def main(fields: str = GOOD, body: str = "# Refunds\n") -> str:
     return f"---\n{fields}\n---\n{body}"
 
 
-def checked(files: Mapping[str, str | None], tool: str = "orders", served: tuple[str, ...] = ("orders",)) -> Checked:
+def checked(
+    files: Mapping[str, str | None], tool: str = "orders", served: tuple[str, ...] = ("orders",)
+) -> Checked[Skill]:
     """Check files by their paths below the tool; a file without a text is the good SKILL.md."""
     return checked_skills(
-        [SkillFile(tool, path, path, main() if text is None else text) for path, text in files.items()], served
+        [ToolFile(tool, path, path, main() if text is None else text) for path, text in files.items()], served
     )
 
 
 def reason(files: Mapping[str, str | None], tool: str = "orders") -> str:
     found = checked(files, tool)
-    assert found.skills == ()
+    assert found.parts == ()
     (refusal,) = found.refusals
-    assert (refusal.tool, refusal.is_skill, refusal.serves_previous) == (tool, True, False)
+    assert (refusal.tool, refusal.what, refusal.serves_previous) == (tool, "skill", False)
     return refusal.reason
 
 
@@ -64,7 +66,7 @@ def reason(files: Mapping[str, str | None], tool: str = "orders") -> str:
     ],
 )
 def test_the_frontmatter_is_kept_as_it_is(fields: str, frontmatter: object) -> None:
-    found = checked({"refunds/SKILL.md": main(fields.replace("\n", "\r\n") if ">" not in fields else fields)}).skills
+    found = checked({"refunds/SKILL.md": main(fields.replace("\n", "\r\n") if ">" not in fields else fields)}).parts
 
     assert found is not None
     (skill,) = found
@@ -171,14 +173,14 @@ def test_a_skill_is_served_with_its_tool_alone(tool: str, served: tuple[str, ...
 def test_a_bad_skill_takes_nothing_with_it() -> None:
     found = checked({"a/SKILL.md": "", "refunds/SKILL.md": None, "refunds/x.md": "x", "z": None})
 
-    assert [one.root for one in found.skills or ()] == ["skill://tools/orders/refunds"]
+    assert [one.root for one in found.parts or ()] == ["skill://tools/orders/refunds"]
     assert [one.source for one in found.refusals] == ["a/SKILL.md", "z"]
 
 
 def test_where_there_is_no_time_the_skills_of_before_stay() -> None:
-    found = checked_skills([SkillFile("orders", "refunds/SKILL.md", "x", main())], {"orders"}, lambda: False)
+    found = checked_skills([ToolFile("orders", "refunds/SKILL.md", "x", main())], {"orders"}, lambda: False)
 
-    assert found.skills is None
+    assert found.parts is None
     assert "no time left" in found.refusals[0].reason
 
 
@@ -186,16 +188,16 @@ def test_where_there_is_no_time_the_skills_of_before_stay() -> None:
 def test_a_tool_has_a_few_skills_and_an_endpoint_some_megabytes() -> None:
     named = {f"s{number}/SKILL.md": main(GOOD.replace("refunds", f"s{number}")) for number in range(MOST_SKILLS + 1)}
     large = [
-        SkillFile(f"tool_{number:03}", f"refunds/{path}", f"{number}", text)
+        ToolFile(f"tool_{number:03}", f"refunds/{path}", f"{number}", text)
         for number in range(50)
         for path, text in (("SKILL.md", main()), ("x", "x" * (LARGEST_SKILL - 1_000)))
     ]
 
     few, much = checked(named), checked_skills(large, {one.tool for one in large})
 
-    assert (len(few.skills or ()), few.refusals[0].reason) == (MOST_SKILLS, "a tool has at most 5 skills")
-    assert sum(len(text) for one in much.skills or () for text in one.files.values()) <= LARGEST_SKILLS
-    assert len(much.skills or ()) + len(much.refusals) == 50
+    assert (len(few.parts or ()), few.refusals[0].reason) == (MOST_SKILLS, "a tool has at most 5 skills")
+    assert sum(len(text) for one in much.parts or () for text in one.files.values()) <= LARGEST_SKILLS
+    assert len(much.parts or ()) + len(much.refusals) == 50
     assert "no room left" in much.refusals[0].reason
 
 
@@ -203,14 +205,14 @@ def test_the_many_skills_of_one_owner_leave_room_for_those_of_another() -> None:
     many = {f"a_{number:03}": "Ada" for number in range(50)}
     owners = {**many, "z": "Zoe"}
     files = [
-        SkillFile(tool, f"refunds/{path}", tool, text)
+        ToolFile(tool, f"refunds/{path}", tool, text)
         for tool in owners
         for path, text in (("SKILL.md", main()), ("x", "x" * (LARGEST_SKILL - 1_000)))
     ]
 
     found = checked_skills(files, owners, owners=lambda: owners)
 
-    served = [one.tool for one in found.skills or ()]
+    served = [one.tool for one in found.parts or ()]
     assert served == [*sorted(many)[: len(served) - 1], "z"]
     assert {one.tool for one in found.refusals} == many.keys() - set(served)
 

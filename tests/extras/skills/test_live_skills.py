@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from stepwire.catalog.skills import LiveSkills, Skill, skills_in
 from stepwire.catalog.tools import FORMAT, REREAD_AFTER, Published, catalog_text
 from stepwire.errors import CatalogError, StoreBusy
+from stepwire.extras.skills.skill import LiveSkills, Skill, skills_in
 from tests.fakes import FixedClock
 
 
@@ -20,7 +20,7 @@ class Source:
     def __init__(self, *shards: str) -> None:
         self.published, self.reads, self.is_silent = Published("1", shards), 0, False
 
-    def read_skills(self, known: str | None) -> Published | None:
+    def read(self, known: str | None) -> Published | None:
         self.reads += 1
         if self.is_silent:
             raise StoreBusy
@@ -33,14 +33,14 @@ class Live:
     def __init__(self, *shards: str) -> None:
         self.source, self.clock, self.troubles = Source(*shards), FixedClock(), list[Exception]()
         report = self.troubles.append
-        self.skills = LiveSkills((skill("own"),), {"own"}, self.source, self.clock.now, report)
+        self.skills = LiveSkills((skill("own"),), {"own"}, self.source.read, self.clock.now, report)
 
     def tools(self) -> Sequence[str]:
         return [one.tool for one in self.skills()]
 
 
 def shard(*tools: str) -> str:
-    return catalog_text((), [skill(tool) for tool in tools])
+    return catalog_text((), {"skills": [skill(tool) for tool in tools]})
 
 
 def test_skills_of_the_release_and_of_owners_are_served_together() -> None:
@@ -82,7 +82,9 @@ def test_a_source_that_never_answered_is_weather() -> None:
         live.tools()
 
 
-@pytest.mark.parametrize("text", ['{"format": 999, "tools": []}', '{"format": 1, "skills": [{"tool": 7}]}', "[]"])
+@pytest.mark.parametrize(
+    "text", ['{"format": 999, "tools": []}', '{"format": 1, "extras": {"skills": [{"tool": 7}]}}', "[]"]
+)
 def test_what_another_version_compiled_is_reported_and_not_served(text: str) -> None:
     live = Live(text, shard("a"))
 

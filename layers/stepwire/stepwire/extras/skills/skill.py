@@ -2,14 +2,14 @@
 
 A skill is a folder of texts with a SKILL.md, whose stored form is here. The rules: nothing of a skill is loaded before
 a request asks for skills; a skill comes from whoever registered its tool, and is served where that tool is; its texts
-are data, checked when they were compiled (`skill_files`) and never acted on.
+are data, checked when they were compiled (`manifest`) and never acted on.
 """
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import DecodeError, Struct
 
@@ -55,9 +55,13 @@ def _resource(uri: str, content: bytes) -> JsonObject:
     return {"uri": uri, "digest": f"sha256:{hashlib.sha256(content).hexdigest()}", "size": len(content)}
 
 
+class _OfExtras(Struct, frozen=True):
+    skills: tuple[Skill, ...] = ()
+
+
 class _Text(Struct):
     format: int
-    skills: tuple[Skill, ...] = ()
+    extras: _OfExtras = _OfExtras()
 
 
 def skills_in(text: str) -> tuple[Skill, ...]:
@@ -72,15 +76,7 @@ def skills_in(text: str) -> tuple[Skill, ...]:
         raise CatalogError(f"the skills of a catalog are not what this version compiles ({error})") from None
     if found.format != FORMAT:
         raise CatalogError(f"the skills of a catalog have the format {found.format}, not {FORMAT}")
-    return found.skills
-
-
-class SkillSource(Protocol):
-    """Where compiled skills are published."""
-
-    def read_skills(self, known: str | None) -> Published | None:
-        """Return what is published; None if that is still the version `known`."""
-        ...
+    return found.extras.skills
 
 
 class LiveSkills:
@@ -94,13 +90,13 @@ class LiveSkills:
         self,
         built_in: Iterable[Skill],
         release_tools: Collection[str],
-        source: SkillSource,
+        read: Callable[[str | None], Published | None],
         now: Callable[[], datetime],
         report: Callable[[Exception], None],
     ) -> None:
         self._built_in = self._skills = tuple(built_in)
         self._release_tools = release_tools
-        self._reread = Reread(source.read_skills, self._take, now, report)
+        self._reread = Reread(read, self._take, now, report)
 
     def __call__(self) -> tuple[Skill, ...]:
         """Return the skills, read anew where it is time."""

@@ -11,13 +11,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
-from msgspec import Struct
-
-from stepwire.catalog.skills import SKILL_FILE, Skill, root_of
 from stepwire.errors import CatalogError
+from stepwire.extras.skills.skill import SKILL_FILE, Skill, root_of
+from stepwire.hooks import FilesBeside, ManifestFields
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.manifests.faults import invisible_faults, unforeseen, unknown_field
-from stepwire.manifests.published import Refusal, SkillFile, in_rounds
+from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.published import Checked, Refusal, ToolFile, in_rounds
 from stepwire.manifests.yaml_text import read_yaml
 from stepwire.visible_text import visible
 
@@ -44,20 +44,12 @@ _NO_TIME: Final = "this run had no time left for skills: those of before are ser
 _NO_RIGHTS: Final = "asks the client's host for rights, which it grants to no skill of a server: leave it out"
 
 
-class Checked(Struct, frozen=True):
-    """The skills that are served from now on, and those that are not."""
-
-    skills: tuple[Skill, ...] | None
-    """None: there was no time; those that are published stay."""
-    refusals: tuple[Refusal, ...] = ()
-
-
 def checked_skills(
-    files: Iterable[SkillFile],
+    files: Iterable[ToolFile],
     served: Container[str],
     has_time: Callable[[], bool] = lambda: True,
     owners: Callable[[], Mapping[str, str]] = dict[str, str],
-) -> Checked:
+) -> Checked[Skill]:
     """Check the skills that are registered, each by itself. Where there is too little room for all, owners take turns.
 
     Args:
@@ -75,7 +67,7 @@ def checked_skills(
     for parts in folders:
         tool, name = parts[0].tool, parts[0].path.partition("/")[0]
         if not has_time():
-            return Checked(None, (_refusal(parts, _NO_TIME),))
+            return Checked[Skill](None, (_refusal(parts, _NO_TIME),))
         try:
             _take_room(tool, parts, taken, served)
             skills.append(read_skill(tool, name, {one.path.partition("/")[2]: one.text for one in parts}))
@@ -88,7 +80,7 @@ def checked_skills(
     return Checked(tuple(sorted(skills, key=lambda one: one.root)), tuple(refusals))
 
 
-def _take_room(tool: str, parts: list[SkillFile], taken: Counter[str], served: Container[str]) -> None:
+def _take_room(tool: str, parts: list[ToolFile], taken: Counter[str], served: Container[str]) -> None:
     """Count a skill and its bytes (under "", those of all), also of one that is refused later: that costs as much."""
     if tool not in served:
         raise CatalogError(f"no tool {tool[:128]!r} is served: register it, or correct what is wrong with it")
@@ -105,12 +97,12 @@ def _take_room(tool: str, parts: list[SkillFile], taken: Counter[str], served: C
     taken[""] += size
 
 
-def _refusal(parts: list[SkillFile], reason: str) -> Refusal:
+def _refusal(parts: list[ToolFile], reason: str) -> Refusal:
     main = _main_of(parts)
-    return Refusal(main.tool, main.source, reason, serves_previous=False, is_skill=True)
+    return Refusal(main.tool, main.source, reason, serves_previous=False, what="skill")
 
 
-def _main_of(parts: list[SkillFile]) -> SkillFile:
+def _main_of(parts: list[ToolFile]) -> ToolFile:
     return next((one for one in parts if one.path.endswith(f"/{SKILL_FILE}")), parts[0])
 
 
@@ -209,3 +201,6 @@ def _faults_of_text(name: str, value: Json, longest: int) -> Iterator[str]:
         yield f"{name}: must not be empty"
     elif len(value) > longest:
         yield f"{name}: must have at most {longest} characters, and has {len(value)}"
+
+
+FIELDS: Final[ManifestFields[Manifest]] = ManifestFields(files=FilesBeside(SKILL_FILE, checked_skills))
