@@ -5,15 +5,14 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from stepwire.json_text import LARGEST_INTEGER, Json, write
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.tasks.events import (
     AnswersDelivered,
-    ClientTaskClosed,
-    ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
+    Noted,
     ProgressReported,
     RunEnded,
     RunNotRedriven,
@@ -33,7 +32,6 @@ from stepwire.tasks.inputs import (
     Answer,
     Asked,
     Callback,
-    ClientTask,
     Elicitation,
     FormElicitation,
     InputRequest,
@@ -157,21 +155,20 @@ statuses: st.SearchStrategy[Status] = working | asking | ends
 
 progress_events: st.SearchStrategy[TaskEvent] = st.builds(ProgressReported, progress, messages)
 questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, asked, callbacks, times_of_expiry)
-client_tasks: st.SearchStrategy[ClientTask] = st.builds(
-    ClientTask,
-    st.integers(1, 5),
-    st.sampled_from(["a session", "another"]),
-    st.sampled_from(["a", "b"]),
-    st.integers(1, 3_600_000).map(lambda interval: timedelta(milliseconds=interval)),
-    st.booleans(),
-)
+extras: st.SearchStrategy[str] = st.sampled_from(["one extra", "another"])
+notes: st.SearchStrategy[JsonObject] = st.dictionaries(st.text(max_size=3), st.integers(), max_size=2)
+
+
+def noting(by: str, note: JsonObject | None) -> Noted:
+    return Noted(by, lambda _task: note)
+
+
 dialogue_events: st.SearchStrategy[TaskEvent] = (
     questions
     | st.builds(InputAnswered, st.dictionaries(keys, answers))
     | st.builds(InputRefused, st.dictionaries(keys, st.text(), max_size=3))
     | st.builds(AnswersDelivered, st.frozensets(tokens))
-    | st.builds(ClientTaskNoted, client_tasks)
-    | st.builds(ClientTaskClosed, client_tasks)
+    | st.builds(noting, extras, st.none() | notes)
 )
 ending_events: st.SearchStrategy[WorkEnded] = (
     st.builds(WorkCompleted, results, messages) | st.builds(WorkFailed, errors) | st.builds(WorkStopped, st.text())
@@ -260,7 +257,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         line=st.none()
         | st.builds(LineTerms, st.text(min_size=1), st.text(min_size=1), st.builds(Rules, st.integers(1))),
         in_line=st.none() | st.builds(InLine, st.integers(1, 10**6), st.none() | moments, st.booleans()),
-        client_tasks=st.lists(client_tasks, max_size=3).map(tuple),
+        notes=st.dictionaries(extras, notes),
         states=st.none() | st.lists(st.text(min_size=1, max_size=80), max_size=3).map(tuple),
         keep_result=st.just(timedelta()) | durations,
         runs=st.lists(runs, min_size=1, max_size=5).map(tuple),

@@ -32,9 +32,9 @@ from stepwire.tasks.approvals import (
     VoteWay,
 )
 from stepwire.tasks.audiences import MOST_RECIPIENTS
-from stepwire.tasks.events import ClientTaskNoted
-from stepwire.tasks.inputs import LARGEST_CONTENT, LONGEST_INTERVAL, MOST_CLIENT_TASKS, MOST_QUESTIONS, ClientTask
+from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Person, Task
+from tests.extras import parts
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, keeping, plan_of, state_machine_arn
 from tests.tables import size_of
 
@@ -139,9 +139,8 @@ def filled(world: World, filling: Filling, most_answers: int) -> Task:
     for number in numbers:
         filling.ask(world, task, number)
     full = world.stored(task)
-    for one in range(MOST_CLIENT_TASKS):
-        made = ClientTask(1, "d" * 32, f"{one:02d}".ljust(128, '"'), LONGEST_INTERVAL)
-        full = world.recorder.record(full, ClientTaskNoted(made)) or full
+    for part in parts("largest"):
+        full = part.noted_most(world, full)
     wrong = WrongAnswer(LARGEST_SQUARE * 2_000)
     world.dialogue.ask_again(full, {request.key: wrong for request in full.input_requests})
     return world.stored(task)
@@ -182,6 +181,5 @@ def test_the_largest_task_is_at_every_limit() -> None:
     assert len(terms.output_schema or "") == LARGEST_SCHEMA
     assert len(task.inputs.undelivered) > 1
     assert len(task.input_requests) > 1
-    assert len(task.client_tasks) == MOST_CLIENT_TASKS
     whole = replace(task, work=replace(task.work, terms=terms))
     assert size_of(item_of(whole)) > 0.9 * LARGEST_ITEM

@@ -20,7 +20,7 @@ from tests.faults.seen import (
     seen_of_stream,
 )
 from tests.faults.site import INTERVALS, Site
-from tests.faults.tasks_at_hand import about, asked, created, left, making_tasks, never_begun, raced, told
+from tests.faults.tasks_at_hand import asked, created, left, never_begun, raced
 from tests.kits import ALICE, ARGUMENTS, OUTPUT
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
@@ -248,58 +248,6 @@ def arrange_answer_posted(site: Site) -> Act:
     def act() -> Seen:
         seen = seen_in(client.respond({"id": f"{task.task_id}.1"}, result=ANSWER))
         site.outputs[task.execution] = ANSWER if seen is Seen.RESULT else site.outputs.get(task.execution)
-        return seen
-
-    return act
-
-
-# ------------------------------------------------------------------------------------- a client's task for an answer
-
-
-def arrange_client_task_made(site: Site) -> Act:
-    client, task = making_tasks(site), asked(site)
-
-    def act() -> Seen:
-        seen = seen_in(client.respond({"id": f"{task.task_id}.1"}, result={"task": told("working")}))
-        assert seen is not Seen.RESULT or [one.has_ended for one in site.task().client_tasks] == [False]
-        return seen
-
-    return act
-
-
-def arrange_client_task_ended(site: Site) -> Act:
-    client, task = making_tasks(site), asked(site)
-    client.respond({"id": f"{task.task_id}.1"}, result={"task": told("working")})
-
-    def act() -> Seen:
-        seen = seen_in(client.respond({"id": about(task, "get")}, result=told("completed")))
-        assert seen is not Seen.RESULT or [one.has_ended for one in site.task().client_tasks] == [True]
-        return seen
-
-    return act
-
-
-def arrange_client_task_result(site: Site) -> Act:
-    client, task = making_tasks(site), asked(site)
-    client.respond({"id": f"{task.task_id}.1"}, result={"task": told("completed")})
-
-    def act() -> Seen:
-        seen = seen_in(client.respond({"id": about(task, "result")}, result=ANSWER))
-        site.outputs[task.execution] = ANSWER if seen is Seen.RESULT else site.outputs.get(task.execution)
-        return seen
-
-    return act
-
-
-def arrange_client_task_lost(site: Site) -> Act:
-    client, task = making_tasks(site), asked(site)
-    client.respond({"id": f"{task.task_id}.1"}, result={"task": told("working")})
-
-    def act() -> Seen:
-        seen = seen_in(client.respond({"id": about(task, "get")}, error={"code": -32602, "message": "not found"}))
-        left = site.task()
-        is_asked_again = [one.key for one in left.input_requests] == ["approval#2"] and not left.client_tasks
-        assert seen is not Seen.RESULT or is_asked_again
         return seen
 
     return act

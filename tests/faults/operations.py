@@ -7,6 +7,7 @@ when it is called again: as a client repeats a request, or AWS delivers an event
 from typing import Final
 
 from stepwire.tasks.limiter import MOST_IN_ONE, Limits
+from tests.extras import parts
 from tests.faults import approvers, deliveries
 from tests.faults.aws_events import (
     arms_are_stopped,
@@ -48,10 +49,6 @@ from tests.faults.client_requests import (
     arrange_cancel,
     arrange_cancel_race,
     arrange_cancelled_request,
-    arrange_client_task_ended,
-    arrange_client_task_lost,
-    arrange_client_task_made,
-    arrange_client_task_result,
     arrange_confirm_large,
     arrange_confirm_legacy,
     arrange_create,
@@ -267,12 +264,7 @@ OPERATIONS: Final = (
     ),
     Operation("answer", Caller.CLIENT, ANSWERED, arrange_answer),
     Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_answer_posted),
-    Operation("client's task created", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
-    Operation("client's task ended", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_ended),
-    Operation("client's task, result", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_client_task_result),
-    Operation(
-        "client's task lost", Caller.CLIENT, ("GetItem task", "PutItem task", "PutItem task"), arrange_client_task_lost
-    ),
+    *(operation for part in parts("faults") for operation in part.OPERATIONS),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
     *approvers.OPERATIONS,
     Operation(

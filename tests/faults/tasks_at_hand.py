@@ -11,7 +11,6 @@ from tests.faults.seen import legacy, modern
 from tests.faults.site import DELAY, INTERVALS, Site
 from tests.kits import ARGUMENTS, FORM
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, LegacyClient
 
 # --------------------------------------------------------------------------------------------------------------- read
 
@@ -57,22 +56,6 @@ def started_task(site: Site) -> Task:
 
 def question_of(site: Site, task: Task, elicitation: Json = FORM) -> Question:
     return Question(task.execution, site.token(), "approval", elicitation)
-
-
-def making_tasks(site: Site) -> LegacyClient:
-    """Have a client that answers a question with a task of its own."""
-    tasks: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}}}
-    return LegacyClient.opened(site, capabilities={**ASKING_CAPABILITY, "tasks": tasks})
-
-
-def told(status: str) -> Json:
-    """Say how a client's task stands."""
-    return {"taskId": "a-task", "status": status, "createdAt": "", "lastUpdatedAt": "", "ttl": None}
-
-
-def about(task: Task, verb: str) -> str:
-    """Name our request about a client's task."""
-    return f"{task.task_id}.1.{verb}.0.a-task"
 
 
 def failed(site: Site, tool: str) -> Task:

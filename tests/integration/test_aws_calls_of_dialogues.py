@@ -140,33 +140,6 @@ def test_an_answer_over_a_stream_is_one_read_more(resuming: LegacyClient, stack:
     assert stack.calls.made == ["GetItem", "GetItem", "PutItem", "SendTaskSuccess", "PutItem"]
 
 
-# T36: its task is written once when it is made and once when it has ended; a look that finds nothing writes nothing
-def test_a_clients_task_is_two_writes_more_than_its_answer_and_a_look_is_one_read(stack: Deployed) -> None:
-    tasks: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}}}
-    client = LegacyClient.opened(stack, capabilities={**ASKING_CAPABILITY, "tasks": tasks})
-    told: Json = {"taskId": "a-task", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
-    first = opened(client, stack)
-    asked(stack, first.request["params"]["taskId"])
-    latest = client.resume(first.last_event_id, opened_by=first.request)
-    made = list[str]()
-
-    for result in ({"task": told}, told, {**told, "status": "completed"}, ACCEPT):
-        request = next(one for one in latest.messages if "id" in one)
-        stack.calls.forget()
-        client.respond(request, result=result)
-        made.append(" ".join(stack.calls.made))
-        stack.calls.forget()
-        latest = client.resume(latest.last_event_id, opened_by=first.request)
-        assert stack.calls.made == [*calls.STREAM_POLL]
-
-    assert made == [
-        "GetItem PutItem",
-        "GetItem",
-        "GetItem PutItem",
-        "GetItem GetItem PutItem SendTaskSuccess PutItem",
-    ]
-
-
 # X15: the steady state again
 def test_a_poll_after_an_answer_is_one_read(asking: ModernClient, stack: Deployed) -> None:
     task_id = asking.call(TOOL, SLOW).id_in()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.kits import World
-from tests.server.client_tasks import CAPABILITIES
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
 from tests.server.instances import RoundRobinEndpoint, another_instance
 
@@ -53,12 +52,6 @@ def plain(world: World) -> ModernClient:
 def turns(world: World) -> RoundRobinEndpoint:
     """Two instances of the server."""
     return RoundRobinEndpoint(itertools.cycle([world.server, another_instance(world)]))
-
-
-@pytest.fixture
-def deferring(turns: RoundRobinEndpoint) -> LegacyClient:
-    """A client of 2025-11-25 that resumes a response, and makes tasks of what it is asked."""
-    return LegacyClient.opened(turns, capabilities=CAPABILITIES)
 
 
 @pytest.fixture(params=["2025-03-26", "2025-11-25", "2026-07-28", "2026-07-28 without tasks"])

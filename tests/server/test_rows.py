@@ -2,7 +2,8 @@
 
 The requirements are the rows of tests/requirements.csv, and those of the extras in tests/extras/. Their letters: A era
 dispatch, M 2026-07-28, X its tasks extension, L 2025-11-25, T its tasks, E the events extension of both, U the apps
-extension of both, F authorization, Q the skills extension, R Stepwire's own retries and races, S its large outputs and
+extension of both, F authorization, Q the skills extension, N tasks that clients of
+2025-11-25 make, R Stepwire's own retries and races, S its large outputs and
 many slots; the levels: M must, S should, m may, - a fact. A row without a test says why.
 A test names its rows in the comment above it: `# M12, X25`.
 """
@@ -16,7 +17,7 @@ import pytest
 
 TESTS: Final = Path(__file__).parents[1]
 FOLDERS: Final = ("server", "integration", "template", "e2e", "unit/engine", "contracts", "unit/catalog", "extras")
-LETTERS: Final = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 37, "F": 10, "R": 24, "S": 13}
+LETTERS: Final = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 34, "F": 10, "R": 24, "S": 13}
 """The letters of the core, each with the number of its last row."""
 
 

@@ -162,7 +162,7 @@ _ABOUT_CLIENT_TASKS: Final[Mapping[str, type[BaseModel]]] = MappingProxyType(
 
 
 def _check_about_client_task(_request: Json, message: Json) -> None:
-    """T36, T37: the id names the task, so no metadata does."""
+    """N2, N3: the id names the task, so no metadata does."""
     assert isinstance(message.get("id"), str), "the id of a request of ours must be a string"
     known = _ABOUT_CLIENT_TASKS[message["method"]].model_validate(message)
     check_equal(message["params"], known.model_dump(by_alias=True, mode="json", exclude_none=True)["params"], "params")

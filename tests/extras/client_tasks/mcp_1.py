@@ -1,6 +1,6 @@
 """Show what `mcp` 1.30 does with questions for which it creates tasks in its own task store.
 
-    .venv-legacy/bin/python tests/interop/client_tasks_mcp_1.py URL < plan.json
+    .venv-legacy/bin/python tests/extras/client_tasks/mcp_1.py URL < plan.json
 
 `plan.what` selects the fate of its tasks. It runs in a separate environment, without our code.
 """

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from stepwire.server.services import Patience
-from tests.kits import OUTPUT, SAMPLING, URL, World
-from tests.server.answers import Json
-from tests.server.client_tasks import (
+from tests.extras.client_tasks.hosts import (
     ACCEPT,
     ANSWERS,
     ASKED,
@@ -25,13 +23,15 @@ from tests.server.client_tasks import (
     deferred,
     told,
 )
+from tests.kits import OUTPUT, SAMPLING, URL, World
+from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMED_INPUT, CONFIRMING, answers_of, inputs_of, only_task, questions
 
 # -------------------------------------------------------------------------------------------------------- the whole way
 
 
-# T36
+# N2
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("as_task", [True, False])
 def test_a_question_is_answered_by_the_result_of_the_clients_task(
@@ -103,7 +103,7 @@ def test_a_client_may_answer_without_a_task(world: World, deferring: LegacyClien
 # ---------------------------------------------------------------------------------------------------- who is offered it
 
 
-# T35
+# N1
 @pytest.mark.parametrize(
     ("tasks", "offered"),
     [
@@ -164,7 +164,7 @@ def test_a_task_from_a_client_that_declares_none_is_a_wrong_answer(world: World)
 # ------------------------------------------------------------------------------------------------------------- the pace
 
 
-# T36
+# N2
 @pytest.mark.parametrize(
     ("interval", "retry_ms"),
     [

@@ -7,19 +7,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from msgspec.structs import replace
 
-from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
-from stepwire.tasks.inputs import (
+from stepwire.extras.client_tasks.notes import (
     LONGEST_INTERVAL,
-    Callback,
+    MOST_CLIENT_TASKS,
+    NAME,
     ClientTask,
     ClientTaskState,
-    FormElicitation,
-    InputRequest,
+    Note,
     client_task_of,
     client_task_state_of,
+    closed,
+    made_of,
+    noted,
 )
+from stepwire.tasks.events import Noted
+from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest
 from stepwire.tasks.task import InputRequired, Inputs, Task
 from tests.kits import World
 from tests.unit.tasks.advancing import advanced
@@ -134,18 +139,33 @@ def test_a_task_of_a_client_is_no_news_of_ours() -> None:
     task = asking(1)
     later = task.last_updated_at + timedelta(minutes=1)
 
-    noted = advanced(task, ClientTaskNoted(MADE), later)
-    closed = advanced(noted, ClientTaskClosed(MADE), later)
+    after = advanced(task, Noted(NAME, noted(MADE)), later)
+    last = advanced(after, Noted(NAME, closed(MADE)), later)
 
-    assert noted.client_tasks == (MADE,)
-    assert closed.client_tasks == ()
-    assert noted.last_updated_at == closed.last_updated_at == task.last_updated_at
+    assert made_of(after) == (MADE,)
+    assert last.notes == {}
+    assert after.last_updated_at == last.last_updated_at == task.last_updated_at
 
 
 def test_a_task_that_has_ended_is_forgotten_once_its_question_is_closed() -> None:
     ended = ClientTask(1, "a session", "ended", has_ended=True)
     unwanted = ClientTask(1, "a session", "to be cancelled")
-    task = replace(asking(2), client_tasks=(ended, unwanted))
+    task = replace(asking(2), notes={NAME: to_builtins(Note((ended, unwanted)))})
     made = ClientTask(2, "a session", "a-task")
 
-    assert advanced(task, ClientTaskNoted(made), task.created_at).client_tasks == (unwanted, made)
+    assert made_of(advanced(task, Noted(NAME, noted(made)), task.created_at)) == (unwanted, made)
+
+
+def test_a_task_of_a_question_that_was_never_asked_is_not_noted() -> None:
+    task = asking(1)
+
+    assert advanced(task, Noted(NAME, noted(ClientTask(4, "a session", "a-task"))), task.created_at) == task
+
+
+def test_no_more_than_so_many_are_noted() -> None:
+    task = asking(1)
+
+    for number in range(MOST_CLIENT_TASKS + 1):
+        task = advanced(task, Noted(NAME, noted(ClientTask(1, "a session", f"task-{number}"))), task.created_at)
+
+    assert [one.task_id for one in made_of(task)] == [f"task-{number}" for number in range(MOST_CLIENT_TASKS)]

@@ -21,12 +21,12 @@ from tests.npm import install, node
 from tests.refusals.endpoint import serving
 from tests.refusals.typescript import FOLDER
 
-# Why long: each starts a client's process; tests/server/test_client_tasks.py asserts the same of the server.
+# Why long: each starts a client's process; test_asking.py asserts the same of the server.
 pytestmark = pytest.mark.long
 
 Json = dict[str, Any]
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
-DRIVER: Final = Path(__file__).parent / "client_tasks_mcp_1.py"
+DRIVER: Final = Path(__file__).parent / "mcp_1.py"
 COMES_BACK: Final = ("tasks/get", "tasks/result", "tasks/cancel")
 each_library = pytest.mark.parametrize("library", ["python", "typescript"])
 
@@ -59,7 +59,7 @@ def seen_by(library: str, url: str, what: str, *, as_task: bool = True) -> Json:
     return json.loads(ended.stdout)
 
 
-# T35, T36
+# N1, N2
 @each_library
 @pytest.mark.parametrize("as_task", [True, False])
 def test_the_results_of_client_tasks_are_the_answers(
@@ -108,7 +108,7 @@ def test_a_question_whose_client_task_was_lost_is_asked_again_without_a_task(
     assert work.world.faults == []
 
 
-# T37
+# N3
 @each_library
 def test_client_tasks_are_cancelled_with_our_task(work: AskingWork, url: str, library: str) -> None:
     seen = seen_by(library, url, "is not wanted")

@@ -1,8 +1,6 @@
 """A client's task is cancelled when its answer is no longer needed; several clients and streams for one question."""
 
-from tests.kits import OUTPUT, World
-from tests.server.answers import Json
-from tests.server.client_tasks import (
+from tests.extras.client_tasks.hosts import (
     ACCEPT,
     CAPABILITIES,
     ITS_TASK,
@@ -14,6 +12,8 @@ from tests.server.client_tasks import (
     ended,
     told,
 )
+from tests.kits import OUTPUT, World
+from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.instances import RoundRobinEndpoint
 from tests.server.messages import answers_of, only_task, questions
@@ -25,7 +25,7 @@ def cancels_in(messages: list[Json]) -> list[Json]:
     return [one for one in messages if one.get("method") == "tasks/cancel"]
 
 
-# T23, T37
+# T23, N3
 def test_cancelling_a_task_cancels_the_clients_task(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
@@ -109,7 +109,7 @@ def test_a_task_for_a_closed_question_is_cancelled(world: World, deferring: Lega
     assert scene.host.is_asked()["method"] == "tasks/cancel"
 
 
-# T37
+# N3
 def test_a_client_that_does_not_support_it_is_not_asked_to_cancel(world: World) -> None:
     client = LegacyClient.opened(world, capabilities={**CAPABILITIES, "tasks": {"requests": REQUESTS}})
     scene = deferred(world, client)

@@ -5,10 +5,21 @@ from typing import Final
 import pytest
 
 from stepwire.engine.upkeep import NOT_SUPPORTED
-from stepwire.tasks.inputs import MOST_CLIENT_TASKS
+from stepwire.extras.client_tasks.notes import MOST_CLIENT_TASKS, made_of
+from tests.extras.client_tasks.hosts import (
+    ACCEPT,
+    ANSWERS,
+    ITS_TASK,
+    KINDS,
+    UNKNOWN,
+    Host,
+    asked,
+    deferred,
+    ended,
+    told,
+)
 from tests.kits import SAMPLED, World
 from tests.server.answers import Json
-from tests.server.client_tasks import ACCEPT, ANSWERS, ITS_TASK, KINDS, UNKNOWN, Host, asked, deferred, ended, told
 from tests.server.clients import LegacyClient
 from tests.server.messages import answers_of, failures_of, questions
 
@@ -184,7 +195,7 @@ def test_questions_above_the_limit_of_client_tasks_are_asked_without_tasks(
     assert not any("task" in one["params"] for one in again)
     assert len([one for one in later if one["method"] == "tasks/get"]) == MOST_CLIENT_TASKS
     (key,) = world.store.tasks
-    assert len(world.store.tasks[key].client_tasks) == MOST_CLIENT_TASKS
+    assert len(made_of(world.store.tasks[key])) == MOST_CLIENT_TASKS
 
 
 # ----------------------------------------------------------------------------------------------------- lost and doubled

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stepwire.tasks.events import (
-    ClientTaskClosed,
-    ClientTaskNoted,
     InputRefused,
+    Noted,
     RunEnded,
     RunNotRedriven,
     StartPostponed,
@@ -18,7 +17,6 @@ from stepwire.tasks.events import (
     WorkConfirmed,
     WorkFailed,
 )
-from stepwire.tasks.inputs import MOST_CLIENT_TASKS
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import (
     LONGEST_KEPT,
@@ -49,7 +47,7 @@ def stays_the_same_task(task: Task, event: TaskEvent, after: Task, at: datetime)
         checked_at=task.checked_at,
         inputs=task.inputs,
         progress=task.progress,
-        client_tasks=task.client_tasks,
+        notes=task.notes,
         states=task.states,
         runs=task.runs,
         keep_result=task.keep_result,
@@ -85,14 +83,13 @@ def requires_input_if_and_only_if_a_question_is_open(task: Task, event: TaskEven
     assert isinstance(after.status, InputRequired) == bool(after.input_requests)
 
 
-def keeps_the_tasks_of_clients_until_they_are_closed(task: Task, event: TaskEvent, after: Task, at: datetime) -> None:
-    is_about_them = isinstance(event, ClientTaskNoted | ClientTaskClosed) and not task.has_ended
-    assert after.client_tasks == task.client_tasks or is_about_them
-    assert len(after.client_tasks) <= MOST_CLIENT_TASKS
+def keeps_the_notes_of_other_extras(task: Task, event: TaskEvent, after: Task, at: datetime) -> None:
+    by = event.by if isinstance(event, Noted) and not task.has_ended else ""
+    assert {**after.notes, by: None} == {**task.notes, by: None}
 
 
 STEP_RULES = (
-    keeps_the_tasks_of_clients_until_they_are_closed,
+    keeps_the_notes_of_other_extras,
     stays_the_same_task,
     lives_longer_only_if_it_ends_in_time_and_then_as_long_as_its_tool_promises,
     changes_the_workflows_input_only_when_it_is_confirmed,

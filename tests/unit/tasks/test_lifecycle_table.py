@@ -11,13 +11,12 @@ from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope, Vo
 from stepwire.tasks.events import (
     AfterEnd,
     AnswersDelivered,
-    ClientTaskClosed,
-    ClientTaskNoted,
     FollowedUp,
     InputAnswered,
     InputRefused,
     InputRequested,
     LineChecked,
+    Noted,
     ProgressReported,
     Reminded,
     RunEnded,
@@ -40,7 +39,6 @@ from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from stepwire.tasks.inputs import (
     Action,
     Callback,
-    ClientTask,
     FormElicitation,
     InputRequest,
     InputResponse,
@@ -54,7 +52,6 @@ from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
 RESULT = ToolResult('{"content":[]}', is_error=False)
-CLIENT_TASK = ClientTask(1, "a session", "a task")
 ACCEPTED = InputResponse(Action.ACCEPT, "{}")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 APPROVAL = Approval(Approvers(Audience((HasScope("refunds.approve"),)), remind=timedelta(hours=4)), LONG_AGO)
@@ -88,8 +85,7 @@ EVENTS: tuple[TaskEvent, ...] = (
     WorkBegun(frozenset({0})),
     LineChecked(frozenset({0})),
     LineChecked(frozenset(), InLine(1)),
-    ClientTaskNoted(CLIENT_TASK),
-    ClientTaskClosed(CLIENT_TASK),
+    Noted("an extra", lambda _task: {"seen": 1}),
     *(RunEnded(RunEnd(0, 1, 1, state, error), end) for end in ENDS for state in ENDED for error in (None, "Busy")),
     *(RunNotRedriven(RunEnd(0, 1, 1, RunState.FAILED), end) for end in ENDS),
     RunsStopped(),

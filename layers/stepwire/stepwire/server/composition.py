@@ -8,7 +8,6 @@ from stepwire.catalog.tools import TASK_TOOLS, Tool
 from stepwire.composition import EXTRAS
 from stepwire.hooks import Extra
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import Response
 from stepwire.server.call import Call
 from stepwire.server.client_credentials import CLIENT_CREDENTIALS
 from stepwire.server.fetch_tools import FETCH_TOOLS
@@ -41,12 +40,6 @@ def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
     """Return the way of a call: a part's, or the given one of a plain call."""
     ways = (one.way(services, call, tool, plain) for one in services.parts if one.way is not None)
     return next((way for way in ways if way is not None), plain)
-
-
-def take(services: Services, call: Call, response: Response) -> None:
-    """Give a client's response to the part that has made the request; nobody's is ignored."""
-    streams = (one.streams for one in services.parts if one.streams is not None)
-    any(one.take(services, call, response) for one in streams)
 
 
 def capabilities_of(services: Services, call: Call) -> JsonObject:

@@ -43,8 +43,9 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.tokens import is_asking
 from stepwire.rendering import complete_result
 from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
-from stepwire.server.composition import own_tool, take
+from stepwire.server.composition import own_tool
 from stepwire.server.eras import ROUTED, methods_with
+from stepwire.server.responses import take_response
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
 from stepwire.server.ways import Method
@@ -158,7 +159,7 @@ class McpServer(Struct, frozen=True, dict=True):
         try:
             match message:
                 case Response():
-                    take(self.services, call, message)
+                    take_response(self.services, call, message)
                 case Notification("notifications/cancelled"):
                     cancel_request(self.services, call)
                 case _:

@@ -9,16 +9,17 @@ These events are not to be confused with those of `background.execution_events` 
 `subscriptions.events` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire.json_text import JsonObject
 from stepwire.tasks.approvals import Approval, Vote
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import Answer, Asked, Callback, ClientTask
+from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import (
@@ -138,16 +139,13 @@ class LineChecked(Struct, frozen=True):
     """Where the first of the others stands."""
 
 
-class ClientTaskNoted(Struct, frozen=True):
-    """A client has made a task of a question, or its task has ended."""
+class Noted(Struct, frozen=True):
+    """An extra notes something with the task."""
 
-    client_task: ClientTask
-
-
-class ClientTaskClosed(Struct, frozen=True):
-    """A client's task needs no more of us: it was cancelled, or its client has lost it."""
-
-    client_task: ClientTask
+    by: str
+    """Name of the extra."""
+    note_of: Callable[[Task], JsonObject | None]
+    """Returns its note of the task as it is now, of bounded size; None: there is nothing to note. Pure."""
 
 
 class WorkConfirmed(Struct, frozen=True):
@@ -248,8 +246,7 @@ TaskEvent: TypeAlias = (
     | StartPostponed
     | WorkBegun
     | LineChecked
-    | ClientTaskNoted
-    | ClientTaskClosed
+    | Noted
     | WorkConfirmed
     | WorkDeclined
     | WorkEnded

@@ -2,11 +2,9 @@
 
 Only questions that every client's schema accepts are sent, and only answers that conform to the question reach a
 workflow. A question's destination says where its answer goes: to the state that waits for it, or into the workflow's
-input. A client of 2025-11-25 may make a task of a question (`ClientTask`). What it says of that is input: an id that
-could not be kept, or a status that the specification does not have, makes no task.
+input.
 """
 
-import math
 import re
 from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime, timedelta
@@ -17,7 +15,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from stepwire.codec import MILLISECOND, Keyed
+from stepwire.codec import Keyed
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.approvals import Approval, Vote
@@ -32,11 +30,6 @@ LONGEST_RETRYING: Final = timedelta(minutes=15)
 """How long after a question the same question is taken for a retry, if the entry of the state is not known."""
 MOST_UNCLAIMED: Final = 2  # answers of 16 kB, so that the task still fits its item
 LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
-MOST_CLIENT_TASKS: Final = 32
-"""Of one task of ours, in all sessions together."""
-LONGEST_INTERVAL: Final = timedelta(hours=1)
-_CLIENT_TASK_ID: Final = re.compile(r"[!-~]{1,128}")
-_DEFAULT_INTERVAL: Final = timedelta(seconds=1)
 
 
 class InvalidQuestion(ValueError):
@@ -203,35 +196,6 @@ class UndeliveredAnswer(Struct, frozen=True, omit_defaults=True):
     """Whether nobody waited for it: it is kept for the retry of the state that asked."""
     run: int = 0
     """Index of the run whose workflow asked."""
-
-
-class ClientTask(Struct, frozen=True, omit_defaults=True):
-    """A task that a client has made of a question."""
-
-    number: int
-    """Sequence number of the question."""
-    session: str
-    """Digest of the session and the number: only this client knows the task."""
-    task_id: str
-    """The client's own id."""
-    poll_interval: timedelta = _DEFAULT_INTERVAL
-    """How long to wait between two questions about it."""
-    has_ended: bool = False
-    """Whether it has ended, so that its result can be fetched."""
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        """What tells it from the others of our task."""
-        return self.number, self.session, self.task_id
-
-
-class ClientTaskState(Enum):
-    """How a client's task stands, by the client's answer to `tasks/get`."""
-
-    GOES_ON = "goes on"
-    HAS_RESULT = "has a result, or the error in its place"
-    CANCELLED = "cancelled"
-    LOST = "the client does not know it, or says nothing that can be understood"
 
 
 def _shown(vote: Vote) -> JsonObject:
@@ -420,39 +384,6 @@ def _check_requested_schema(schema: JsonObject) -> None:
         raise InvalidQuestion(f"at /requestedSchema: {error}") from None
 
 
-def client_task_of(number: int, session: str, result: Json) -> ClientTask | None:
-    """Return the task that a client has made of a question; None if its answer is no CreateTaskResult."""
-    task = as_object(as_object(result).get("task"))
-    task_id, state = task.get("taskId"), _CLIENT_TASK_STATES.get(str(task.get("status")))
-    if not isinstance(task_id, str) or not _CLIENT_TASK_ID.fullmatch(task_id) or state is None:
-        return None
-    interval = _interval_of(task.get("pollInterval"))
-    return ClientTask(number, session, task_id, interval, state is ClientTaskState.HAS_RESULT)
-
-
-def client_task_state_of(task: ClientTask, result: Json) -> ClientTaskState:
-    """Say how a client's task stands, by the result of `tasks/get`; None stands for an error."""
-    told = as_object(result)
-    status = str(told.get("status")) if told.get("taskId") == task.task_id else ""
-    return _CLIENT_TASK_STATES.get(status, ClientTaskState.LOST)
-
-
-def _interval_of(value: Json) -> timedelta:
-    # NaN stands for a number that lost digits.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 1:
-        return _DEFAULT_INTERVAL
-    return int(min(value, LONGEST_INTERVAL // MILLISECOND)) * MILLISECOND
-
-
-# A client whose task is `input_required` wants to ask something itself, on `tasks/result`. We have nothing to answer
-# with, so its task goes on until its user has dealt with it.
-_CLIENT_TASK_STATES: Final = {
-    "working": ClientTaskState.GOES_ON,
-    "input_required": ClientTaskState.GOES_ON,
-    "completed": ClientTaskState.HAS_RESULT,
-    "failed": ClientTaskState.HAS_RESULT,
-    "cancelled": ClientTaskState.CANCELLED,
-}
 _MODES: Final[Mapping[type[Asked], Mode]] = MappingProxyType(
     {FormElicitation: Mode.FORM, UrlElicitation: Mode.URL, Sampling: Mode.SAMPLING, Roots: Mode.ROOTS}
 )

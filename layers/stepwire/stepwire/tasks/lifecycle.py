@@ -26,14 +26,13 @@ from stepwire.tasks.events import (
     Advanced,
     AnswersDelivered,
     Begin,
-    ClientTaskClosed,
-    ClientTaskNoted,
     FollowedUp,
     GiveBack,
     InputAnswered,
     InputRefused,
     InputRequested,
     LineChecked,
+    Noted,
     ProgressReported,
     Reminded,
     RunEnded,
@@ -54,7 +53,6 @@ from stepwire.tasks.events import (
 )
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import (
-    MOST_CLIENT_TASKS,
     MOST_QUESTIONS,
     MOST_UNCLAIMED,
     Action,
@@ -450,21 +448,10 @@ def _follow_up(task: Task, event: FollowedUp, at: datetime) -> Task:
     return _note_stops(replace(task, follow_up=event.task_id), RunsStopped(), at)
 
 
-def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:
-    noted = event.client_task
-    if noted in task.client_tasks or not 1 <= noted.number <= task.inputs.asked:
-        return task
-    open_numbers = {one.number for one in task.input_requests}
-    # Of a closed question, a task that has ended needs no cancellation.
-    others = [
-        one for one in task.client_tasks if one.key != noted.key and (one.number in open_numbers or not one.has_ended)
-    ]
-    return task if len(others) >= MOST_CLIENT_TASKS else replace(task, client_tasks=(*others, noted))
-
-
-def _close_client_task(task: Task, event: ClientTaskClosed, _at: datetime) -> Task:
-    left = tuple(one for one in task.client_tasks if one.key != event.client_task.key)
-    return task if left == task.client_tasks else replace(task, client_tasks=left)
+def _note_of_extra(task: Task, event: Noted, _at: datetime) -> Task:
+    note, others = event.note_of(task), {name: one for name, one in task.notes.items() if name != event.by}
+    notes = others if note is None else {**others, event.by: note}
+    return task if notes == task.notes else replace(task, notes=notes)
 
 
 class State(Enum):
@@ -529,8 +516,7 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     StartPostponed: _row(_mark_starts,    [_W],        [_I],            [], is_update=False),
     WorkBegun: _row(_mark_starts,         [_W],        [_I],            [], is_update=False),
     LineChecked: _row(_note_line,         [_W],        [_I],            [], is_update=False),
-    ClientTaskNoted: _row(_note_client_task, [_W],     [_I],            [_U], is_update=False),
-    ClientTaskClosed: _row(_close_client_task, [_W],   [_I],            [_U], is_update=False),
+    Noted: _row(_note_of_extra,           [_W],        [_I],            [_U], is_update=False),
     RunsStopped: _row_after_end(_note_stops),
     FollowedUp: _row_after_end(_follow_up),
 }  # fmt: skip

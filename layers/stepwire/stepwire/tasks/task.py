@@ -5,7 +5,7 @@ only `lifecycle` derives a changed task. Others write what is no part of its lif
 counts a task that is about to be created, and `aws.storage` its version and the places of its large parts.
 """
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
@@ -17,7 +17,7 @@ from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.principal import Principal
 from stepwire.tasks.approvals import Approvers, Decision
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
-from stepwire.tasks.inputs import ClientTask, InputRequest, Mode, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 from stepwire.tracing import Trace
@@ -292,8 +292,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
     origin: Origin = Origin()
     inputs: Inputs = Inputs()
     progress: Progress | None = None
-    client_tasks: tuple[ClientTask, ...] = ()
-    """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
+    notes: Mapping[str, JsonObject] = {}
+    """What extras note with it, by their names; each bounds its note."""
     keep_result: timedelta = timedelta()
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     follows: Follows | None = None

@@ -15,24 +15,25 @@ from msgspec.structs import replace
 
 from stepwire.codec import MILLISECOND
 from stepwire.engine.dialogue import WrongAnswer
-from stepwire.hooks import Extra, Streams
+from stepwire.extras.client_tasks.notes import (
+    MOST_CLIENT_TASKS,
+    NAME,
+    ClientTask,
+    ClientTaskState,
+    client_task_of,
+    client_task_state_of,
+    closed,
+    made_of,
+    noted,
+)
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Response, request_text
 from stepwire.server.call import Call
+from stepwire.server.responses import open_question, take_answer
 from stepwire.server.services import Services
 from stepwire.server.ways import LONGEST_PAUSE
-from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
-from stepwire.tasks.inputs import (
-    MOST_CLIENT_TASKS,
-    Action,
-    ClientTask,
-    ClientTaskState,
-    Elicitation,
-    InputRequest,
-    client_task_of,
-    client_task_state_of,
-    method_of,
-)
+from stepwire.tasks.events import Noted
+from stepwire.tasks.inputs import Action, Elicitation, InputRequest, method_of
 from stepwire.tasks.task import Task
 
 # JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
@@ -41,31 +42,31 @@ _LOST: Final = "the client has lost the task that it made of this question"
 _DISMISSED: Final[JsonObject] = {"action": Action.CANCEL.value}
 
 
-def _offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonObject:
+def offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonObject:
     """Return the parameter that lets a client answer a question with a task of its own; empty if it did not declare it.
 
     What is asked again is asked without: the client may have lost its task, or be unable to say how it stands.
     """
-    is_full = len(task.client_tasks) >= MOST_CLIENT_TASKS
+    is_full = len(made_of(task)) >= MOST_CLIENT_TASKS
     if is_full or request.is_asked_again or not _declares(call, method_of(request.asked)):
         return {}
     left = (request.expires_at or task.expires_at) - at
     return {"task": {"ttl": min(left, _LONGEST_CLIENT_TASK) // MILLISECOND}}
 
 
-def _is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
+def is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
     """Tell whether this client has made a task of the question, and so need not be asked it again."""
     return any(one.number == request.number for one in _tasks_of(call, task))
 
 
-def _pace_of(call: Call, task: Task) -> timedelta:
+def pace(call: Call, task: Task) -> timedelta:
     """Return how long this client must wait before it resumes, so that it is not asked about its tasks too often."""
     open_numbers = _open_numbers(task)
     going_on = (one for one in _tasks_of(call, task) if one.number in open_numbers and not one.has_ended)
     return min(LONGEST_PAUSE, max((one.poll_interval for one in going_on), default=timedelta()))
 
 
-def _due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[str]:
+def due(call: Call, task: Task, polls: int, at: datetime) -> Iterator[str]:
     """Write what to ask this client about its tasks, on the body that it gets after so many polls."""
     open_numbers = _open_numbers(task)
     for one in _tasks_of(call, task):
@@ -75,49 +76,45 @@ def _due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[
             yield request_text(message_id, f"tasks/{verb}", {"taskId": one.task_id})
 
 
-def _answer(services: Services, call: Call, response: Response) -> bool:
+def take(services: Services, call: Call, response: Response) -> bool:
     """Take a client's response to a request of the server, whose id names our task, the question, and what was asked.
 
-    All requests that no other extension has made are of tasks.
-
-    A response about a question that is not open is ignored, whether it was ever asked or not.
+    Return False for an answer to a question that is no task of the client.
 
     Raises:
         InsufficientScope: the caller may not call the task's tool.
         UnknownTask: no such task for this caller.
     """
     task_id, *named = str(response.id).split(".", 4)
+    new = _made_of_question(call, named[0], response.result) if len(named) == 1 else None
+    if len(named) <= 1 and new is None:
+        return False
     task = services.operations.recorder.require(call.caller.principal, task_id)
-    request = next((one for one in task.input_requests if named[:1] == [str(one.number)]), None)
-    if request is not None:
-        services.permit(call.caller.scopes)(task)
+    request = open_question(services, call, task, named[0])
+    if new is not None:
+        after = services.operations.recorder.record(task, Noted(NAME, noted(new)))
+        if after is None or new not in made_of(after):  # there is no room for one more: then it is a wrong answer
+            take_answer(services, call, task, request, response.result)
+        return True
     made = next((one for one in _tasks_of(call, task) if named[3:] == [one.task_id]), None)
     match named:
-        case [number]:
-            is_task = _is_noted(services, call, task, number, response.result)
-            _take(services, call, task, None if is_task else request, response.result)
         case [_, "result", _, _] if made is not None:
-            _take(services, call, task, request, response.result)
+            take_answer(services, call, task, request, response.result)
         case [_, "get", _, _] if made is not None:
             _note_status(services, task, request, made, client_task_state_of(made, response.result))
         case [_, "cancel", _, _] if made is not None:
-            services.operations.recorder.record(task, ClientTaskClosed(made))
+            services.operations.recorder.record(task, Noted(NAME, closed(made)))
         case _:
             pass
     return True
 
 
-def _is_noted(services: Services, call: Call, task: Task, number: str, result: JsonObject | None) -> bool:
-    """Note the task that a client has made of a question, if it has; also of a closed one, to have it cancelled.
-
-    Return False for every other response, and where there is no room for one more: then it is a wrong answer.
-    """
+def _made_of_question(call: Call, number: str, result: JsonObject | None) -> ClientTask | None:
+    """Return the task that a client has made of a question, also of a closed one, to have it cancelled."""
     may_make_tasks = "requests" in as_object(call.client_capabilities.get("tasks"))
     if not may_make_tasks or not number.isdecimal():
-        return False
-    made = client_task_of(int(number), call.session.digest_of(int(number)) or "", result)
-    after = None if made is None else services.operations.recorder.record(task, ClientTaskNoted(made))
-    return after is not None and made in after.client_tasks
+        return None
+    return client_task_of(int(number), call.session.digest_of(int(number)) or "", result)
 
 
 def _note_status(
@@ -128,24 +125,14 @@ def _note_status(
     if standing is ClientTaskState.GOES_ON:
         return
     if standing is ClientTaskState.HAS_RESULT:
-        recorder.record(task, ClientTaskNoted(replace(made, has_ended=True)))
+        recorder.record(task, Noted(NAME, noted(replace(made, has_ended=True))))
         return
     # The question comes first: a crash between the two leaves none that its client is never asked again.
     if request is not None and standing is ClientTaskState.LOST:
         task = services.dialogue.ask_again(task, {request.key: WrongAnswer(_LOST)})
     elif request is not None:
         task = _dismiss(services, task, request)
-    recorder.record(task, ClientTaskClosed(made))
-
-
-def _take(services: Services, call: Call, task: Task, request: InputRequest | None, result: JsonObject | None) -> None:
-    """Take an answer to a question, if that is open; None stands for an error."""
-    if request is None:
-        return
-    if result is None:
-        services.dialogue.mark_unanswerable(call.caller.principal, task.task_id, request.key)
-    else:
-        services.dialogue.respond(call.caller.principal, task.task_id, {request.key: result})
+    recorder.record(task, Noted(NAME, closed(made)))
 
 
 def _dismiss(services: Services, task: Task, request: InputRequest) -> Task:
@@ -167,7 +154,7 @@ def _due(call: Call, one: ClientTask, polls: int, *, is_open: bool) -> str | Non
 
 def _tasks_of(call: Call, task: Task) -> Iterator[ClientTask]:
     """Give the tasks that this client has made of our task's questions."""
-    return (one for one in task.client_tasks if one.session == call.session.digest_of(one.number))
+    return (one for one in made_of(task) if one.session == call.session.digest_of(one.number))
 
 
 def _open_numbers(task: Task) -> frozenset[int]:
@@ -179,6 +166,3 @@ def _declares(call: Call, method: str) -> bool:
     kind, _, verb = method.partition("/")
     requests = as_object(as_object(call.client_capabilities.get("tasks")).get("requests"))
     return verb in as_object(requests.get(kind))
-
-
-EXTRA: Final = Extra(name="client_tasks", streams=Streams(_answer, _due_requests, _offer, _is_deferred, _pace_of))
