@@ -1,4 +1,4 @@
-"""The AWS calls of resuming, asking, answering, listening and cards, counted where botocore makes them."""
+"""The AWS calls of resuming, asking, answering and listening, counted where botocore makes them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +13,7 @@ from tests.integration.stacks import ROOT, Deployed, deployed, deployed_without_
 from tests.kits import FORM
 from tests.recorded import recorded
 from tests.server.answers import Answer, Json
-from tests.server.cards import CARD, Client, answer, with_capabilities
-from tests.server.clients import ASKING_CAPABILITY, CARD_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import questions
 from tests.waiting import until
 
@@ -246,56 +245,3 @@ def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
     assert created.result["resultType"] == "task"
     # The first call tells whether the confirmation was used before.
     assert stack.calls.made[:4] == ["GetItem", *calls.CREATE]
-
-
-# --------------------------------------------------------------------------------------------------------------- cards
-
-
-@pytest.fixture(params=["legacy", "modern"])
-def showing(request: pytest.FixtureRequest, running_stack: Deployed) -> Client:
-    """A client of either era, whose host shows cards."""
-    plain = ModernClient(running_stack) if request.param == "modern" else LegacyClient(running_stack)
-    return with_capabilities(plain, CARD_CAPABILITY)
-
-
-def begun(showing: Client, stack: Deployed, tool: str = TOOL) -> str:
-    """Call a tool, return the task that the card shows, and reset the counts."""
-    task_id = showing.call(tool, REFUND if tool == "approve_refund" else SLOW).result["_meta"][CARD]["taskId"]
-    until(lambda: stack.state_of(task_id) is not None)
-    stack.calls.forget()
-    return task_id
-
-
-# U6, U10
-def test_a_call_costs_no_more_than_a_task_and_a_look_is_one_read(showing: Client, running_stack: Deployed) -> None:
-    running_stack.calls.forget()
-    task_id = showing.call(TOOL, SLOW).result["_meta"][CARD]["taskId"]
-    called = list(running_stack.calls.made)
-    running_stack.calls.forget()
-
-    for _ in range(3):
-        showing.call("card_task", {"task_id": task_id})
-
-    # One more if the caller has just created another task: the creation rate continues instead of starting.
-    assert called in ([*calls.CREATE], ["UpdateItem", *calls.CREATE])
-    assert running_stack.calls.made == [*calls.POLL] * 3
-
-
-# The secret is read once in an instance, when there is a question. Read, record, deliver, record the delivery.
-def test_an_answer_on_a_card_costs_what_any_answer_costs(showing: Client, running_stack: Deployed) -> None:
-    task_id = begun(showing, running_stack, "approve_refund")
-    until(lambda: showing.call("card_task", {"task_id": task_id}).result["_meta"][CARD]["tokens"])
-    seen = showing.call("card_task", {"task_id": task_id}).result
-    running_stack.calls.forget()
-
-    answer(showing, task_id, "approval", seen["_meta"][CARD]["tokens"]["approval"], action="decline")
-
-    assert running_stack.calls.made == ["GetItem", "PutItem", "SendTaskSuccess", "PutItem"]
-
-
-def test_no_secret_is_read_where_nothing_is_asked(showing: Client, running_stack: Deployed) -> None:
-    task_id = begun(showing, running_stack)
-
-    showing.call("card_cancel", {"task_id": task_id})
-
-    assert "GetSecretValue" not in running_stack.calls.made

@@ -82,7 +82,7 @@ def test_fastmcp(work: LongWork, url: str, mode: str) -> None:
     check(seen_by("fastmcp_4.py", FASTMCP / "bin" / "python", url, plan_for(OF_UNKNOWN_NAME, mode=mode)), work)
 
 
-def seen_by(script: str, python: Path, url: str, plan: Json) -> Json:
+def seen_by(script: str | Path, python: Path, url: str, plan: Json) -> Json:
     """Run a client of another environment, and return what it has seen."""
     ended = subprocess.run(
         [str(python), str(Path(__file__).parent / script), url],

@@ -10,22 +10,17 @@ from msgspec.structs import replace
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import LiveCatalog, Published
 from stepwire.protocol.messages import CLIENT_CREDENTIALS_EXTENSION
-from stepwire.rendering import CARD_URI
+from tests.extras import parts
 from tests.kits import World
 from tests.server.answers import Json
-from tests.server.cards import begun, client_of, seen
-from tests.server.clients import CARD_CAPABILITY, TASKS_EXTENSION, LegacyClient, ModernClient
-from tests.server.test_events import STATUS_CHANGED, ended, names, poll, tell
+from tests.server.clients import TASKS_EXTENSION, LegacyClient, ModernClient
+from tests.server.proofs import Client, can_ask
 from tests.unit.catalog.test_live import Source, shard
-from tests.wire_oracle.apps import UI_EXTENSION
-from tests.wire_oracle.events import EVENTS_EXTENSION
-from tests.wire_oracle.skills import SKILLS_EXTENSION
 
-Client = LegacyClient | ModernClient
 IDLE: Final = timedelta(minutes=10)
+OF_EXTRAS: Final = parts("idle")
 AT_MOST: Final = 10
 """Requests in ten idle minutes; the same as in docs/clients.md."""
-OWN_SKILL: Final = "skill://workflows/run-a-workflow"
 
 
 # ------------------------------------------------------------------------------------------------------ what is claimed
@@ -51,37 +46,19 @@ def can_cancel(client: Client) -> bool:
     return client.task("cancel", client.start()).status == 200
 
 
-def can(method: str, **params: Any) -> Callable[[Client], bool]:
-    """Return a proof that a method is answered with a result."""
-    return lambda client: bool(client.ask(method, params).result)
-
-
-def shows_a_card(client: Client) -> bool:
-    """Tell whether a host that shows cards gets a card, and what it shows."""
-    era = "legacy" if isinstance(client, LegacyClient) else "modern"
-    host = client_of(era, client.endpoint, CARD_CAPABILITY)
-    assert host.ask("resources/read", {"uri": CARD_URI}).result["contents"]
-    return seen(host, begun(host))["status"] == "working"
-
-
 PROOFS: Final[Mapping[str, Callable[[Client], bool]]] = {
-    "tools": can("tools/list"),
-    "resources": can("resources/list"),
+    "tools": can_ask("tools/list"),
     "tasks": gets_a_task,
-    "tasks.list": can("tasks/list"),
+    "tasks.list": can_ask("tasks/list"),
     "tasks.cancel": can_cancel,
     "tasks.requests": gets_a_task,
     "tasks.requests.tools": gets_a_task,
     "tasks.requests.tools.call": gets_a_task,
-    "events": can("events/poll", name=STATUS_CHANGED),
     "extensions": lambda _: True,
     f"extensions.{TASKS_EXTENSION}": gets_a_task,
-    f"extensions.{EVENTS_EXTENSION}": can("events/list"),
-    f"extensions.{UI_EXTENSION}": shows_a_card,
-    f"extensions.{SKILLS_EXTENSION}": can("skills/list"),
-    f"extensions.{SKILLS_EXTENSION}.directoryRead": can("resources/directory/read", uri=OWN_SKILL),
     # The issuer keeps this one: it gives programs tokens. tests/sign_in has its own.
     f"extensions.{CLIENT_CREDENTIALS_EXTENSION}": lambda _: True,
+    **{claim: proof for part in OF_EXTRAS for claim, proof in part.PROOFS.items()},
 }
 """What proves each capability: a client that relies on it gets what it promises, from one finite response each time."""
 
@@ -102,10 +79,9 @@ def claimed(whole: World, era: str) -> tuple[Client, set[str]]:
     if era == "modern":
         modern = ModernClient(whole)
         return modern, set(claims_in(modern.ask("server/discover").result["capabilities"]))
-    declared: Json = {"extensions": {EVENTS_EXTENSION: {}}}
-    told = LegacyClient(whole).initialize(capabilities=declared).result["capabilities"]
-    shown = LegacyClient(whole).initialize(capabilities=CARD_CAPABILITY).result["capabilities"]
-    return LegacyClient.opened(whole, capabilities=declared), {*claims_in(told), *claims_in(shown)}
+    declared = {name: one for part in OF_EXTRAS for name, one in part.DECLARED.items()}
+    shown = LegacyClient(whole).initialize(capabilities={"extensions": declared}).result["capabilities"]
+    return LegacyClient.opened(whole, capabilities={"extensions": declared}), set(claims_in(shown))
 
 
 # M30, M54, T1
@@ -126,44 +102,8 @@ def test_no_proof_is_left_without_its_capability(whole: World) -> None:
 
 # M31: some clients read a list again as soon as its time has passed
 def test_a_client_that_reads_each_list_whenever_it_is_stale_makes_few_requests(modern: ModernClient) -> None:
-    lists = ("server/discover", "tools/list", "resources/list", "resources/templates/list", "skills/list")
+    lists = {"server/discover", "tools/list", *(name for part in OF_EXTRAS for name in part.LISTS)}
 
     pauses = [timedelta(milliseconds=modern.ask(method).result["ttlMs"]) for method in lists]
 
     assert sum(IDLE // pause for pause in pauses) <= AT_MOST
-
-
-def pauses_of(client: Client, cursor: str | None, world: World) -> Iterator[timedelta]:
-    """Poll events as the server asks, until ten minutes have passed, and yield each pause."""
-    end = world.clock.now() + IDLE
-    while world.clock.now() < end:
-        result = poll(client, cursor=cursor).result
-        cursor = result["cursor"]
-        yield timedelta(milliseconds=result["nextPollMs"])
-        world.clock.advance(milliseconds=result["nextPollMs"])
-
-
-# E3
-@pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_a_client_that_polls_events_makes_few_requests_while_nothing_happens(world: World, era: str) -> None:
-    client = ModernClient(world) if era == "modern" else LegacyClient.opened(world)
-    first = poll(client).result["cursor"]
-    tell(world, ended(world))
-
-    after_an_event = list(pauses_of(client, first, world))
-
-    assert [pause.total_seconds() for pause in after_an_event] == [15, 15, 30, 60, 120, 120, 120, 120]
-    assert len(after_an_event) <= AT_MOST
-
-
-# E3
-def test_an_event_makes_the_pauses_between_polls_short_again(modern: ModernClient, world: World) -> None:
-    quiet = poll(modern).result
-    world.clock.advance(hours=1)
-    quiet = poll(modern, cursor=quiet["cursor"]).result
-    tell(world, ended(world))
-
-    answer = poll(modern, cursor=quiet["cursor"])
-
-    assert names(answer) == ["cancelled"]
-    assert (quiet["nextPollMs"], answer.result["nextPollMs"]) == (120_000, 15_000)

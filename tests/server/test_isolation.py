@@ -15,6 +15,7 @@ from stepwire.principal import Principal
 from stepwire.protocol.tokens import Continuation, Kind, StreamPosition, Subject, state_of
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
+from tests.extras import parts
 from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, ARGUMENTS, BOB, OPTIONAL, SECRET, World
 from tests.server.answers import Answer
@@ -81,10 +82,9 @@ OWN_TOOLS: Final[dict[str, dict[str, object]]] = {
     "task_result": {"wait_seconds": 0},
     "task_answer": {"question": "approval", "answer": {"amount": 7}},
     "task_cancel": {},
-    "card_task": {},
-    "card_answer": {"question": "approval", "token": "x", "action": "accept"},
-    "card_cancel": {},
 }
+for _part in parts("isolation"):
+    OWN_TOOLS.update(_part.OWN_TOOLS)
 # ------------------------------------------------------------------------------ unknown, expired and foreign are alike
 
 Asked = Callable[[World, str], Answer]

@@ -12,13 +12,12 @@ from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport
 from stepwire.extras.search import CALL_TOOL, FIND_TOOL
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.extras import parts
 from tests.extras.search.searching import Through, new_world, searching
 from tests.kits import ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.answers import Json
-from tests.server.cards import CARD, client_of
 from tests.server.clients import (
     ASKING_CAPABILITY,
-    CARD_CAPABILITY,
     TASKS_CAPABILITY,
     Endpoint,
     LegacyClient,
@@ -134,20 +133,6 @@ def confirmation_on_a_stream(world: World, at: Endpoint) -> None:
     client.follow(client.call("confirmed"), between=between)
 
 
-def a_card(world: World, at: Endpoint) -> None:
-    for era in ("modern", "legacy"):
-        client = client_of(era, at, CARD_CAPABILITY)
-        task_id = client.call("optional").result["_meta"][CARD]["taskId"]
-        world.ask(task_id)
-        seen = client.call("card_task", {"task_id": task_id}).result["_meta"][CARD]
-        answer = {"task_id": task_id, "question": "approval", "token": seen["tokens"]["approval"], "action": "accept"}
-        client.call("card_answer", {**answer, "content": {"amount": 7}})
-        world.succeed(task_id, OUTPUT)
-        client.call("card_task", {"task_id": task_id})
-        client.call("confirmed")
-        client.call("express")
-
-
 def a_client_without_anything(world: World, at: Endpoint) -> None:
     for client in (ModernClient(at, capabilities={}), LegacyClient(at, "2025-03-26")):
         task_id = next(iter(client.call("answered").result["structuredContent"].values()))["taskId"]
@@ -186,7 +171,7 @@ SCRIPTS: Final = (
     tasks_of_2025,
     elicitation_on_a_stream,
     confirmation_on_a_stream,
-    a_card,
+    *(dialogue for part in parts("dialogues") for dialogue in part.DIALOGUES),
     a_client_without_anything,
     repeated_calls,
     refusals,
@@ -287,7 +272,6 @@ def test_arguments_may_be_the_text_of_an_object(world: World, given: object, sta
             f"call {CALL_TOOL} by its name",
         ),
         ({"name": "task_list"}, "call task_list by its name"),
-        ({"name": "card_task", "arguments": {"task_id": "x"}}, "call card_task by its name"),
         ({"name": "gone"}, f"Unknown tool 'gone'. {FIND_TOOL} names"),
         ({"name": "x" * 100_000}, f"Unknown tool '{'x' * 80}'"),
         ({"name": "\x00\ud7ff\u202e"}, "Unknown tool"),

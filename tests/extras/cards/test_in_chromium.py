@@ -4,9 +4,22 @@ from typing import Any
 
 import pytest
 
-from tests.browser.cards import Card
 from tests.browser.chromium import needs_chromium
-from tests.browser.views import APPROVAL, DARK, FIRST, LIGHT, ORDERS, SECRET, TASK_ID, asking, asks, done, refused, view
+from tests.extras.cards.host import Card
+from tests.extras.cards.views import (
+    APPROVAL,
+    DARK,
+    FIRST,
+    LIGHT,
+    ORDERS,
+    SECRET,
+    TASK_ID,
+    asking,
+    asks,
+    done,
+    refused,
+    view,
+)
 
 pytestmark = [pytest.mark.long, needs_chromium]
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.browser.cards import Card
 from tests.browser.chromium import needs_chromium
-from tests.browser.screens import SCREENS
-from tests.browser.views import APPROVAL, DARK, FIRST, LIGHT, ORDERS, asking, done, view
+from tests.extras.cards.host import Card
+from tests.extras.cards.screens import SCREENS
+from tests.extras.cards.views import APPROVAL, DARK, FIRST, LIGHT, ORDERS, asking, done, view
 
 pytestmark = [pytest.mark.long, needs_chromium]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.browser.cards import Card
-from tests.browser.views import APPROVAL, FIRST, ORDERS, asking, asks, done, refused, view
+from tests.extras.cards.host import Card
+from tests.extras.cards.views import APPROVAL, FIRST, ORDERS, asking, asks, done, refused, view
 
 _CHART: Final = b64encode(
     b'<svg xmlns="http://www.w3.org/2000/svg" width="240" height="80">'

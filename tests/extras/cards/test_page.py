@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.browser.cards import PAGE
+from tests.extras.cards.host import PAGE
 
 LARGEST: Final = 42_700  # bytes; a host's colors of buttons, and hosts without an assistant, took 204 of them
 POLICY: Final = {

@@ -7,14 +7,14 @@ from typing import Any, Final
 import pytest
 
 from stepwire_local import LocalStack
-from tests.browser.cards import Card, card_host
 from tests.browser.chromium import needs_chromium
-from tests.browser.views import LIGHT
+from tests.extras.cards.host import Card, card_host
+from tests.extras.cards.views import LIGHT
 from tests.waiting import until
 
 pytestmark = [pytest.mark.long, needs_chromium]
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[4]
 HOSTILE: Final = "<script>parent.postMessage(1, '*')</script>"
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It came broken"}
 FOREIGN: Final = "018f0000-0000-7000-8000-000000000000"

@@ -1,6 +1,6 @@
 """Print what `mcp` 1.30 reads of the card, with a task on it. It runs in a separate environment, without our code.
 
-.venv-legacy/bin/python tests/interop/cards_mcp_1.py URL < plan.json
+.venv-legacy/bin/python tests/extras/cards/mcp_1.py URL < plan.json
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
 # pyright: reportOptionalSubscript=false

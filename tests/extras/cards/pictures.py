@@ -1,11 +1,11 @@
-"""Pictures of the card in a host, in light and dark: `python -m tests.browser.card_pictures FOLDER`."""
+"""Pictures of the card in a host, in light and dark: `python -m tests.extras.cards.pictures FOLDER`."""
 
 import sys
 from pathlib import Path
 
-from tests.browser.cards import Card, card_host
-from tests.browser.screens import SCREENS
-from tests.browser.views import DARK, LIGHT
+from tests.extras.cards.host import Card, card_host
+from tests.extras.cards.screens import SCREENS
+from tests.extras.cards.views import DARK, LIGHT
 
 WIDTH = 560  # pixels
 

@@ -8,10 +8,7 @@ from stepwire.catalog.access import Access
 from stepwire.engine.limiter import PollLimit
 from stepwire.extras.cards.manifest import Card
 from stepwire.tasks.task import InputRequired
-from tests.fakes import nothing
-from tests.kits import BOB, ELICITING, FORBIDDEN, OPTIONAL, OUTPUT, TELLING, URL, World, catalog_of, keeping
-from tests.server.answers import Json
-from tests.server.cards import (
+from tests.extras.cards.clients import (
     ANSWER,
     CARD,
     Client,
@@ -23,6 +20,9 @@ from tests.server.cards import (
     token_for,
     with_capabilities,
 )
+from tests.fakes import nothing
+from tests.kits import BOB, ELICITING, FORBIDDEN, OPTIONAL, OUTPUT, TELLING, URL, World, catalog_of, keeping
+from tests.server.answers import Json
 from tests.server.clients import CARD_CAPABILITY, FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMED_INPUT, inputs_of, only_task
 from tests.wire_oracle.apps import APP_ONLY, UI_EXTENSION

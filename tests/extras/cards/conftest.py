@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser.cards import Card, card_host
+from tests.extras.cards.host import Card, card_host
 
 
 @pytest.fixture(scope="module")

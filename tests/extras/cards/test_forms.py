@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.cards import Card
 from tests.browser.chromium import needs_chromium
-from tests.browser.views import FIRST, LIGHT, asking, asks, view
+from tests.extras.cards.host import Card
+from tests.extras.cards.views import FIRST, LIGHT, asking, asks, view
 
 pytestmark = [pytest.mark.long, needs_chromium]
 

@@ -1,6 +1,7 @@
 """The card in a host of MCP Apps, in a real Chromium: what a test does with it, and what it sees.
 
-The program `node/cards.mjs` is the host; it obeys one line of JSON at a time. Its clock stands still until `passes`.
+The program `cards.mjs` of `tests/browser/node` is the host; it obeys one line of JSON at a time. Its clock stands still
+until `passes`.
 """
 
 import json
@@ -10,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from stepwire.extras.cards import resources
 from tests.browser.chromium import FOLDER, chromium
 from tests.npm import NODE, install
 
-PAGE: Final = Path(__file__).parents[2] / "layers/stepwire/stepwire/extras/cards/card.html"
+PAGE: Final = Path(resources.__file__).parent / "card.html"
 
 
 class Card:
