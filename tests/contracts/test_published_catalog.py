@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import SaveConflict
-from stepwire.extras.skills.skill import Skill, skills_in
+from stepwire.json_text import parse
 from stepwire.manifests.published import Compiled, Refusal
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
@@ -81,52 +82,60 @@ def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbPublisher) ->
     assert names_in(catalog) == ["a", "b"]
 
 
-def with_skills(compiled: Compiled, *names: str, size: int = 10) -> Compiled:
-    made = (Skill(name, f"skill://tools/{name}/x", {"name": "x"}, {"SKILL.md": name * size}) for name in names)
-    return replace(compiled, files={"skills": tuple(made)})
+class Colour(Struct, frozen=True):
+    """What an extra serves beside the tools."""
+
+    name: str
 
 
-def skills_of(catalog: DynamoDbPublisher) -> list[Skill]:
-    published = catalog.read_files("skills", None)
+def with_colours(compiled: Compiled, *names: str, size: int = 10) -> Compiled:
+    return replace(compiled, files={"colours": tuple(Colour(name * size) for name in names)})
+
+
+def colours_of(catalog: DynamoDbPublisher) -> list[Colour]:
+    published = catalog.read_files("colours", None)
     assert published is not None
-    return [one for shard in published.shards for one in skills_in(shard)]
+    found = (parse(shard)["extras"]["colours"] for shard in published.shards)
+    return [Colour(**one) for part in found for one in part]
 
 
-def test_skills_are_published_with_the_tools_and_read_apart_from_them(catalog: DynamoDbPublisher) -> None:
-    compiled = with_skills(tools("a", "b"), *(f"tool_{number:03}" for number in range(200)), size=900)
-    assert len(compiled.file_shards()["skills"] or ()) > 3
+def test_what_an_extra_serves_is_published_with_the_tools_and_read_apart_from_them(catalog: DynamoDbPublisher) -> None:
+    compiled = with_colours(tools("a", "b"), *(f"tool_{number:03}" for number in range(200)), size=900)
+    assert len(compiled.file_shards()["colours"] or ()) > 3
 
     publish(catalog, compiled, None, NOW)
 
     published = catalog.read(None)
     assert published is not None
     assert published.shards == tools("a", "b").shards()
-    assert skills_of(catalog) == list(compiled.files["skills"] or ())
-    assert catalog.read_files("skills", published.version) is None
+    assert colours_of(catalog) == list(compiled.files["colours"] or ())
+    assert catalog.read_files("colours", published.version) is None
 
 
-def test_a_change_of_a_skill_is_a_new_version_and_leaves_the_parts_of_the_tools(catalog: DynamoDbPublisher) -> None:
-    publish(catalog, with_skills(tools("a"), "a"), None, NOW)
+def test_a_change_of_what_an_extra_serves_is_a_new_version_and_leaves_the_tools(
+    catalog: DynamoDbPublisher,
+) -> None:
+    publish(catalog, with_colours(tools("a"), "a"), None, NOW)
     first, _ = catalog.load()
 
-    publish(catalog, with_skills(tools("a"), "a", size=20), first, NOW)
+    publish(catalog, with_colours(tools("a"), "a", size=20), first, NOW)
     second, _ = catalog.load()
     publish(catalog, tools("a"), second, NOW)
 
     assert first != second
     assert names_in(catalog) == ["a"]
-    assert skills_of(catalog) == []
+    assert colours_of(catalog) == []
 
 
-def test_skills_that_were_not_read_anew_stay_as_they_are(catalog: DynamoDbPublisher) -> None:
-    before = with_skills(tools("a"), "a")
+def test_what_was_not_read_anew_stays_as_it_is(catalog: DynamoDbPublisher) -> None:
+    before = with_colours(tools("a"), "a")
     publish(catalog, before, None, NOW)
     version, _ = catalog.load()
 
-    publish(catalog, replace(tools("a", "b"), files={"skills": None}), version, NOW)
+    publish(catalog, replace(tools("a", "b"), files={"colours": None}), version, NOW)
 
     assert names_in(catalog) == ["a", "b"]
-    assert skills_of(catalog) == list(before.files["skills"] or ())
+    assert colours_of(catalog) == list(before.files["colours"] or ())
 
 
 def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbPublisher) -> None:

@@ -34,8 +34,6 @@ DURATION: Final = "^P([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+([.][0-9]+)?S)?)?$"
 """Stands in place of the format, which has no fractions of a second in JSON Schema."""
 _SCHEMAS: Final = ("input_schema", "output_schema", "confirm.schema")
 _FREE: Final = {
-    "approvers.has": "text, or list of texts",
-    "approvers.escalate.has": "text, or list of texts",
     "client_capabilities": "fields",
     "input.constants": "fields",
     "input.defaults": "fields",
@@ -182,6 +180,8 @@ def _shape_of(path: str) -> str | None:
 def _type_of(path: str) -> str:
     if path in _FREE:
         return _FREE[path]
+    if path.endswith(".has"):
+        return "text, or list of texts"
     if path in _SCHEMAS:
         return "JSON Schema"
     written = _schema_at(path)

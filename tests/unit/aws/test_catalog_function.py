@@ -20,7 +20,6 @@ from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.composition import EXTRAS
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.extras.skills.skill import skills_in
 from stepwire.manifests.registration import CONSENT, Kind, OutOfBudget
 from stepwire_local.account.engine import simulated_aws
 from stepwire_local.account.isolation import REGION
@@ -30,12 +29,6 @@ from tests.integration.stacks import AwsCalls
 from tests.tables import new_table
 
 DEFINITION = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'
-ASKS: dict[str, Any] = {
-    "Type": "Task",
-    "Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken",
-    "Parameters": {"FunctionName": "f", "Payload": {"key": "apporval", "elicitation": {"message": "May I?"}}},
-    "End": True,
-}
 MACHINES = f"arn:aws:states:{REGION}:123456789012:stateMachine:"
 SCHEDULED = {"detail-type": "Scheduled Event"}
 
@@ -149,96 +142,6 @@ def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(
     assert f"with the tag stepwire:endpoint={table}" in refused["reason"]
     assert refused["serves_previous"] is False
     assert (summary["message"], summary["tools"], summary["refused"]) == ("the catalog was compiled", 0, 1)
-
-
-def test_a_tool_whose_approvers_are_for_no_question_is_served_and_is_a_line_in_the_log(
-    table: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine(table, "M", endpoint=table, definition=json.dumps({"StartAt": "Ask", "States": {"Ask": ASKS}}))
-    for name, key in (("good", "apporval"), ("mistyped", "approval")):
-        register(table, name, approvers={"scope": "refunds", "questions": [key]})
-
-    compile_at(SCHEDULED)
-
-    doubtful, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert (doubtful["message"], doubtful["tool"]) == ("a registered tool is doubtful", "mistyped")
-    assert doubtful["reason"] == (
-        "approvers.questions: no state asks approval (did you mean apporval?), "
-        "and the caller answers apporval (state Ask)"
-    )
-    assert (summary["tools"], summary["refused"]) == (2, 0)
-
-
-def test_a_tool_whose_approvers_get_a_form_with_the_decision_in_it_is_a_line_in_the_log(
-    table: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    decision = {"type": "string", "enum": ["approved", "rejected", "sent back"]}
-    form = {"type": "object", "properties": {"decision": decision}, "required": ["decision"]}
-    payload = {"key": "approval", "elicitation": {"message": "May I?", "requestedSchema": form}}
-    asks = {**ASKS, "Parameters": {"FunctionName": "f", "Payload": payload}}
-    machine(table, "M", endpoint=table, definition=json.dumps({"StartAt": "Ask", "States": {"Ask": asks}}))
-    register(table, "twice", approvers={"scope": "refunds"})
-
-    compile_at(SCHEDULED)
-
-    doubtful, _ = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert (doubtful["message"], doubtful["tool"]) == ("a registered tool is doubtful", "twice")
-    assert doubtful["reason"].startswith(
-        "approvers: the question of state Ask is refused, so its run fails: its field decision"
-    )
-
-
-def skill(table: str, path: str, text: str | None = None) -> str:
-    name = path.split("/")[-2]
-    where = f"/stepwire/{table}/tools/{path}"
-    value = text or f"---\nname: {name}\ndescription: Do it.\n---\n# How\n"
-    aws_client("ssm", REGION).put_parameter(Name=where, Value=value, Type="String")
-    return where
-
-
-def skills(table: str) -> list[str]:
-    found = DynamoDbPublisher(Table(table, lambda: aws_client("dynamodb", REGION))).read_files("skills", None)
-    return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
-
-
-def test_a_skill_is_compiled_with_its_tool_and_a_bad_one_is_refused_beside_it(
-    table: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine(table, "M", endpoint=table)
-    register(table, "orders")
-    register(table, "lonely-name.x")
-    skill(table, "orders/refunds/SKILL.md")
-    skill(table, "orders/refunds/forms/short.md", "Short.")
-    bad = skill(table, "orders/returns/SKILL.md", "# no fields")
-    stranger = skill(table, "nobody/returns/SKILL.md")
-
-    compile_at(SCHEDULED)
-
-    *refused, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert published(table) == ["lonely-name.x", "orders"]
-    assert skills(table) == ["skill://tools/orders/refunds/SKILL.md"]
-    assert {one["parameter"]: one["message"] for one in refused} == {
-        stranger: "a registered skill is refused",
-        bad: "a registered skill is refused",
-    }
-    assert (summary["tools"], summary["of_extras"], summary["refused"]) == (2, {"skills": 1}, 2)
-
-
-def test_a_skill_goes_with_the_consent_to_its_tool_and_with_its_parameter(table: str) -> None:
-    arn = machine(table, "M", endpoint=table)
-    register(table, "orders")
-    path = skill(table, "orders/refunds/SKILL.md")
-    compile_at(SCHEDULED)
-    served = skills(table)
-
-    compile_at(deletion(path, datetime.now(UTC) + timedelta(seconds=1)))
-    without_parameter = skills(table)
-    compile_at(SCHEDULED)
-    again = skills(table)
-    compile_at({"detail-type": "Tag Change on Resource", "resources": [arn], "detail": {"tags": {}}})
-
-    assert served == again == ["skill://tools/orders/refunds/SKILL.md"]
-    assert (without_parameter, skills(table), published(table)) == ([], [], [])
 
 
 def test_a_deleted_parameter_is_ignored_even_if_the_list_still_has_it(table: str) -> None:

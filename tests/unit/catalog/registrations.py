@@ -48,6 +48,11 @@ class Machines:
         return Examined(self.kinds[arn], self.definition)
 
 
+def express() -> Machines:
+    """Return a state machine of type EXPRESS."""
+    return Machines(kinds={state_machine_arn("Settle"): Kind.EXPRESS})
+
+
 def registered(text: str | None = None, tool: str = "settle", **changes: Any) -> Registered:
     manifest = {**GOOD, **changes} if text is None else {}
     return Registered(tool, f"/stepwire/mine/tools/{tool}", json.dumps(manifest) if text is None else text)

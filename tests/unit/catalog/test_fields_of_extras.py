@@ -1,32 +1,59 @@
 """Extras add fields to a manifest: where one is off, its fields are unknown, and no tool that has them is served."""
 
+import sys
 from itertools import combinations
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
+from stepwire import composition
 from stepwire.aws.settings import SettingsError, check_extras
-from stepwire.catalog.tools import CompiledTool
 from stepwire.composition import EXTRAS
 from stepwire.errors import CatalogError
+from stepwire.hooks import Doubt, Extra, ManifestFields
 from stepwire.json_text import write
+from stepwire.manifests import model
 from stepwire.manifests.manifest import Manifest
 from stepwire.manifests.model import added_by, manifest_model
 from stepwire.manifests.published import Compiled, Endpoint, ToolFile
 from stepwire.manifests.reading import read_manifest
 from stepwire.manifests.registration import Compiler
 from tests.kits import OPTIONAL, catalog_of, keeping
-from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, reason, registered
+from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, compiled, express, reason, registered
 
 MODELS: Final = {name: part.model for name, part in added_by(EXTRAS).items() if part.model is not None}
 """Of the extras that add fields."""
-GIVEN: Final[dict[str, Any]] = {
-    "cards": {"card": False},
-    "approvals": {"approvers": {"scope": "refunds"}},
-    "lines": {"concurrency": {"most": 1}},
-}
-"""A field of each extra that adds some, whose value leaves a part in the tool."""
+RED: Final = write({**GOOD, "colour": "red"})
+
+
+class Coloured(Manifest):
+    colour: str | None = None
+
+
+class Colour(Struct, frozen=True):
+    name: str
+
+
+FIELDS: Final = ManifestFields(
+    model=Coloured,
+    part=lambda manifest: manifest.colour and Colour(manifest.colour),
+    need_task=("colour",),
+    other_names={"paint": "colour"},
+    doubts=lambda manifest, definitions: [Doubt(f"{manifest.colour} in {len(definitions)}", "paint it")],
+)
+
+
+@pytest.fixture(autouse=True)
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add an extra to the table whose tools have a colour."""
+    module = ModuleType("stepwire.extras.colours")
+    vars(module)["EXTRA"] = Extra(name="colours", fields=lambda: FIELDS)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for one in (composition, model):
+        monkeypatch.setattr(one, "EXTRAS", {**EXTRAS, "colours": ()})
 
 
 def names_of(model: type[Manifest]) -> set[str]:
@@ -43,52 +70,64 @@ def test_no_extra_replaces_a_field_or_a_check_of_the_core_or_of_another() -> Non
 
 
 def test_the_core_alone_has_no_field_of_an_extra() -> None:
-    assert manifest_model(()).model_fields.keys() == Manifest.model_fields.keys()
-    assert manifest_model().model_fields.keys() > Manifest.model_fields.keys()
+    assert list(manifest_model(()).model_fields) == list(Manifest.model_fields)
+    assert list(manifest_model(("colours",)).model_fields) == [*Manifest.model_fields, "colour"]
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_what_a_field_of_an_extra_says_is_kept_in_its_part_of_the_tool(name: str) -> None:
-    tool = read_manifest(write({**GOOD, **GIVEN[name]})).tool()
+def test_what_a_field_of_an_extra_says_is_kept_in_its_part_of_the_tool() -> None:
+    manifest = read_manifest(RED, ("colours",))
 
-    assert tool.extras.keys() == {name}
-    assert read_manifest(write(GOOD)).tool().extras == {}
+    assert manifest.tool().extras == {"colours": {"name": "red"}}
+    assert manifest.tool().kept_by("colours", Colour) == Colour("red")
+    assert [one.words for one in manifest.doubts([{}, {}])] == ["red in 2"]
+    assert read_manifest(write(GOOD), ("colours",)).tool().extras == {}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_field_of_an_extra_that_is_off_is_a_fault_that_says_so(name: str) -> None:
-    (field,) = GIVEN[name]
-
+def test_a_field_of_an_extra_that_is_off_is_a_fault_that_says_so() -> None:
     with pytest.raises(CatalogError) as fault:
-        read_manifest(write({**GOOD, **GIVEN[name]}), EXTRAS.keys() - {name})
+        read_manifest(RED, EXTRAS)
 
-    assert (
-        str(fault.value) == f"{field}: is a field of the extra {name}, which this endpoint does not have: leave it out"
+    assert str(fault.value) == (
+        "colour: is a field of the extra colours, which this endpoint does not have: leave it out"
     )
+
+
+def test_what_people_take_for_the_name_of_a_field_leads_to_it() -> None:
+    with pytest.raises(CatalogError, match="paint: unknown field; did you mean colour"):
+        read_manifest(write({**GOOD, "paint": "red"}), ("colours",))
 
 
 def compiled_with(extras: tuple[str, ...], previous: Compiled | None = None) -> Compiled:
     compiler = Compiler(Endpoint("mine", PREFIX, True), Machines(), recheck=False, extras=extras)
-    return compiler.compile([registered(card=False)], previous.tools if previous else {})
+    return compiler.compile([registered(RED)], previous.tools if previous else {})
 
 
 def test_a_tool_is_compiled_anew_when_other_extras_are_on() -> None:
-    before = compiled_with(("cards",))
+    before = compiled_with(("colours",))
 
     after = compiled_with((), before)
-    again = compiled_with(("cards", "skills"), before)
+    again = compiled_with(("colours", "shapes"), before)
 
     assert not before.refusals
-    assert "the extra cards" in reason(after)
+    assert "the extra colours" in reason(after)
     assert again.tools["settle"].digest != before.tools["settle"].digest
 
 
-def test_a_release_with_fields_of_an_extra_that_is_off_does_not_start() -> None:
-    limited = keeping(replace(OPTIONAL, name="one"), lines=CompiledTool(OPTIONAL, ""))
+def test_a_field_that_needs_a_task_is_refused_of_a_tool_that_has_none() -> None:
+    compiler = Compiler(Endpoint("mine", PREFIX, True), express(), recheck=False, extras=("colours",))
 
-    check_extras(("lines",), catalog_of(limited))
-    with pytest.raises(SettingsError, match=r"fields of extras that are off: one \(lines\)\. Switch"):
-        check_extras(("cards",), catalog_of(limited, OPTIONAL))
+    found = compiler.compile([registered(RED)], {})
+
+    assert "colour: needs a task" in reason(found)
+    assert not compiled(registered(), machines=express()).refusals
+
+
+def test_a_release_with_fields_of_an_extra_that_is_off_does_not_start() -> None:
+    red = keeping(replace(OPTIONAL, name="one"), colours=Colour("red"))
+
+    check_extras(("colours",), catalog_of(red))
+    with pytest.raises(SettingsError, match=r"fields of extras that are off: one \(colours\)\. Switch"):
+        check_extras((), catalog_of(red, OPTIONAL))
 
 
 def test_files_beside_a_manifest_that_no_extra_takes_are_refused_once_for_each_tool() -> None:

@@ -18,7 +18,7 @@ from stepwire.manifests.published import (
 )
 from stepwire.manifests.registration import CONSENT, LARGEST_DEFINITION, Compiler, Kind
 from tests.kits import plan_of, state_machine_arn
-from tests.unit.catalog.registrations import DEFINITION, PREFIX, Machines, compiled, reason, registered
+from tests.unit.catalog.registrations import DEFINITION, PREFIX, Machines, compiled, express, reason, registered
 
 
 def test_a_registered_tool_is_served_with_the_arn_of_its_state_machine() -> None:
@@ -204,10 +204,6 @@ def test_any_number_of_reasons_fits_into_one_item() -> None:
     assert len(json.loads(text)["refused"]) + json.loads(text)["left_out"] == 1_000
 
 
-def express() -> Machines:
-    return Machines(kinds={state_machine_arn("Settle"): Kind.EXPRESS})
-
-
 def test_an_express_state_machine_is_a_tool_that_never_is_a_task() -> None:
     found = compiled(registered(), machines=express())
 
@@ -221,8 +217,6 @@ def test_an_express_state_machine_is_a_tool_that_never_is_a_task() -> None:
     [
         ({"task_support": "required"}, "task_support: a state machine of type EXPRESS never runs as a task"),
         ({"confirm": {"message": "Sure?"}}, "confirm: needs a task"),
-        ({"concurrency": {"most": 1}}, "concurrency: needs a task"),
-        ({"approvers": {"scope": "refunds"}}, "approvers: needs a task"),
         (
             {
                 "idempotency": ["order"],
@@ -235,7 +229,7 @@ def test_an_express_state_machine_is_a_tool_that_never_is_a_task() -> None:
             "idempotency: needs a task",
         ),
     ],
-    ids=["a task", "a confirmation", "a limit", "approvers", "a key"],
+    ids=["a task", "a confirmation", "a key"],
 )
 def test_an_express_tool_cannot_have_what_needs_a_task(fields: dict[str, Any], words: str) -> None:
     standard, found = compiled(registered(**fields)), compiled(registered(**fields), machines=express())
