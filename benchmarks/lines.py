@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from benchmarks.cost import prices
 from benchmarks.page import write_parts
-from stepwire.aws.storage.lines import DynamoDbLines
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import Concurrency
 from stepwire.codec import MILLISECOND
+from stepwire.extras.lines.rules import MEND_PAUSE, Asking, Change, Line, Place, Share, Ticket, joined
+from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.limits import Rules, line_key
-from stepwire.tasks.lines import MEND_PAUSE, Asking, Change, Line, Place, Share, Ticket, joined
 from stepwire.tasks.task import Execution
 from stepwire_local.account.engine import shared_account
 from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, keeping, state_machine_arn
@@ -98,7 +98,7 @@ def _wait(world: CountedWorld) -> None:
 
 def _crowd(world: CountedWorld) -> None:
     """Let thousands of runs wait. Only their places are written: nobody asks for their tasks."""
-    key, at, table = line_key(_LIMITED.name), world.clock.now(), cast(DynamoDbLines, world.store.lines).table
+    key, at, table = line_key(_LIMITED.name), world.clock.now(), cast(DynamoDbLines, world.lines).table
     lines = DynamoDbLines(Table(table.name, lambda: cast(Any, _Parts(table.client))))
     for number in range(_CALLERS):
         line, owner = lines.line(key) or Line("", _RULES), caller(number)

@@ -43,6 +43,7 @@ from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from tests.docs.audit_schema import CheckedAudit
+from tests.extras import parts
 from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
@@ -239,6 +240,10 @@ class World:
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
+        gate: Any = None
+        for part in parts("gate"):
+            self.lines: Any = part.lines_of(self.store)
+            gate = part.gate_over(self.lines)
         self.ports = Ports(
             self.store,
             self.workflows,
@@ -250,6 +255,7 @@ class World:
             self.audit.append,
             self.wake_ups,
             self.objects,
+            gate,
         )
         self.engine = assemble(self.ports, Settings(self.intervals, self.limits, self.waits, EXECUTION_PREFIX))
         self.recorder, self.upkeep = self.engine.recorder, self.engine.upkeep

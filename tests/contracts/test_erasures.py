@@ -15,9 +15,8 @@ from stepwire.aws.clients import s3_client
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
-from stepwire.aws.storage.holdings import KINDS, kind_of
+from stepwire.aws.storage.holdings import KINDS, kind_of, share_key
 from stepwire.aws.storage.items import LARGEST_PART
-from stepwire.aws.storage.lines import share_key
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.principal import Principal

@@ -20,6 +20,7 @@ from unittest.mock import patch
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from msgspec.structs import replace
 
+from stepwire.aws.bootstrap import gate_of
 from stepwire.aws.clients import is_weather
 from stepwire.aws.queues import SqsWakeUps, wake_up_of
 from stepwire.aws.s3 import LargeResults, Objects
@@ -36,6 +37,7 @@ from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency
+from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
@@ -155,6 +157,7 @@ class Process:
             report,
             wake_ups=SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue),
             read_object=objects.read,
+            gate=gate_of(EXTRAS, Table(site.table, lambda: boundary.dynamodb)),
         )
         self.engine = assemble(ports, Settings(INTERVALS, limits, execution_prefix=EXECUTION_PREFIX))
         self.recorder, self.operations, self.dialogue = (
@@ -182,6 +185,7 @@ class Process:
             ports,
             store=task_store(Table(site.table, lambda: boundary.patient_dynamodb), lambda: large_results),
             workflows=StepFunctionsWorkflows(lambda: boundary.patient_step_functions),
+            gate=gate_of(EXTRAS, Table(site.table, lambda: boundary.patient_dynamodb)),
         )
         self.events = ExecutionEvents(assemble(patient_ports))
         self.requests = InputRequests(self.events.engine, NestedExecutions(lambda: boundary.patient_step_functions))

@@ -68,7 +68,7 @@ USED_ELSEWHERE: Final = {
 _RETRIES: Final = "retries: tests/examples/test_races_and_retries.py and tests/faults make them"
 _RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
 _FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
-_LINES: Final = "tools with a limit: tests/faults and tests/contracts/test_lines.py give and leave turns"
+_LINES: Final = "tools with a limit: tests/faults and tests/extras/lines/contracts give and leave turns"
 _QUESTIONS: Final = (
     "questions to others: tests/approval_page and tests/examples/test_console_approvals.py list and decide them"
 )

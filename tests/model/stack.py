@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from stepwire.aws.bootstrap import gate_of
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
@@ -21,9 +22,11 @@ from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency
+from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
+from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.hooks import Ground
 from stepwire.principal import Principal
 from stepwire.server.mcp_server import McpServer
@@ -136,8 +139,18 @@ class Stack:
         store = task_store(Table(self.account.table, lambda: boundary.dynamodb), lambda: large_results)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
         wait_slots = DynamoDbWaitSlots(Table(self.account.table, lambda: boundary.dynamodb))
+        self.table = Table(self.account.table, lambda: boundary.dynamodb)
+        gate = gate_of(EXTRAS, self.table)
         ports = Ports(
-            store, workflows, self.clock, self.randomness, wait_slots, signed_url, report, wake_ups=self.messages
+            store,
+            workflows,
+            self.clock,
+            self.randomness,
+            wait_slots,
+            signed_url,
+            report,
+            wake_ups=self.messages,
+            gate=gate,
         )
         limits = Limits(active=most_active, per_minute=100_000)
         engine = assemble(ports, Settings(limits=limits, execution_prefix=EXECUTION_PREFIX))
@@ -222,7 +235,7 @@ class Stack:
 
     def line(self) -> tuple[int, int]:
         """Return how many turns of the only line are held, and how many runs wait, as it counts them."""
-        line = self.operations.recorder.store.lines.line(line_key(_LINE.pool))
+        line = DynamoDbLines(self.table).line(line_key(_LINE.pool))
         return (0, 0) if line is None else (line.held, line.waiting)
 
     def reclaimed_at(self, owner: Principal) -> datetime | None:

@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 
 from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.aws.storage import lines, task_store
+from stepwire.aws.storage import task_store
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.engine import approvals, recorder
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
-from stepwire.engine.turns import Turns
 from stepwire.engine.upkeep import Upkeep
+from stepwire.extras.lines import storage as lines
+from stepwire.extras.lines.turns import Turns
 from stepwire.principal import Principal
 from stepwire.tasks import lifecycle
 from stepwire.tasks.approvals import Approval, Approver
@@ -416,7 +417,7 @@ DEFECTS = {
     ),
     "the place that a cancelled run leaves": Defect(
         "a line is counted wrong|a line stands still|an end is lost",
-        [(Runs, "give_back", _not_released), (Turns, "mend", _never_mended)],
+        [(Runs, "_give_back", _not_released), (Turns, "mend", _never_mended)],
         _cancel_in_line,
         is_too_rare=True,
     ),

@@ -21,11 +21,11 @@ from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency
 from stepwire.engine.calls import ToolCall
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
+from stepwire.extras.lines.rules import MEND_PAUSE, Line
 from stepwire.principal import Caller, Principal, principal_of
 from stepwire.tasks.ids import TaskId, TaskKey, task_key_from_execution
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules
-from stepwire.tasks.lines import MEND_PAUSE, Line
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Execution
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, World, keeping
@@ -85,7 +85,7 @@ class Day:
     @property
     def line(self) -> Line:
         """The line as it is now."""
-        return next(iter(self.world.store.lines.states.values()))
+        return next(iter(self.world.lines.states.values()))
 
     def run(self) -> None:
         """Let the day pass, and the hours until everything is done."""
@@ -121,7 +121,7 @@ class Day:
         except _Died:
             self.died += 1
         finally:
-            self.world.store.lines.before_change = lambda: None
+            self.world.lines.before_change = lambda: None
 
     def _at(self, later: timedelta, act: Any, *given: Any) -> None:
         heappush(self._heap, (self._began + later, next(self._order), (act, given)))
@@ -211,7 +211,7 @@ class Day:
             def die() -> None:
                 raise _Died
 
-            self.world.store.lines.before_change = die
+            self.world.lines.before_change = die
         self.world.events.record(change)
 
     def _take_wake_ups(self) -> None:
@@ -229,5 +229,5 @@ class Day:
         for task in [one for one in store.tasks.values() if one.has_ended and now - one.last_updated_at > INTERVAL]:
             del store.tasks[task.key]
             states.pop(task.execution, None)
-        for log in (store.calls, store.lines.calls, self.world.audit, self.world.workflows.described):
+        for log in (store.calls, self.world.lines.calls, self.world.audit, self.world.workflows.described):
             log.clear()

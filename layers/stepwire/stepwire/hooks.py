@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from stepwire.aws.storage.table import Table
+    from stepwire.background.commands import Commands
     from stepwire.catalog.tools import Tool
     from stepwire.changes import BusEvent, CallerEvent, ChangeServices, TaskChange
-    from stepwire.engine.assembly import Engine
+    from stepwire.engine.assembly import Engine, Ports
+    from stepwire.engine.ports import Gate
+    from stepwire.engine.recorder import Recorder
     from stepwire.json_text import JsonObject
     from stepwire.manifests.manifest import Manifest
     from stepwire.manifests.published import Checked, Owners, ToolFile
@@ -194,14 +197,18 @@ class Extra(Struct, frozen=True, kw_only=True):
     """What it does with changes of tasks, and what it tells of them. Called by function status_changes. An error in
     `listen` fails the batch, which Lambda delivers again in halves."""
 
+    gate: "Callable[[Table], Callable[[Recorder, Ports], Gate]] | None" = None
+    """Returns what builds the gate, which decides when runs of tasks with a limit begin. Called once by each function
+    that begins runs; at most one extra that is on has it. An error in a gate postpones a begin or what follows an end,
+    and is reported; one of a new call is its answer."""
+
     items: "Mapping[str, str]" = MappingProxyType({})
     """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases
     all that is held of a caller."""
 
-    commands: "Mapping[str, Callable[[Ground, JsonObject], JsonObject]]" = MappingProxyType({})
-    """Operators' commands, by their names: each takes the rest of the command, and returns what the operator gets.
-    Called by the function for operators. A `StepwireError` is the operator's answer; any other error fails the
-    invocation."""
+    commands: "Callable[[], Commands]" = dict
+    """Returns operators' commands, by their names (`stepwire.background.commands`). Called by function operator. A
+    `CommandRefused` is the operator's answer; any other error fails the invocation."""
 
     fields: "Callable[[], ManifestFields[Any]] | None" = None
     """Returns fields of a manifest. Called by the compiler alone (function catalog, the command), which has pydantic. A

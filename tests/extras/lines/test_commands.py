@@ -5,9 +5,9 @@ from typing import Any, Final
 import pytest
 
 from stepwire.background.commands import TASKS, obeyed
-from stepwire.background.line_commands import COMMANDS
 from stepwire.catalog.tools import Concurrency
 from stepwire.errors import StoreBusy
+from stepwire.extras.lines.commands import COMMANDS
 from stepwire.tasks.limits import Rules, line_key
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, World, catalog_of, keeping
 from tests.server.clients import ModernClient
@@ -129,7 +129,7 @@ def test_a_task_that_is_moved_to_the_front_is_next(world: World) -> None:
 
     assert last in world.workflows.running()[0].name
     assert [one["position"] for one in answers] == [1, 1]
-    assert world.store.lines.states[KEY].waiting == 2
+    assert world.lines.states[KEY].waiting == 2
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_task_that_does_not_wait_cannot_be_moved(world: World) -> None:
 def test_a_command_meets_changes_of_others_and_is_repeated(world: World) -> None:
     client = ModernClient(world)
     _, _, last = (client.start("optional") for _ in range(3))
-    world.store.lines.before_see = refuse
+    world.lines.before_see = refuse
 
     answer = answer_to(world, "move_to_front", owner=ALICE, task_id=last)
 
@@ -170,7 +170,7 @@ def test_a_command_meets_changes_of_others_and_is_repeated(world: World) -> None
 def test_a_command_that_meets_nothing_else_says_what_to_do(world: World) -> None:
     client = ModernClient(world)
     _, last = (client.start("optional") for _ in range(2))
-    world.store.lines.is_available = False
+    world.lines.is_available = False
 
     answer = answer_to(world, "move_to_front", owner=ALICE, task_id=last)
 

@@ -10,8 +10,8 @@ from stepwire.json_text import JsonObject
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.limiter import reserved_of
 from stepwire.tasks.limits import Rules
+from tests.extras.lines.test_turns import CAROL, call, end, limited, message, running
 from tests.kits import ALICE, BOB, World
-from tests.unit.engine.test_lines import CAROL, call, end, limited, message, running
 
 DAY = timedelta(days=1)
 DAVE = Principal("d" * 32)

@@ -158,7 +158,7 @@ def test_a_confirmed_call_asks_for_its_turn_when_it_is_confirmed() -> None:
     client.call("sure", task={})
     (unconfirmed,) = world.store.tasks.values()
 
-    before = dict(world.store.lines.states)
+    before = dict(world.lines.states)
     client.call("limited", task={})
     world.dialogue.respond(ALICE, unconfirmed.task_id, {"confirm": {"action": "accept", "content": {}}})
 
@@ -191,4 +191,4 @@ def test_a_tool_without_a_limit_asks_no_line(world: World) -> None:
     world.clock.advance(seconds=timedelta(minutes=2).total_seconds())
     ModernClient(world).task("get", task_id)
 
-    assert world.store.lines.calls == []
+    assert world.lines.calls == []

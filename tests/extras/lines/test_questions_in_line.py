@@ -12,9 +12,9 @@ from stepwire.tasks.approvals import Approver, Approvers, Audience, HasScope, Vo
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, InputRequired, Task, Working
+from tests.extras.lines.test_turns import call, limited, line_of
 from tests.kits import ALICE, FORM, World, keeping
 from tests.races import BROKEN, WON, execution_of, racing
-from tests.unit.engine.test_lines import call, limited, line_of
 
 ANSWER: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 RETRY: Final = Retry(3, ("States.ALL",), delay=timedelta(minutes=1))

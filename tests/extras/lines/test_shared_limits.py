@@ -120,7 +120,7 @@ def test_a_tool_that_does_not_fit_the_limit_starts_nothing_and_is_in_no_line(
 
     assert refused.error["message"].startswith("The workflow of ship cannot run here: ")
     assert fault in refused.error["message"]
-    assert (running(world), world.store.tasks, world.store.lines.states) == ([], {}, {})
+    assert (running(world), world.store.tasks, world.lines.states) == ([], {}, {})
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_a_limit_of_the_same_numbers_is_another_one() -> None:
     begun = [start(world, OWNER), start(world, "ship")]
 
     assert running(world) == begun
-    assert set(world.store.lines.states) == {line_key(OWNER), line_key("ship")}
+    assert set(world.lines.states) == {line_key(OWNER), line_key("ship")}

@@ -11,12 +11,12 @@ from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Concurrency, Tool
 from stepwire.engine.calls import ToolCall
 from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, StoreBusy
+from stepwire.extras.lines.rules import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.json_text import write
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules, Starts
-from stepwire.tasks.lines import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
@@ -435,7 +435,7 @@ def test_whoever_waits_for_the_rate_is_woken_although_the_one_who_was_to_be_woke
 
 def line_of(world: World, task: Task) -> Line:
     """Return the line of a task as it is now."""
-    line = world.store.lines.line(task.line.line) if task.line else None
+    line = world.lines.line(task.line.line) if task.line else None
     assert line is not None
     return line
 
@@ -446,9 +446,9 @@ def line_of(world: World, task: Task) -> Line:
 def lost_end(world: World) -> list[Task]:
     """Return three tasks: the first has ended, and the process that recorded it died before it gave the turn back."""
     tasks = [call(world) for _ in range(3)]
-    world.store.lines.is_available = False
+    world.lines.is_available = False
     end(world, tasks[0])
-    world.store.lines.is_available = True
+    world.lines.is_available = True
     return tasks
 
 
@@ -475,7 +475,7 @@ def test_a_turn_that_was_not_given_back_is_found_by_the_sweep(world: World) -> N
 
 def test_a_run_that_was_handed_a_turn_and_has_not_begun_begins_with_the_next_look(world: World) -> None:
     tasks, now = lost_end(world), world.clock.now()
-    line, lines, key = line_of(world, tasks[0]), world.store.lines, tasks[0].line.line if tasks[0].line else ""
+    line, lines, key = line_of(world, tasks[0]), world.lines, tasks[0].line.line if tasks[0].line else ""
     ended = lines.see(key, Ticket(ALICE, tasks[0].task_id)).turn
     assert ended is not None
     handed = freed(line, ended, now)
@@ -489,9 +489,9 @@ def test_a_run_that_was_handed_a_turn_and_has_not_begun_begins_with_the_next_loo
 
 
 def test_a_call_whose_process_died_before_it_asked_for_a_turn_asks_at_the_next_look(world: World) -> None:
-    world.store.lines.is_available = False
+    world.lines.is_available = False
     task = call(world)
-    world.store.lines.is_available = True
+    world.lines.is_available = True
     before = running(world)
 
     world.wake()
@@ -504,12 +504,12 @@ def test_a_line_is_repaired_at_most_once_a_minute_however_many_read(world: World
     call(world)
     waiting = [call(world) for _ in range(10)]
     world.clock.time += MEND_PAUSE
-    world.store.lines.calls.clear()
+    world.lines.calls.clear()
 
     for one in waiting:
         world.operations.get(ALICE, one.task_id)
 
-    assert world.store.lines.calls.count("turns") == 1
+    assert world.lines.calls.count("turns") == 1
 
 
 def test_a_turn_of_a_task_that_is_gone_is_given_to_the_next(world: World) -> None:
@@ -534,7 +534,7 @@ def test_changes_at_the_same_moment_are_decided_anew(world: World) -> None:
     def cancel_meanwhile() -> None:
         world.operations.cancel(ALICE, second.task_id)
 
-    world.store.lines.before_change = cancel_meanwhile
+    world.lines.before_change = cancel_meanwhile
     end(world, first)
 
     assert running(world) == [third.task_id]
@@ -545,7 +545,7 @@ def test_a_read_that_meets_a_change_is_repeated(world: World) -> None:
     """DynamoDB refuses to read items together while a transaction writes them."""
     first, second = call(world), call(world)
 
-    world.store.lines.before_see = refuse
+    world.lines.before_see = refuse
     end(world, first)
 
     assert running(world) == [second.task_id]
@@ -560,7 +560,7 @@ def test_a_turn_that_is_given_back_late_is_not_that_of_the_next_attempt(world: W
     first, second = call(world, at_once), call(world)
     world.clock.time += MEND_PAUSE
 
-    world.store.lines.before_see = lambda: world.operations.get(ALICE, second.task_id)  # a look at the line
+    world.lines.before_see = lambda: world.operations.get(ALICE, second.task_id)  # a look at the line
     world.fail(first.task_id, "Busy")
 
     assert running(world) == [second.task_id]
@@ -572,9 +572,9 @@ def test_a_turn_that_is_given_back_late_is_not_that_of_the_next_attempt(world: W
 def test_a_turn_of_an_attempt_that_is_over_goes_to_the_next_in_line(world: World) -> None:
     retried = limited(tool=replace(OPTIONAL, retry=Retry(3, ("States.ALL",), delay=timedelta(minutes=1))))
     first, second = call(world, retried), call(world)
-    world.store.lines.is_available = False
+    world.lines.is_available = False
     world.fail(first.task_id, "Busy")
-    world.store.lines.is_available = True
+    world.lines.is_available = True
 
     world.wake()
 
@@ -588,13 +588,13 @@ def test_an_execution_that_cannot_be_described_keeps_no_other_turn(world: World)
     two = limited(Rules(most=2))
     gone, ended, waits = call(world, two), call(world, two), call(world, two)
     world.store.tasks.pop(gone.key)
-    world.store.lines.is_available = False
+    world.lines.is_available = False
     end(world, ended)
-    world.store.lines.is_available = True
+    world.lines.is_available = True
     world.workflows.throttled = {"describe"}
     world.clock.time += MEND_PAUSE
 
-    world.engine.runs.mend_line(line_of_key(waits))
+    world.engine.runs.sweep_lines()
 
     assert waits.task_id in running(world)
     assert gone.task_id in running(world)
@@ -626,10 +626,10 @@ def test_an_execution_that_is_redriven_in_the_console_counts_although_its_first_
     world.fail(first.task_id)
     execution = world.workflows.execution_of(first.task_id)
     world.workflows.redrive(execution, "in the console")
-    world.store.lines.is_available = False
+    world.lines.is_available = False
     with pytest.raises(StoreBusy):
         world.events.record(ExecutionStatusChange(execution, Running(1)))
-    world.store.lines.is_available = True
+    world.lines.is_available = True
 
     world.events.record(ExecutionStatusChange(execution, Running(1)))
     end(world, second)
@@ -683,10 +683,10 @@ def test_a_line_that_cannot_be_mended_keeps_no_other_from_it(world: World) -> No
     ended, waits = call(world, per_caller, BOB), call(world, per_caller, BOB)
     broken = call(world, per_caller).line
     call(world, per_caller)
-    world.store.lines.is_available = False
+    world.lines.is_available = False
     end(world, ended)
-    world.store.lines.is_available = True
-    world.store.lines.broken = "" if broken is None else broken.line
+    world.lines.is_available = True
+    world.lines.broken = "" if broken is None else broken.line
     world.clock.time += INTERVAL
 
     sweep.run()

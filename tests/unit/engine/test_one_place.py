@@ -93,7 +93,7 @@ SOLE: Final[dict[str, tuple[Callable[[Call], bool], set[str]]]] = {
     "changed tasks are saved by the recorder": (calls_of("store", "save"), {"engine/recorder.py"}),
     "wake-ups are scheduled by the runs, and by the turns that they use": (
         calls_of("wake_ups", "schedule"),
-        {"engine/runs.py", "engine/turns.py"},
+        {"engine/runs.py", "extras/lines/turns.py"},
     ),
     "the engine is built by the assembly": (
         builds("Recorder", "Runs", "Upkeep", "Operations", "Admission", "Calls", "Dialogue", "FollowUps", "Approvals"),

@@ -1,7 +1,7 @@
 """The ports of a function on AWS, as function mcp and the functions for which no client waits have them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,15 @@ from stepwire.aws.clients import s3_client, sqs_client
 from stepwire.aws.invocations import SystemClock
 from stepwire.aws.queues import SqsWakeUps
 from stepwire.aws.s3 import LargeResults, Objects
-from stepwire.aws.settings import is_on, required
+from stepwire.aws.settings import is_on, read_extras, required
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage.limiter import DynamoDbWaitSlots
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
+from stepwire.composition import switched_on
 from stepwire.engine.assembly import Ports
+from stepwire.engine.ports import Gate
+from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import NoWakeUps
 
 if TYPE_CHECKING:
@@ -44,7 +47,13 @@ def ports_of(
         _with_spans(audit),
         SqsWakeUps(queue_url, sqs_client) if queue_url else NoWakeUps(),  # without a queue, readers begin attempts
         objects.read,
+        gate_of(read_extras(os.environ), table),
     )
+
+
+def gate_of(extras: Collection[str], table: Table) -> Callable[[Recorder, Ports], Gate] | None:
+    """Return what builds the gate, of the extra of these that has one; None: runs begin at once."""
+    return next((one.gate(table) for one in switched_on(extras) if one.gate is not None), None)
 
 
 def _with_spans(audit: Audit) -> Audit:

@@ -8,11 +8,12 @@ from stepwire.aws import block_commands
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import patient_dynamodb_client, patient_step_functions_client
 from stepwire.aws.invocations import builds_once, log_fault, new_logger
-from stepwire.aws.settings import read_usage_limits, required
+from stepwire.aws.settings import read_extras, read_usage_limits, required
 from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.table import Table
-from stepwire.background import line_commands, task_commands
+from stepwire.background import task_commands
 from stepwire.background.commands import Commands, obeyed
+from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.json_text import JsonObject
 
@@ -34,7 +35,9 @@ class OperatorHandler:
     @cached_property
     def _commands(self) -> Commands:
         blocks = DynamoDbBlocks(self._table)
-        return {**task_commands.COMMANDS, **line_commands.COMMANDS, **block_commands.commands_of(blocks)}
+        extras = switched_on(read_extras(os.environ))
+        added = {name: one for extra in extras for name, one in extra.commands().items()}
+        return {**task_commands.COMMANDS, **block_commands.commands_of(blocks), **added}
 
     @cached_property
     def _engine(self) -> Engine:

@@ -4,8 +4,6 @@ No reader can see such a task any more, so its execution is stopped and its slot
 duplicate and late records are harmless.
 """
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
@@ -33,18 +31,13 @@ class Expirations(Struct, frozen=True):
         """
         follow(task.origin.trace)
         if task.has_ended:
-            self._stop(task, task.runs_pending(Pending.STOP), BEGUN_TOO_LATE)
+            self.engine.runs.abandon(task, task.runs_pending(Pending.STOP), BEGUN_TOO_LATE)
             return
         if not task.awaits_confirmation:
             runs = [index for index, run in enumerate(task.runs) if _may_run(run)]
-            self._stop(task, runs, "The task expired.")
+            self.engine.runs.abandon(task, runs, "The task expired.")
         recorder = self.engine.recorder
         recorder.store.slots.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         recorder.audit(
             AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id, trace=task.origin.trace)
         )
-
-    def _stop(self, task: Task, runs: Sequence[int], cause: str) -> None:
-        """Stop runs, and give back all turns and places. Who gets a turn is woken, and begins in another function."""
-        self.engine.runs.stop(task, runs, cause)
-        self.engine.runs.give_back(task, range(len(task.runs)), later=True)

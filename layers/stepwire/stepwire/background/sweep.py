@@ -71,28 +71,8 @@ class Sweep(Struct, frozen=True):
         began = self.engine.recorder.clock.now()
         latest = began + self.interval
         run = _Run(self, began - self.interval, latest if deadline is None else min(deadline, latest))
-        longest_wait = self._mend_lines()
+        longest_wait = self.engine.runs.sweep_lines()
         return replace(run.run_from(self.engine.recorder.store.bookmark()), longest_wait=longest_wait)
-
-    def _mend_lines(self) -> timedelta:
-        """Mend the lines that are in use, and return how long the first of those who wait have waited at most.
-
-        Each is one look, however many wait.
-        """
-        recorder, longest = self.engine.recorder, timedelta()
-        try:
-            keys = recorder.store.lines.in_use()
-        except Exception as fault:  # noqa: BLE001 - the tasks must be swept all the same
-            self.engine.ports.report(fault)
-            return longest
-        for key in keys:
-            try:
-                self.engine.runs.mend_line(key)
-                now = recorder.clock.now()
-                longest = max(longest, *(now - one.joined_at for one in recorder.store.lines.first(key)), timedelta())
-            except Exception as fault:  # noqa: BLE001 - the other lines must be mended too
-                self.engine.ports.report(fault)
-        return longest
 
 
 class _Run(Struct, dict=True):

@@ -19,6 +19,7 @@ from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
     CallRate,
     Clock,
+    Gate,
     Inbox,
     Randomness,
     SyncWorkflows,
@@ -28,7 +29,7 @@ from stepwire.engine.ports import (
     Workflows,
 )
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.runs import NoWakeUps, Runs
+from stepwire.engine.runs import NoWakeUps, OpenGate, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ReadObject, Sign
@@ -55,6 +56,8 @@ class Ports(Struct, frozen=True):
     wake_ups: WakeUps = field(default_factory=NoWakeUps)
     read_object: ReadObject | None = None
     """Reads outputs that workflows left in S3; None where this function may read none."""
+    gate: "Callable[[Recorder, Ports], Gate] | None" = None
+    """Builds what gives turns to runs; None: no tool has a limit."""
 
 
 class Settings(Struct, frozen=True):
@@ -118,7 +121,8 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     """Build the engine."""
     settings, report = settings or Settings(), ports.report
     recorder = Recorder(ports.store, ports.clock, ports.audit, ports.read_object)
-    runs = Runs(recorder, ports.workflows, ports.wake_ups, report)
+    gate = OpenGate() if ports.gate is None else ports.gate(recorder, ports)
+    runs = Runs(recorder, ports.workflows, ports.wake_ups, report, gate)
     upkeep = Upkeep(recorder, ports.workflows, runs, settings.intervals, report)
     upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
     limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.clock, ports.randomness, report)

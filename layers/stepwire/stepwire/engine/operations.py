@@ -36,7 +36,7 @@ from stepwire.tasks.outcomes import (
     result_location_of,
     with_presigned_links,
 )
-from stepwire.tasks.runs import Pending, result_meta
+from stepwire.tasks.runs import result_meta
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -159,25 +159,15 @@ class Operations(Struct, frozen=True):
         cancelled = after.task
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
-        self.upkeep.runs.give_back(cancelled, after.given_back)
-        cancelled = self._stop_what_began_meanwhile(
-            cancelled, frozenset(task.execution_of(run).name for run in running)
-        )
+        try:  # what began between the read of the task and its end is stopped too
+            cancelled = self.upkeep.runs.perform(after, but=frozenset(task.execution_of(run).name for run in running))
+        except Exception as fault:  # noqa: BLE001 - the task is cancelled; the sweep repeats this
+            self.report(fault)
         self._note_cancel(cancelled, operator)
         return cancelled
 
     def _note_cancel(self, task: Task, operator: str | None) -> None:
         self.recorder.audit(replace(entry_of(AuditAction.CANCELLED, task), operator=operator))
-
-    def _stop_what_began_meanwhile(self, task: Task, stopped: frozenset[str]) -> Task:
-        """Stop the executions that began between the read of the task and its end."""
-        if not any(task.execution_of(run).name not in stopped for run in task.runs_pending(Pending.STOP)):
-            return task
-        try:
-            return self.upkeep.runs.stop_pending(task, but=stopped)
-        except Exception as fault:  # noqa: BLE001 - the task is cancelled; the sweep repeats this
-            self.report(fault)
-            return task
 
     def page(self, owner: Principal, after: TaskId | None) -> TaskPage:
         """Return one page of the caller's tasks, newest first."""

@@ -1,11 +1,11 @@
-"""The ports of the engine: a task store, workflows, wait slots, a clock and randomness; lines, and questions to others.
+"""The ports of the engine: a task store, workflows, wait slots, a clock and randomness, a gate, questions to others.
 
 `aws/` implements them; tests use fakes that pass the same contract suite.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -15,11 +15,9 @@ from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.inputs import InputRequest
 from stepwire.tasks.limiter import Limits, Refused
+from stepwire.tasks.limits import InLine
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolResult
-
-if TYPE_CHECKING:  # without a limit, nothing loads it
-    from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Ticket
 
 
 class TaskPage(Struct, frozen=True):
@@ -243,11 +241,6 @@ class TaskStore(TaskItems, KeyClaims, Requests, UncheckedTasks, Protocol):
         """What callers use of their limits."""
         ...
 
-    @property
-    def lines(self) -> "Lines":
-        """The lines in which runs wait for their turns."""
-        ...
-
 
 class Lease(Struct, frozen=True):
     """Holds a wait slot until it is released or expires."""
@@ -455,45 +448,61 @@ Randomness: TypeAlias = Callable[[int], bytes]
 # ---------------------------------------------------------------------------------------------------------------- lines
 
 
-class Lines(Protocol):
-    """The lines in which runs wait for their turns (`stepwire.tasks.lines`)."""
+class Turn(Struct, frozen=True):
+    """The turn of a run, or its place in line."""
 
-    def see(self, key: str, ticket: "Ticket") -> "Seen":
-        """Return a line and what a run has in it, all of one moment.
+    line: str
+    """The key of the line."""
+    key: TaskKey
+    """Of the run's task."""
+    run: int = 0
+
+
+class Asked(Struct, frozen=True):
+    """What runs have that asked for their turns."""
+
+    taken: frozenset[int]
+    """The runs that have their turns."""
+    in_line: InLine | None = None
+    """Where the first of the others stands."""
+    others: tuple[Turn, ...] = ()
+    """Those of other tasks to which turns were given on this occasion."""
+
+
+class Gate(Protocol):
+    """Decides when runs of tasks with a limit (`Task.line`) begin. Idempotent.
+
+    Each method returns the turns that it has given to others, whose runs are then to begin.
+    """
+
+    def ask(self, task: Task, runs: Sequence[int], /, *, is_new: bool) -> Asked:
+        """Give each run its turn or a place in line. A run that has either keeps it.
 
         Raises:
-            StoreBusy: others change it now; retry.
+            LimitReached: of a new task: no more runs may wait; none has a place.
+            StoreBusy: others ask at the same moment; ask again.
         """
         ...
 
-    def line(self, key: str) -> "Line | None":
-        """Return a line; None if nobody has asked for a turn of it."""
+    def hold(self, task: Task, run: int, /) -> None:
+        """Count a run that runs already, whatever the limit is."""
         ...
 
-    def first(self, key: str, count: int = 1) -> "Sequence[Place]":
-        """Return the first places of a line, in their order."""
-        ...
+    def over(self, turn: Turn, begins_at: datetime | None = None, /) -> tuple[Turn, ...]:
+        """Take back a turn or a place that its run needs no more.
 
-    def before(self, key: str, place: "Place", most: int) -> int:
-        """Count the places before a place, up to so many. Eventually consistent."""
-        ...
-
-    def turns(self, key: str, owner: Principal | None = None) -> "Sequence[Held]":
-        """Return the turns of a line that are held, or those of one caller."""
-        ...
-
-    def change(self, key: str, before: "Line | None", change: "Change", at: datetime) -> bool:
-        """Write a change of a line, all of it or nothing; return whether the line was as it was read.
-
-        Raises:
-            StoreBusy: it may or may not have been written.
+        `begins_at`: when its next attempt begins, which keeps what it has got meanwhile.
         """
         ...
 
-    def in_use(self) -> Sequence[str]:
-        """Return the keys of the lines that are in use, those first that an operator has restricted.
+    def due(self, line: str, /) -> tuple[Turn, ...]:
+        """Give the turns that are free to those who wait."""
+        ...
 
-        Also some that were in use a moment ago.
+    def sweep(self, begin: Callable[[Collection[Turn]], None], /) -> timedelta:
+        """Do what processes that died have left undone, and return how long somebody has waited at most.
+
+        `begin`: begins the runs that got turns by that.
         """
         ...
 

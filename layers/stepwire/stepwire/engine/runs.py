@@ -11,13 +11,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, EndSource
-from stepwire.engine.ports import WakeUps, Workflows
+from stepwire.engine.ports import Asked, Gate, Turn, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
     InternalError,
@@ -43,13 +42,9 @@ from stepwire.tasks.events import (
     WorkFailed,
 )
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.limits import InLine
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running, end_without_execution, redrives_of, run_ended
 from stepwire.tasks.runs import Pending, RunState, may_have_started
 from stepwire.tasks.task import Task, TaskError
-
-if TYPE_CHECKING:
-    from stepwire.engine.turns import Called, Turns
 
 _SECOND_TRY: Final = timedelta(seconds=10)
 """When a run is begun again that could not begin now."""
@@ -65,6 +60,29 @@ class NoWakeUps:
 
     def schedule(self, key: TaskKey, delay: timedelta, run: int = 0) -> None:
         """Do nothing."""
+
+
+class OpenGate:
+    """Lets each run begin at once."""
+
+    def ask(self, _task: Task, runs: Sequence[int], /, *, is_new: bool) -> Asked:  # noqa: ARG002 - all begin alike
+        """Let them begin."""
+        return Asked(frozenset(runs))
+
+    def hold(self, _task: Task, _run: int, /) -> None:
+        """Do nothing."""
+
+    def over(self, _turn: Turn, _begins_at: datetime | None = None, /) -> tuple[Turn, ...]:
+        """Do nothing: nobody waits."""
+        return ()
+
+    def due(self, _line: str, /) -> tuple[Turn, ...]:
+        """Do nothing: nobody waits."""
+        return ()
+
+    def sweep(self, _begin: Callable[[Collection[Turn]], None], /) -> timedelta:
+        """Do nothing: nobody waits."""
+        return timedelta()
 
 
 class _Starts(Struct, frozen=True):
@@ -86,6 +104,8 @@ class Runs(Struct, frozen=True):
     wake_ups: WakeUps
     report: Callable[[Exception], None]
     """Receives faults that delay what follows."""
+    gate: Gate = OpenGate()
+    """Decides when runs of tasks with a limit begin."""
 
     def begin(self, task: Task, common_input: str, at: datetime) -> Task:
         """Start the runs of a new task that are due, schedule the others, and return the task. Idempotent.
@@ -104,7 +124,7 @@ class Runs(Struct, frozen=True):
             raise min(refused.values(), key=lambda one: not isinstance(one, StartRefusedForNow))
         for index, run in enumerate(task.runs):
             if run.is_open and run.attempt.time_left(at):
-                self.schedule(task, run.attempt.time_left(at), index)
+                self.schedule(task.key, run.attempt.time_left(at), index)
         if waiting:
             return self._first_in_turn(task, waiting)
         try:
@@ -142,7 +162,7 @@ class Runs(Struct, frozen=True):
         if current is not None and current.runs_pending(Pending.STOP):
             return self.stop_pending(current)
         self.stop(task, begun, BEGUN_TOO_LATE)
-        self.give_back(task, begun)
+        self._give_back(task, begun)
         return current or task
 
     def record_end(self, task: Task, run: int, end: ExecutionEnd, source: EndSource) -> Task:
@@ -150,8 +170,13 @@ class Runs(Struct, frozen=True):
         ended = run_ended(task, run, end, self.recorder.event_of_end(task, end))
         return self._followed(task, self.recorder.advanced(task, ended, source))
 
-    def perform(self, after: Advanced) -> Task:
+    def perform(self, after: Advanced, *, later: bool = False, but: frozenset[str] = frozenset()) -> Task:
         """Do what follows an event, and return the task.
+
+        Args:
+            after: the task after the event, and what follows.
+            later: whether whoever gets a turn is woken, and begins in another process.
+            but: names of the executions that are stopped already.
 
         Raises:
             StopRefused, Exception: a run could not be stopped; the others are.
@@ -160,70 +185,59 @@ class Runs(Struct, frozen=True):
         for effect in after.effects:
             match effect:
                 case GiveBack(run):
-                    self.give_back(task, [run], is_retried=not task.has_ended)
+                    self._give_back(task, [run], later=later, is_retried=not task.has_ended)
                 case Begin(run, at) if at is not None:
-                    self.schedule(task, at - self.recorder.clock.now(), run)
+                    self.schedule(task.key, at - self.recorder.clock.now(), run)
                 case Begin(run):
                     starts.append(run)
         if task.has_ended:
-            return self.stop_pending(task)
+            return self.stop_pending(task, but=but)
         return self.start(task, starts) if starts else task
 
     def finish(self, task: Task, run: int) -> None:
         """Finish what a process that died after it had recorded the end of a run has left to be done."""
-        self.give_back(task, [run])
+        self._give_back(task, [run])
         if not task.runs[run].is_open:
             self.stop_pending(task)
 
-    def give_back(self, task: Task, runs: Collection[int], *, later: bool = False, is_retried: bool = False) -> None:
-        """Give back the turns and the places of runs that need them no more, and begin who gets the turns. Idempotent.
+    def abandon(self, task: Task, runs: Iterable[int], cause: str) -> None:
+        """Stop runs of a task that is gone, and give back all turns and places; who gets a turn is woken.
 
-        A fault is reported: what is left is found by the next look at the line.
-
-        Args:
-            task: the task.
-            runs: the indices of the runs.
-            later: whether whoever gets a turn is woken, and begins in another process.
-            is_retried: whether those that are open give back what attempts before their next ones had.
+        Raises:
+            StopRefused, Exception: a run could not be stopped; the others are.
         """
-        if task.line is None:
-            return
-        from stepwire.engine.turns import tickets_of  # noqa: PLC0415 - few tools have a limit
-
-        for ticket in tickets_of(task.key, sorted(runs)):
-            run = task.runs[ticket.run]
-            begins_at = run.attempt.begins_at if is_retried and run.is_open else None
-            try:
-                self.call(self.turns.give_back(task.line.line, ticket, begins_at), later=later)
-            except Exception as fault:  # noqa: BLE001 - the end of the task is recorded
-                self.report(fault)
+        self.stop(task, runs, cause)
+        self._give_back(task, range(len(task.runs)), later=True)
 
     def hold(self, task: Task, run: int) -> None:
         """Count a run that runs already among those with a turn. Idempotent."""
         if task.line is not None:
-            self.turns.hold(task, run)
+            self.gate.hold(task, run)
 
-    def mend_line(self, line: str) -> None:
-        """Do what processes that died have left undone in a line."""
-        self.call(self.turns.mend(line))
+    def sweep_lines(self) -> timedelta:
+        """Do what processes that died have left undone in lines; return how long somebody has waited at most."""
+        return self.gate.sweep(self.begin_turns)
 
-    def call(self, called: "Collection[Called]", *, later: bool = False) -> None:
-        """Begin runs that have got their turns. One that cannot begin now is woken."""
-        waiting = deque(called)
+    def begin_turns(self, turns: Collection[Turn], *, later: bool = False) -> None:
+        """Begin the runs that have got these turns. One that cannot begin now is woken.
+
+        `later`: whether all are woken, and begin in other processes.
+        """
+        waiting = deque(turns)
         while waiting:
-            one = waiting.popleft()
+            turn = waiting.popleft()
             try:
                 if later:
-                    self.wake_ups.schedule(one.ticket.key, timedelta(), one.ticket.run)
+                    self.wake_ups.schedule(turn.key, timedelta(), turn.run)
                 else:
-                    waiting += self._begin_called(one)
+                    waiting += self._begin_turn(turn)
             except Exception as fault:  # noqa: BLE001 - the others have nothing to do with it
                 self.report(fault)
-                self.turns.wake(one.ticket, _SECOND_TRY)
+                self.schedule(turn.key, run=turn.run)
 
-    def _begin_called(self, one: "Called") -> "Collection[Called]":
+    def _begin_turn(self, turn: Turn) -> Collection[Turn]:
         """Begin a run that has got its turn; return who gets the turn if its task needs it no more."""
-        task, run = self.recorder.load(one.ticket.key), one.ticket.run
+        task, run = self.recorder.load(turn.key), turn.run
         if task is not None and run in task.waiting_runs(self.recorder.clock.now()):
             after = self.recorder.advanced(task, LineChecked(frozenset({run})))
             if after is not None and after.task.runs[run].is_open and not after.task.has_ended:
@@ -231,18 +245,30 @@ class Runs(Struct, frozen=True):
                 return ()
             task = None if after is None else after.task
         if task is None or task.has_ended or not task.runs[run].is_open:
-            return () if self._may_run_on(task, run) else self.turns.give_back(one.line, one.ticket)
+            return () if _may_run_on(task, run) else self.gate.over(turn)
         return ()
 
-    def _may_run_on(self, task: Task | None, run: int) -> bool:
-        return task is not None and task.runs[run].pending is Pending.STOP
+    def _give_back(self, task: Task, runs: Collection[int], *, later: bool = False, is_retried: bool = False) -> None:
+        """Give back the turns and the places of runs that need them no more, and begin who gets the turns. Idempotent.
 
-    @property
-    def turns(self) -> "Turns":
-        """What gives turns to runs."""
-        from stepwire.engine.turns import Turns  # noqa: PLC0415 - few tools have a limit
+        A fault is reported: what is left is found by the next look at the line.
 
-        return Turns(self.recorder, self.workflows, self.wake_ups, self.report)
+        Args:
+            task: the task.
+            runs: the indices of the runs.
+            later: whether whoever gets a turn is woken.
+            is_retried: whether those that are open give back what attempts before their next ones had.
+        """
+        if task.line is None:
+            return
+        for index in sorted(runs):
+            run = task.runs[index]
+            begins_at = run.attempt.begins_at if is_retried and run.is_open else None
+            try:
+                others = self.gate.over(Turn(task.line.line, task.key, index), begins_at)
+                self.begin_turns(others, later=later)
+            except Exception as fault:  # noqa: BLE001 - the end of the task is recorded
+                self.report(fault)
 
     def _first_in_turn(self, task: Task, runs: Sequence[int]) -> Task:
         """Let the runs of a new task ask for their turns, and begin those that have theirs.
@@ -257,30 +283,23 @@ class Runs(Struct, frozen=True):
         except Exception as fault:  # noqa: BLE001 - they are woken; readers and the sweep ask for them too
             self.report(fault)
             for index in runs:
-                self.schedule(task, run=index)
+                self.schedule(task.key, run=index)
             return task
 
-    def _in_turn(self, task: Task, runs: Sequence[int], *, is_new: bool = False) -> tuple[Task, tuple[int, ...]]:
+    def _in_turn(self, task: Task, runs: Sequence[int], *, is_new: bool = False) -> tuple[Task, Sequence[int]]:
         """Let runs ask for their turns; return the task, and the runs that have theirs and may begin.
 
         Raises:
             LimitReached: of a new task: no run may wait for its turn.
         """
-        taken, standings, others = list[int](), list[InLine](), list[Any]()
-        for index in runs:
-            standing = self.turns.ask(task, index, together=len(runs) if is_new and index == runs[0] else 0)
-            others += standing.called
-            if standing.in_line is None:
-                taken.append(index)
-            else:
-                standings.append(standing.in_line)
-        after = self.recorder.advanced(task, LineChecked(frozenset(taken), standings[0] if standings else None))
-        current = task if after is None else after.task
+        asked = self.gate.ask(task, runs, is_new=is_new)
+        after = self.recorder.advanced(task, LineChecked(asked.taken, asked.in_line))
+        current, taken = task if after is None else after.task, asked.taken
         if after is None or current.has_ended:
-            self.give_back(task, [index for index in runs if not self._may_run_on(current, index)])
-            taken.clear()
-        self.call(others)
-        return current, tuple(index for index in taken if current.runs[index].is_open)
+            self._give_back(task, [index for index in runs if not _may_run_on(current, index)])
+            taken = frozenset[int]()
+        self.begin_turns(asked.others)
+        return current, [index for index in sorted(taken) if current.runs[index].is_open]
 
     def wake(self, key: TaskKey, run: int = 0) -> None:
         """Begin a run that is due.
@@ -296,7 +315,7 @@ class Runs(Struct, frozen=True):
         if task is not None:
             self._wake_run(task, run)
         if stored is not None and stored.line is not None:  # also of a task that has expired
-            self.call(self.turns.fill(stored.line.line))
+            self.begin_turns(self.gate.due(stored.line.line))
 
     def _wake_run(self, task: Task, run: int) -> None:
         if task.has_ended or run >= len(task.runs) or not task.runs[run].is_open:
@@ -360,20 +379,20 @@ class Runs(Struct, frozen=True):
             StopRefused, Exception: a run could not be stopped; the others are.
         """
         pending = task.runs_pending(Pending.STOP)
-        if not pending:
+        if all(task.execution_of(index).name in but for index in pending):
             return task
         now = self.recorder.clock.now()
         left = [index for index in pending if may_have_started(task.runs[index], task.last_updated_at, now)]
         stopped = but | self.stop(task, (index for index in left if task.execution_of(index).name not in but), _LOST)
-        self.give_back(task, [index for index in left if is_late or task.is_stopped(index, stopped)])
+        self._give_back(task, [index for index in left if is_late or task.is_stopped(index, stopped)])
         if not (is_late or all(task.is_stopped(index, stopped) for index in left)):
             return task
         return self.recorder.save_if_unchanged(task, RunsStopped()) or task
 
-    def schedule(self, task: Task, delay: timedelta = _SECOND_TRY, run: int = 0) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta = _SECOND_TRY, run: int = 0) -> None:
         """Wake a run after a delay; a fault is reported, because readers and the sweep do what is due."""
         try:
-            self.wake_ups.schedule(task.key, delay, run)
+            self.wake_ups.schedule(key, delay, run)
         except WakeUpsUnavailable as fault:
             self.report(fault)
 
@@ -404,7 +423,7 @@ class Runs(Struct, frozen=True):
         if starts.faults:
             task = self.postpone(task, starts.faults)
             for index in starts.faults:
-                self.schedule(task, run=index)
+                self.schedule(task.key, run=index)
         for index in starts.not_redriven:
             task = self._after_refused_redrive(task, index)
         for index, refusal in starts.refusals.items():
@@ -420,8 +439,7 @@ class Runs(Struct, frozen=True):
         if after is None:
             return self.recorder.load(task.key) or task
         # The next in line may be refused too, and the one after it: each in a process of its own.
-        self.give_back(after.task, after.given_back, later=True)
-        return self._followed(task, replace(after, effects=after.begins))
+        return self._followed(task, after, later=True)
 
     def _after_refused_redrive(self, task: Task, index: int) -> Task:
         """Find out why an execution is not redriven: because it runs again already, or because it cannot be."""
@@ -437,12 +455,16 @@ class Runs(Struct, frozen=True):
         end = end_without_execution(task, index, RunState.FAILED, then)
         return self._followed(task, self.recorder.advanced(task, RunNotRedriven(end, then), EndSource.CHECK))
 
-    def _followed(self, task: Task, after: Advanced | None) -> Task:
-        """Do what follows the end of a run, and return the task; as it was, if it no longer exists."""
+    def _followed(self, task: Task, after: Advanced | None, *, later: bool = False) -> Task:
+        """Do what follows the end of a run (`perform`), and return the task; as it was, if it no longer exists."""
         if after is None:
             return task
         for effect in after.begins:
             outcome = f"attempt {after.task.runs[effect.run].attempt.number} of {after.task.retry.attempts}"
             with suppress(Exception):
                 self.recorder.note(AuditAction.RETRIED, after.task, outcome)
-        return self.perform(after)
+        return self.perform(after, later=later)
+
+
+def _may_run_on(task: Task | None, run: int) -> bool:
+    return task is not None and task.runs[run].pending is Pending.STOP

@@ -284,14 +284,13 @@ class Upkeep(Struct, frozen=True):
         return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
     def _cancel_unstarted(self, task: Task, unstarted: Sequence[int]) -> Task:
-        begun = (run for run in task.due_runs(self.recorder.clock.now()) if run not in unstarted)
-        stopped = self.runs.stop(task, begun, "The request was cancelled.")
+        due = task.due_runs(self.recorder.clock.now())
+        stopped = self.runs.stop(task, (run for run in due if run not in unstarted), "The request was cancelled.")
         event = WorkStopped("The request was cancelled before its work began.", stopped)
         after = self.recorder.advanced(task, event)
         if after is None:
             return task
-        self.runs.give_back(after.task, after.given_back)
-        return after.task
+        return self.runs.perform(after, but=frozenset(task.execution_of(run).name for run in range(len(task.runs))))
 
     def _after_stops(self, task: Task, now: datetime) -> Task:
         """Return an ended task after stopping executions that may still run, an interval after its end."""

@@ -279,8 +279,3 @@ class Advanced(Struct, frozen=True):
     def begins(self) -> tuple[Begin, ...]:
         """The runs that begin."""
         return tuple(one for one in self.effects if isinstance(one, Begin))
-
-    @property
-    def given_back(self) -> tuple[int, ...]:
-        """The indices of the runs that need their turns no more."""
-        return tuple(one.run for one in self.effects if isinstance(one, GiveBack))

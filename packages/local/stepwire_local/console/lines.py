@@ -6,11 +6,11 @@ Only read: operators change lines with `stepwire queue`.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from stepwire.aws.storage.lines import DynamoDbLines
-from stepwire.background.line_commands import callers_of, facts_of
+from stepwire.extras.lines.commands import callers_of, facts_of
+from stepwire.extras.lines.rules import Held, Line, Place
+from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import ordinal
-from stepwire.tasks.lines import Held, Line, Place
 from stepwire_local.console.table import table_of
 from stepwire_local.stack import LocalStack
 

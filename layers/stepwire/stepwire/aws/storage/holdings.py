@@ -8,7 +8,6 @@ from typing import Final
 
 from stepwire.aws.storage.approvals import APPROVER, found_key, subscriber_in
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
-from stepwire.aws.storage.lines import share_key
 from stepwire.aws.storage.table import Item
 from stepwire.principal import Principal
 
@@ -45,3 +44,8 @@ def kind_of(item: Item) -> str:
     """Return what an item is."""
     sort_key = item["sk"]["S"]
     return next((kind for prefix, kind in KINDS.items() if sort_key.startswith(prefix)), "item")
+
+
+def share_key(line: str, owner: Principal) -> Item:
+    """Return the primary key of what a line remembers of a caller."""
+    return {"pk": {"S": line}, "sk": {"S": f"share#{owner}"}}

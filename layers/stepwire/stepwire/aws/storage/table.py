@@ -74,6 +74,20 @@ class Table(Struct, frozen=True, dict=True):
             else:
                 raise StoreBusy
 
+    def get_together(self, keys: Sequence[Item]) -> list[Item | None]:
+        """Return items as they were at one moment, in the order of their keys.
+
+        Raises:
+            StoreBusy: another writer was faster, or the table is overloaded.
+        """
+        gets: Any = [{"Get": {"TableName": self.name, "Key": key}} for key in keys]
+        try:
+            answer = self.client.transact_get_items(TransactItems=gets)
+        except ClientError as error:
+            refusals_in(error)
+            raise StoreBusy from error
+        return [cast(Item | None, one.get("Item")) for one in answer["Responses"]]
+
     def query(
         self, condition: str, values: Item, *, most: int | None = None, page: int | None = None, **more: Any
     ) -> Iterator[Item]:

@@ -6,7 +6,7 @@ Reads are strongly consistent, so a task can be read as soon as its handle was r
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,9 +31,6 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
 
-if TYPE_CHECKING:
-    from stepwire.aws.storage.lines import DynamoDbLines
-
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_LOADED: Final = "version = :version"
 # A retry may create a task anew after it was taken back: the same id and version, but another task.
@@ -53,12 +50,6 @@ class DynamoDbTaskStore(Struct, frozen=True):
     table: Table
     parts: Parts
     slots: CallerUsage
-
-    @property
-    def lines(self) -> "DynamoDbLines":
-        from stepwire.aws.storage.lines import DynamoDbLines  # noqa: PLC0415 - few tools have a limit
-
-        return DynamoDbLines(self.table)
 
     def create(self, task: Task) -> Task:
         stored = divided(replace(task, version=1))

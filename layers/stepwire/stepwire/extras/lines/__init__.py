@@ -1,12 +1,35 @@
 """Lines: a tool's limit of executions at once, and the order in which its callers' calls wait for a turn."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.hooks import EventType, Extra, ManifestFields, OnChange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from stepwire.aws.storage.table import Table
+    from stepwire.background.commands import Commands
     from stepwire.changes import BusEvent, ChangeServices, TaskChange
+    from stepwire.engine.assembly import Ports
+    from stepwire.engine.recorder import Recorder
+    from stepwire.extras.lines.turns import Turns
+
+
+def gate_of(table: "Table") -> "Callable[[Recorder, Ports], Turns]":
+    """Return what builds the gate, with the lines in a table."""
+    from stepwire.extras.lines.storage import DynamoDbLines
+    from stepwire.extras.lines.turns import Turns
+
+    def build(recorder: "Recorder", ports: "Ports") -> Turns:
+        return Turns(DynamoDbLines(table), recorder, ports.workflows, ports.wake_ups, ports.report)
+
+    return build
+
+
+def _commands() -> "Commands":
+    from stepwire.extras.lines.commands import COMMANDS
+
+    return COMMANDS
 
 
 def _fields() -> ManifestFields[Any]:
@@ -27,4 +50,10 @@ def _types() -> tuple[EventType, ...]:
     return TYPES
 
 
-EXTRA: Final = Extra(name="lines", fields=_fields, on_change=OnChange(tell=_tell, types=_types))
+EXTRA: Final = Extra(
+    name="lines",
+    gate=gate_of,
+    on_change=OnChange(tell=_tell, types=_types),
+    commands=_commands,
+    fields=_fields,
+)

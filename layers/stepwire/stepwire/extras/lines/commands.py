@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from stepwire.background.commands import TASKS, Command, Commands, Fields, OfTask
 from stepwire.codec import MILLISECOND
 from stepwire.engine.assembly import Engine
-from stepwire.engine.ports import Lines
 from stepwire.errors import CommandRefused
+from stepwire.extras.lines.ports import Lines
+from stepwire.extras.lines.rules import MOST_COUNTED, Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
+from stepwire.extras.lines.turns import Turns
 from stepwire.json_text import JsonObject
 from stepwire.tasks.limits import Rules, line_key
-from stepwire.tasks.lines import MOST_COUNTED, Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
 from stepwire.tasks.runs import Pending
 
 MOST_LISTED: Final = 100
@@ -44,7 +45,7 @@ class Restriction(OfLine, frozen=True):
 
 def list_lines(engine: Engine, _given: Fields) -> JsonObject:
     """Return lines that are in use, those first that an operator has restricted, and how many more there are."""
-    lines = engine.recorder.store.lines
+    lines = _turns(engine).lines
     keys = list(lines.in_use())
     found = [(key, lines.line(key)) for key in keys[:MOST_LISTED]]
     described = [_described(engine, key, line) for key, line in found if line is not None]
@@ -57,7 +58,7 @@ def show_line(engine: Engine, given: OfLine) -> JsonObject:
     Raises:
         CommandRefused: there is no such line.
     """
-    key, lines = _key_of(given.line), engine.recorder.store.lines
+    key, lines = _key_of(given.line), _turns(engine).lines
     line = lines.line(key)
     if line is None:
         raise CommandRefused(_no_line(given.line))
@@ -86,7 +87,7 @@ def _changed(engine: Engine, given: OfLine, change: Callable[[Line], Line], verb
         CommandRefused: there is no such line.
         StoreBusy: others change the line all the time.
     """
-    name, key, lines = given.line, _key_of(given.line), engine.recorder.store.lines
+    name, key, lines = given.line, _key_of(given.line), _turns(engine).lines
     may_begin = isinstance(given, Restriction) and given.is_new and not name.startswith(_LINE)
 
     def attempt(now: datetime) -> Line | None:
@@ -96,8 +97,8 @@ def _changed(engine: Engine, given: OfLine, change: Callable[[Line], Line], verb
         after = change(before or Line(name, Rules()))
         return after if lines.change(key, before, Change(after), now) else None
 
-    after = engine.runs.turns.until_written(attempt)
-    engine.runs.call(engine.runs.turns.fill(key))
+    after = _turns(engine).until_written(attempt)
+    engine.runs.begin_turns(engine.runs.gate.due(key))
     return _described(engine, key, lines.line(key) or after)
 
 
@@ -112,13 +113,20 @@ def move_to_front(engine: Engine, given: OfTask) -> JsonObject:
     waiting = () if task is None or task.has_ended else task.runs_pending(Pending.TURN)
     if task is None or task.line is None or not waiting:
         raise CommandRefused("The task does not wait in a line.")
-    lines, name = engine.recorder.store.lines, task.line.line
+    lines, name = _turns(engine).lines, task.line.line
     places = list[int]()
     for run in waiting:
         moved = partial(_moved, lines, name, Ticket(given.owner, given.task_id, run))
-        places += engine.runs.turns.until_written(moved)
+        places += _turns(engine).until_written(moved)
     line = lines.line(name) or Line(task.line.pool, task.line.rules)
     return {**_described(engine, name, line), "position": min(places, default=None)}
+
+
+def _turns(engine: Engine) -> Turns:
+    """Return the gate, which has the lines."""
+    gate = engine.runs.gate
+    assert isinstance(gate, Turns)  # noqa: S101 - these commands are there where this extra is on
+    return gate
 
 
 def _moved(lines: Lines, name: str, ticket: Ticket, now: datetime) -> tuple[int, ...] | None:
@@ -132,7 +140,7 @@ def _moved(lines: Lines, name: str, ticket: Ticket, now: datetime) -> tuple[int,
 
 
 def _described(engine: Engine, key: str, line: Line) -> JsonObject:
-    first = next(iter(engine.recorder.store.lines.first(key)), None) if line.waiting else None
+    first = next(iter(_turns(engine).lines.first(key)), None) if line.waiting else None
     now = engine.recorder.clock.now()
     return {**facts_of(key, line), "firstWaitsMs": first and (now - first.joined_at) // MILLISECOND}
 

@@ -9,21 +9,19 @@
     pk  "lines"    sk  the line's key               a line that is in use; `restricted` if an operator has restricted it
 
 The rule: items of a line change only in a transaction that changes the version of its state, so what was read with that
-version is still so. Items that nobody removes expire; the next repair of the line counts anew (`engine.turns`).
+version is still so. Items that nobody removes expire; the next repair of the line counts anew (`turns`).
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, in_seconds, refusals_in
+from stepwire.aws.storage.table import Item, Table, in_seconds
 from stepwire.codec import decode, encode_without
-from stepwire.errors import StoreBusy
+from stepwire.extras.lines.rules import Change, Held, Line, Place, Seen, Share, Ticket
 from stepwire.principal import Principal
-from stepwire.tasks.lines import Change, Held, Line, Place, Seen, Share, Ticket
 from stepwire.tasks.task import AFTER_ANY_TASK
 
 _LINE: Final = "line"
@@ -50,13 +48,7 @@ class DynamoDbLines(Struct, frozen=True):
     def see(self, key: str, ticket: Ticket) -> Seen:
         name = _name_of(ticket)
         wanted = (_LINE, _TURN + name, _PLACE + name, _SHARE + ticket.owner)
-        gets: Any = [{"Get": {"TableName": self.table.name, "Key": _key(key, one)}} for one in wanted]
-        try:
-            answer = self.table.client.transact_get_items(TransactItems=gets)
-        except ClientError as error:
-            refusals_in(error)
-            raise StoreBusy from error  # another writer was faster
-        line, turn, place, share = (cast(Item | None, one.get("Item")) for one in answer["Responses"])
+        line, turn, place, share = self.table.get_together([_key(key, one) for one in wanted])
         return Seen(
             None if line is None else _line_of(line),
             None if turn is None else decode(turn["turn"]["S"], Held),
@@ -179,11 +171,6 @@ class DynamoDbLines(Struct, frozen=True):
         """Yield the items of a line whose sort keys begin so, in their order: all, or so many."""
         values = {":pk": {"S": key}, ":prefix": {"S": prefix}}
         return self.table.query("pk = :pk AND begins_with(sk, :prefix)", values, most=most)
-
-
-def share_key(line: str, owner: Principal) -> Item:
-    """Return the primary key of what a line remembers of a caller."""
-    return _key(line, _SHARE + owner)
 
 
 def _key(pk: str, sk: str) -> Item:

@@ -1,16 +1,16 @@
-"""The turns of runs: ask for one, give it back, and hand it to the next in line. Only tools with a limit need this.
+"""The gate: ask for a turn, give it back, and hand it to the next in line.
 
-Every change of a line is decided by `stepwire.tasks.lines` and written under the condition that the line is as it was
-read. The line says who holds a turn; the head of a task says that a run needs one (`Pending.TURN`). A run that has got
-a turn begins after its head has been saved, so whoever ends the task before that finds a run that never begins, and
-whoever ends it afterwards stops it.
+Every change of a line is decided by `rules` and written under the condition that the line is as it was read. The line
+says who holds a turn; the head of a task says that a run needs one (`Pending.TURN`). A run that has got a turn begins
+after its head has been saved, so whoever ends the task before that finds a run that never begins, and whoever ends it
+afterwards stops it.
 
 What a process that dies leaves undone, a look at the line does: a run that was handed a turn and has not begun, a turn
 whose run is over, and turns that are free while others wait (`mend`). Readers of a task that waits look, at most once
 in `MEND_PAUSE` for all of a line, and so does the sweep.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import Enum
@@ -20,13 +20,11 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.engine.ports import Lines, WakeUps, Workflows
+from stepwire.engine.ports import Asked, Turn, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import LimitReached, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
-from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.limits import InLine, LineTerms
-from stepwire.tasks.lines import (
+from stepwire.extras.lines.ports import Lines
+from stepwire.extras.lines.rules import (
     MOST_COUNTED,
     Asking,
     Change,
@@ -48,6 +46,8 @@ from stepwire.tasks.lines import (
     standing_of,
     taken,
 )
+from stepwire.principal import Principal
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Task
@@ -61,19 +61,12 @@ _LONGEST_DELAY: Final = timedelta(minutes=15)  # of a message
 _Result = TypeVar("_Result")
 
 
-class Called(Struct, frozen=True):
-    """A run that has been handed a turn, and is to begin."""
-
-    line: str
-    ticket: Ticket
-
-
-class Standing(Struct, frozen=True):
+class _Standing(Struct, frozen=True):
     """What a run has in its line after it has asked for a turn."""
 
     in_line: InLine | None = None
     """Where it is in line; None: it has its turn."""
-    called: tuple[Called, ...] = ()
+    others: tuple[Turn, ...] = ()
     """Others that are to begin."""
 
 
@@ -85,21 +78,28 @@ class _Nobody(Enum):
 
 
 class Turns(Struct, frozen=True):
-    """Gives turns to runs."""
+    """`Gate` with lines."""
 
+    lines: Lines
     recorder: Recorder
     workflows: Workflows
     wake_ups: WakeUps
     report: Callable[[Exception], None]
     """Receives faults that delay what follows."""
 
-    @property
-    def lines(self) -> Lines:
-        """Where the lines are."""
-        return self.recorder.store.lines
+    def ask(self, task: Task, runs: Sequence[int], /, *, is_new: bool) -> Asked:
+        taken, standings, others = list[int](), list[InLine](), list[Turn]()
+        for index in runs:
+            standing = self._ask(task, index, together=len(runs) if is_new and index == runs[0] else 0)
+            others += standing.others
+            if standing.in_line is None:
+                taken.append(index)
+            else:
+                standings.append(standing.in_line)
+        return Asked(frozenset(taken), standings[0] if standings else None, tuple(others))
 
-    def ask(self, task: Task, run: int, *, together: int = 0) -> Standing:
-        """Give a run its turn, or a place in line. Idempotent: a run that has either keeps it.
+    def _ask(self, task: Task, run: int, *, together: int) -> _Standing:
+        """Give a run its turn, or a place in line.
 
         Args:
             task: the task; without a line, a run has its turn at once.
@@ -112,17 +112,17 @@ class Turns(Struct, frozen=True):
         """
         line, ticket = task.line, Ticket(task.owner, task.task_id, run)
         if line is None:
-            return Standing()
-        begins_at, others = task.runs[run].attempt.begins_at, list[Called]()
+            return _Standing()
+        begins_at, others = task.runs[run].attempt.begins_at, list[Turn]()
 
-        def attempt(now: datetime) -> Standing | None:
+        def attempt(now: datetime) -> _Standing | None:
             seen = self.lines.see(line.line, ticket)
             if seen.turn is not None and seen.turn.is_before(begins_at):
                 # Whoever recorded the end of that attempt died before this, or is about to do it.
-                others.extend(self.give_back(line.line, ticket, begins_at))
+                others.extend(self._over(line.line, ticket, begins_at))
                 return None
             if seen.turn is not None:
-                return Standing()
+                return _Standing()
             if seen.line is not None and seen.place is not None:
                 return self._stand(line.line, seen.line, seen.place, now)
             try:
@@ -132,13 +132,12 @@ class Turns(Struct, frozen=True):
                 raise
             if not self._changes(line.line, seen.line, change, now, ticket):
                 return None
-            return self._stand(line.line, change.line, change.joins[0], now) if change.joins else Standing()
+            return self._stand(line.line, change.line, change.joins[0], now) if change.joins else _Standing()
 
         standing = self.until_written(attempt)
-        return replace(standing, called=(*others, *standing.called))
+        return replace(standing, others=(*others, *standing.others))
 
     def hold(self, task: Task, run: int) -> None:
-        """Count a run that runs already, whatever the limit is: an operator has redriven its execution."""
         terms, ticket = task.line, Ticket(task.owner, task.task_id, run)
         if terms is None:
             return
@@ -153,19 +152,11 @@ class Turns(Struct, frozen=True):
 
         self.until_written(attempt)
 
-    def give_back(self, key: str, ticket: Ticket, begins_at: datetime | None = None) -> tuple[Called, ...]:
-        """Take back the turn or the place of a run, and hand the turn to the next in line. Idempotent.
+    def over(self, turn: Turn, begins_at: datetime | None = None) -> tuple[Turn, ...]:
+        return self._over(turn.line, Ticket(turn.key.owner, turn.key.task_id, turn.run), begins_at)
 
-        Args:
-            key: the key of the line.
-            ticket: the run.
-            begins_at: when its next attempt begins, which keeps the turn or the place that it has got meanwhile.
-
-        Returns:
-            The runs that are to begin.
-        """
-
-        def attempt(now: datetime) -> tuple[Called, ...] | None:
+    def _over(self, key: str, ticket: Ticket, begins_at: datetime | None) -> tuple[Turn, ...]:
+        def attempt(now: datetime) -> tuple[Turn, ...] | None:
             seen = self.lines.see(key, ticket)
             if begins_at is not None and not (seen.turn and seen.turn.is_before(begins_at)):
                 return ()
@@ -176,31 +167,30 @@ class Turns(Struct, frozen=True):
                 return None
             after = change.line
             more = self._filled(key) if after.waiting and after.may_begin(now) else ()
-            return (*(Called(key, one.ticket) for one in handed), *more)
+            return (*(_turn(key, one.ticket) for one in handed), *more)
 
         return self.until_written(attempt)
 
-    def fill(self, key: str) -> tuple[Called, ...]:
-        """Hand free turns to those who wait, and return the runs that are to begin."""
-        found = list[Called]()
+    def due(self, line: str) -> tuple[Turn, ...]:
+        found = list[Turn]()
         for _ in range(_MOST_TRIES + _MOST_CALLED):
-            now, line = self.recorder.clock.now(), self.lines.line(key)
-            if line is None or not line.waiting or not (line.may_begin(now) or _is_timed(line, now)):
+            now, state = self.recorder.clock.now(), self.lines.line(line)
+            if state is None or not state.waiting or not (state.may_begin(now) or _is_timed(state, now)):
                 break
-            first = self._next(key, line)
+            first = self._next(line, state)
             if isinstance(first, Place) and len(found) >= _MOST_CALLED:
                 self.wake(first.ticket, timedelta())
                 break
-            change = _next_change(line, first, now)
+            change = _next_change(state, first, now)
             if change is None:
                 break
-            if self._changes(key, line, change, now):
-                found += [Called(key, one.ticket) for one in change.holds]
+            if self._changes(line, state, change, now):
+                found += [_turn(line, one.ticket) for one in change.holds]
             else:
                 self._pause()
         return tuple(found)
 
-    def mend(self, key: str) -> tuple[Called, ...]:
+    def mend(self, key: str) -> tuple[Turn, ...]:
         """Do what processes that died have left undone in a line, and return the runs that are to begin.
 
         At most once in `MEND_PAUSE` for each line.
@@ -213,7 +203,23 @@ class Turns(Struct, frozen=True):
         change = Change(counted(line, [one for one in held if one.ticket not in over], now), frees=tuple(over))
         if not self._changes(key, line, change, now):
             return ()  # whoever changed it has begun or ended something; the next look mends the rest
-        return (*(Called(key, one) for one in unbegun), *self.fill(key))
+        return (*(_turn(key, one) for one in unbegun), *self.due(key))
+
+    def sweep(self, begin: Callable[[Collection[Turn]], None]) -> timedelta:
+        longest = timedelta()  # each line is one look, however many wait
+        try:
+            keys = self.lines.in_use()
+        except Exception as fault:  # noqa: BLE001 - the tasks must be swept all the same
+            self.report(fault)
+            return longest
+        for key in keys:
+            try:
+                begin(self.mend(key))
+                now = self.recorder.clock.now()
+                longest = max(longest, *(now - one.joined_at for one in self.lines.first(key)), timedelta())
+            except Exception as fault:  # noqa: BLE001 - the other lines must be mended too
+                self.report(fault)
+        return longest
 
     def wake(self, ticket: Ticket, delay: timedelta) -> None:
         """Let a run be woken after a delay; a fault is reported, because readers and the sweep look at the line."""
@@ -231,20 +237,21 @@ class Turns(Struct, frozen=True):
         if self._changes(terms.line, line, Change(after), now) and first is not None and after.may_begin(now):
             self.wake(first.ticket, timedelta())
 
-    def _stand(self, key: str, line: Line, place: Place, now: datetime) -> Standing:
+    def _stand(self, key: str, line: Line, place: Place, now: datetime) -> _Standing:
         """Return what a run that waits has in line, after handing out the turns that are free."""
         more = self.mend(key) if is_mendable(line, now) else ()
         if not more and (line.may_begin(now) or _is_timed(line, now)):
-            more = self.fill(key)
-        if any(one.ticket == place.ticket for one in more):
-            return Standing(called=tuple(one for one in more if one.ticket != place.ticket))
+            more = self.due(key)
+        mine = _turn(key, place.ticket)
+        if mine in more:
+            return _Standing(others=tuple(one for one in more if one != mine))
         before = self.lines.before(key, place, MOST_COUNTED)
-        return Standing(standing_of(line, position_of(line, place, before), now), more)
+        return _Standing(standing_of(line, position_of(line, place, before), now), more)
 
-    def _filled(self, key: str) -> tuple[Called, ...]:
+    def _filled(self, key: str) -> tuple[Turn, ...]:
         """Hand out free turns, after a change that has handed one already: a fault must not hide that."""
         try:
-            return self.fill(key)
+            return self.due(key)
         except Exception as fault:  # noqa: BLE001 - the next look at the line does it
             self.report(fault)
             return ()
@@ -411,6 +418,5 @@ def _waits_for(task: Task, turn: Held, now: datetime) -> bool:
     return run in task.waiting_runs(now) and not turn.is_before(task.runs[run].attempt.begins_at)
 
 
-def tickets_of(key: TaskKey, runs: Sequence[int]) -> tuple[Ticket, ...]:
-    """Return the tickets of runs of a task."""
-    return tuple(Ticket(key.owner, key.task_id, run) for run in runs)
+def _turn(key: str, ticket: Ticket) -> Turn:
+    return Turn(key, ticket.key, ticket.run)

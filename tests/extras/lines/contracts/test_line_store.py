@@ -8,11 +8,10 @@ from msgspec.structs import replace
 
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
-from stepwire.engine.ports import Lines, TaskStore
+from stepwire.engine.ports import TaskStore
 from stepwire.errors import StoreBusy
-from stepwire.principal import Principal
-from stepwire.tasks.limits import Rules, Starts, line_key
-from stepwire.tasks.lines import (
+from stepwire.extras.lines.ports import Lines
+from stepwire.extras.lines.rules import (
     Asking,
     Change,
     Held,
@@ -29,8 +28,12 @@ from stepwire.tasks.lines import (
     moved_to_front,
     taken,
 )
+from stepwire.extras.lines.storage import DynamoDbLines
+from stepwire.principal import Principal
+from stepwire.tasks.limits import Rules, Starts, line_key
 from stepwire.tasks.task import LONGEST_TTL
 from tests.contracts.task_stores import a_task, on_dynamodb
+from tests.extras.lines.gate import lines_of
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
 from tests.simulated.dynamodb import quick_dynamodb_client
@@ -43,7 +46,7 @@ LATER = START_OF_TIME + timedelta(days=1)
 
 @pytest.fixture
 def lines(store: TaskStore) -> Lines:
-    return store.lines
+    return lines_of(store)
 
 
 def ticket(number: int, owner: Principal = ALICE) -> Ticket:
@@ -178,7 +181,7 @@ def test_a_line_is_in_use_while_an_operator_restricts_it_and_comes_before_others
 @pytest.mark.usefixtures("aws")
 def test_a_turn_and_a_place_are_kept_as_long_as_a_task_may_run() -> None:
     table = Table(new_table(), quick_dynamodb_client)
-    lines = task_store(table).lines
+    lines = DynamoDbLines(table)
     change(lines, taken(EMPTY, asking(1), START_OF_TIME))
     join(lines, 2)
 
@@ -200,7 +203,7 @@ def test_a_change_of_a_line_that_has_changed_writes_nothing(lines: Lines) -> Non
 
 @pytest.mark.usefixtures("aws")
 def test_several_changes_at_once_are_one_after_another() -> None:
-    lines = on_dynamodb(task_store)().lines
+    lines = DynamoDbLines(on_dynamodb(task_store)().table)
 
     def take(number: int) -> bool:
         for _ in range(100):

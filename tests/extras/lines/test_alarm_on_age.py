@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import SweepHandler
-from stepwire.background.line_commands import Restriction, pause_line
 from stepwire.catalog.tools import Concurrency
+from stepwire.extras.lines.commands import Restriction, pause_line
 from stepwire.tasks.limits import Rules
 from stepwire_local.account.engine import shared_account
+from tests.extras.lines.test_turns import call
 from tests.kits import OPTIONAL, keeping
 from tests.server.neighbours import CountedWorld
 from tests.template.document import resource
-from tests.unit.engine.test_lines import call
 
 POOL: Final = "warehouse"
 HOUR: Final = timedelta(hours=1)
@@ -27,8 +27,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedWorld]:
     """A stack whose table the function sweep reads too."""
     with shared_account():
         world = CountedWorld()
-        lines: Any = world.store.lines
+        lines: Any = world.lines
         monkeypatch.setenv("TABLE_NAME", lines.table.name)
+        monkeypatch.setenv("EXTRAS", "lines")
         yield world
 
 
