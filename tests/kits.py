@@ -20,6 +20,7 @@ from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.blocks import BlockedCallers, Blocks
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.limiter import PROOFS, WAITS, PollLimit, proof_places
+from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.approvals import approvals_of, askings_of, subscribers_of
 from stepwire.extras.events import events_of
@@ -256,10 +257,11 @@ class World:
             self.wake_ups,
             self.objects,
             gate,
+            (TO_APPROVERS,),
         )
         self.engine = assemble(self.ports, Settings(self.intervals, self.limits, self.waits, EXECUTION_PREFIX))
         self.recorder, self.upkeep = self.engine.recorder, self.engine.upkeep
-        self.operations, self.dialogue = self.engine.operations, self.engine.dialogue
+        self.operations, self.answers = self.engine.operations, self.engine.answers
         self.calls = self.engine.calls
         self.express = self.engine.express(
             InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
@@ -289,7 +291,7 @@ class World:
             self.catalog,
             self.operations,
             self.calls,
-            self.dialogue,
+            self.answers,
             self.patience,
             self._secret,
             RESUMING,

@@ -9,12 +9,14 @@ from stepwire.changes import TaskChange
 from stepwire.engine.calls import ToolCall
 from stepwire.json_text import JsonObject
 from stepwire.subscriptions.approvals import ApprovalChange, approval_changes
-from stepwire.tasks.approvals import Approvers, Audience, HasClaim, Vote, VoteWay
-from stepwire.tasks.events import Voted
+from stepwire.tasks.answers import Action, Given, InputResponse
+from stepwire.tasks.approvals import EXTRA, Approval, Approvers, HasClaim, People, VoteWay, approval_of
+from stepwire.tasks.events import Answered
+from stepwire.tasks.inputs import InputRequest
 from stepwire.tasks.task import Origin, Person, Task
 from tests.kits import ALICE, OPTIONAL, World, keeping
 
-FINANCE: Final = Audience((HasClaim("cognito:groups", ("finance",)),))
+FINANCE: Final = People((HasClaim("cognito:groups", ("finance",)),))
 POLICY: Final = Approvers(
     FINANCE,
     ("finance",),
@@ -40,6 +42,13 @@ _KEPT: Final = 14 * 24 * 3_600_000  # milliseconds
 ANN: Final = "5e0f3c1a9b7d4e2f8a6c0d1e2f3a4b5c"
 
 
+def approval_in(request: InputRequest) -> Approval:
+    """Return what is known of a question to others."""
+    approval = approval_of(request.audience)
+    assert approval is not None
+    return approval
+
+
 def asked() -> tuple[World, Task]:
     """Return a world, and a task in it whose question waits for finance."""
     world = World()
@@ -61,10 +70,9 @@ def decided_change() -> ApprovalChange:
     """Return what the table's stream says when Ann has approved."""
     world, before = asked()
     world.clock.advance(minutes=12)
-    vote = Vote(
-        ANN, "ann@example.com", is_approval=True, at=world.clock.now(), way=VoteWay.TOOL, content='{"amount":600}'
-    )
-    after = world.engine.recorder.record(before, Voted(1, vote))
+    answer = InputResponse(Action.ACCEPT, '{"amount":600}')
+    vote = Given(ANN, world.clock.now(), answer, "ann@example.com", VoteWay.TOOL.value)
+    after = world.engine.recorder.record(before, Answered({1: vote}, EXTRA))
     assert after is not None
     (change,) = approval_changes(TaskChange(before, after, world.clock.now()))
     return change

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, write
 from stepwire.principal import Principal
+from stepwire.tasks.answers import Action, Answer, Given, InputResponse, Unanswerable
 from stepwire.tasks.events import (
+    Answered,
     AnswersDelivered,
-    InputAnswered,
     InputRefused,
     InputRequested,
     Noted,
@@ -28,18 +29,14 @@ from stepwire.tasks.events import (
 )
 from stepwire.tasks.ids import TaskId, new_task_id
 from stepwire.tasks.inputs import (
-    Action,
-    Answer,
     Asked,
     Callback,
     Elicitation,
     FormElicitation,
     InputRequest,
-    InputResponse,
     Mode,
     Roots,
     Sampling,
-    Unanswerable,
     UndeliveredAnswer,
     UrlElicitation,
     WorkflowInput,
@@ -124,6 +121,7 @@ reactions: st.SearchStrategy[Answer] = st.builds(
 )
 results_of_clients: st.SearchStrategy[Answer] = st.builds(InputResponse, st.none(), json_objects.map(write))
 answers: st.SearchStrategy[Answer] = reactions | results_of_clients | st.just(Unanswerable())
+given: st.SearchStrategy[Given] = st.builds(Given, st.just("a" * 32), moments, answers)
 
 amounts: st.SearchStrategy[int | float] = st.integers(0, LARGEST_INTEGER) | st.floats(
     0, allow_nan=False, allow_infinity=False
@@ -141,7 +139,7 @@ inputs: st.SearchStrategy[Inputs] = st.builds(
     Inputs,
     st.integers(0, 1000),
     st.lists(keys, unique=True).map(tuple),
-    st.lists(st.builds(UndeliveredAnswer, tokens, answers), max_size=3).map(tuple),
+    st.lists(st.builds(UndeliveredAnswer, tokens, given.map(lambda one: (one,))), max_size=3).map(tuple),
 )
 
 working: st.SearchStrategy[Status] = st.builds(Working, messages)
@@ -165,7 +163,7 @@ def noting(by: str, note: JsonObject | None) -> Noted:
 
 dialogue_events: st.SearchStrategy[TaskEvent] = (
     questions
-    | st.builds(InputAnswered, st.dictionaries(keys, answers))
+    | st.builds(Answered, st.dictionaries(st.integers(1, 5), given))
     | st.builds(InputRefused, st.dictionaries(keys, st.text(), max_size=3))
     | st.builds(AnswersDelivered, st.frozensets(tokens))
     | st.builds(noting, extras, st.none() | notes)

@@ -23,8 +23,9 @@ from stepwire.catalog.tools import Caller
 from stepwire.engine.calls import checked_arguments
 from stepwire.json_text import write
 from stepwire.manifests.manifest import LARGEST_SCHEMA
+from stepwire.tasks.answers import InputResponse
 from stepwire.tasks.events import TaskEvent, WorkCompleted
-from stepwire.tasks.inputs import InputResponse, Mode
+from stepwire.tasks.inputs import Mode
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.outcomes import (
     LARGEST_PROTOCOL_ERROR,
@@ -74,7 +75,7 @@ def test_questions_and_answers_of_every_kind_are_stored() -> None:
     world.ask(task.task_id, "folders", other={"roots": {}})
     world.ask(task.task_id, "more_folders", other={"roots": {}})
     world.workflows.is_available = False
-    world.dialogue.respond(task.owner, task.task_id, {"folders": {"roots": []}})
+    world.answers.respond(task.owner, task.task_id, {"folders": {"roots": []}})
     stored = world.stored(task)
 
     item = item_of(stored)
@@ -83,7 +84,7 @@ def test_questions_and_answers_of_every_kind_are_stored() -> None:
     assert read == stored
     assert item_of(read) == item, "with what each state asks, which does not tell questions apart"
     assert len(read.input_requests) == 3
-    assert [one.answer for one in read.inputs.undelivered] == [InputResponse(None, '{"roots":[]}')]
+    assert [one.answers[-1].answer for one in read.inputs.undelivered] == [InputResponse(None, '{"roots":[]}')]
 
 
 @pytest.mark.parametrize("causes", Causes)

@@ -13,22 +13,22 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.storage.items import divided, item_of, task_of
+from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, write
 from stepwire.manifests.manifest import LARGEST_SCHEMA
 from stepwire.protocol.messages import LONGEST_ID
+from stepwire.tasks.answers import MOST_DECISIONS
 from stepwire.tasks.approvals import (
     MOST_APPROVALS,
-    MOST_DECISIONS,
     MOST_VALUES,
     Approver,
     Approvers,
-    Audience,
     Escalation,
     HasClaim,
     HasScope,
+    People,
     VoteWay,
 )
 from stepwire.tasks.audiences import MOST_RECIPIENTS
@@ -61,7 +61,7 @@ def called(world: World) -> Task:
 def called_by_somebody_who_does_not_decide(world: World) -> Task:
     """Call a tool whose questions go to others, with the largest policy."""
     values = tuple(LARGEST_SQUARE * 199 + str(one) for one in range(MOST_VALUES))
-    audience = Audience((HasScope("s" * 200), HasClaim(LARGEST_SQUARE * 200, values)), LARGEST_SQUARE * 100)
+    audience = People((HasScope("s" * 200), HasClaim(LARGEST_SQUARE * 200, values)), LARGEST_SQUARE * 100)
     policy = Approvers(
         audience,
         approvals=MOST_APPROVALS,
@@ -120,7 +120,7 @@ class Filling:
         """Answer all open questions while no answer can be delivered; return whether the answers fitted."""
         answer = {"action": "accept", "content": {"a": self.content}}
         keys = [request.key for request in world.stored(task).input_requests]
-        after = world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(keys, answer))
+        after = world.answers.respond(ALICE, task.task_id, dict.fromkeys(keys, answer))
         return not any(request.refusal for request in after.input_requests)
 
 
@@ -142,7 +142,7 @@ def filled(world: World, filling: Filling, most_answers: int) -> Task:
     for part in parts("largest"):
         full = part.noted_most(world, full)
     wrong = WrongAnswer(LARGEST_SQUARE * 2_000)
-    world.dialogue.ask_again(full, {request.key: wrong for request in full.input_requests})
+    world.answers.ask_again(full, {request.key: wrong for request in full.input_requests})
     return world.stored(task)
 
 

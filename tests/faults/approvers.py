@@ -24,6 +24,7 @@ from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream
 from tests.faults.site import APPROVED, Site
 from tests.faults.tasks_at_hand import question_of
 from tests.kits import BOB, SECRET
+from tests.questions_to_others import approval_in
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient, SignedIn
 from tests.server.messages import questions
@@ -62,7 +63,7 @@ def arrange_remind(site: Site) -> Act:
 
 
 def others_are_reminded(site: Site) -> list[str]:
-    reminded = [one for one in site.task().questions if one.approval and one.approval.reminders]
+    reminded = [one for one in site.task().questions if approval_in(one).reminders]
     return [] if reminded or site.task().has_ended else ["a question that is not announced again"]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final
 
-from stepwire.tasks.inputs import Action
+from stepwire.tasks.answers import Action
 from tests.faults.site import Site
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient

@@ -40,6 +40,7 @@ from stepwire.catalog.tools import Concurrency
 from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
+from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.approvals import subscribers_of
 from stepwire.extras.events import events_of
@@ -49,7 +50,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.ports import Subscribers
 from stepwire.subscriptions.subscribing import Events
-from stepwire.tasks.approvals import Approvers, Audience, HasScope
+from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.outcomes import ExecutionState
@@ -90,7 +91,7 @@ RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
 APPROVED: Final = keeping(
-    replace(OPTIONAL, name="approved"), approvals=Approvers(Audience((HasScope("finance"),)), remind=timedelta(hours=1))
+    replace(OPTIONAL, name="approved"), approvals=Approvers(People((HasScope("finance"),)), remind=timedelta(hours=1))
 )
 """Others than its caller decide the questions of its workflow."""
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
@@ -158,18 +159,19 @@ class Process:
             wake_ups=SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue),
             read_object=objects.read,
             gate=gate_of(EXTRAS, Table(site.table, lambda: boundary.dynamodb)),
+            routers=(TO_APPROVERS,),
         )
         self.engine = assemble(ports, Settings(INTERVALS, limits, execution_prefix=EXECUTION_PREFIX))
-        self.recorder, self.operations, self.dialogue = (
+        self.recorder, self.operations, self.answers = (
             self.engine.recorder,
             self.engine.operations,
-            self.engine.dialogue,
+            self.engine.answers,
         )
         services = Services(
             site.catalog,
             self.operations,
             self.engine.calls,
-            self.dialogue,
+            self.answers,
             # A day for a call: repairs take longer than the usual 50 s, and the stream must continue until then.
             Patience(*[site.no_time] * 3, whole_call=timedelta(days=1)),
             Secret(site.account.secret, lambda: boundary.secrets),

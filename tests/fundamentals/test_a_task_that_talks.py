@@ -31,7 +31,7 @@ def test_2_the_answer_is_the_output_of_the_state_that_asked() -> None:
     task = world.call()
     token = world.ask(task.task_id, "approval")
 
-    after = world.dialogue.respond(ALICE, task.task_id, {"approval": YES})
+    after = world.answers.respond(ALICE, task.task_id, {"approval": YES})
 
     assert after.status == Working()
     assert world.workflows.resumptions == [Resumption(token, '{"action":"accept","content":{"amount":25}}')]
@@ -42,7 +42,7 @@ def test_3_a_decline_is_an_answer_and_the_workflow_decides_what_it_means() -> No
     task = world.call()
     token = world.ask(task.task_id, "approval")
 
-    world.dialogue.respond(ALICE, task.task_id, {"approval": {"action": "decline"}})
+    world.answers.respond(ALICE, task.task_id, {"approval": {"action": "decline"}})
 
     assert world.workflows.resumptions == [Resumption(token, '{"action":"decline"}')]
     assert world.workflows.running() == (task.execution,)
@@ -54,7 +54,7 @@ def test_4_after_a_wrong_answer_the_question_is_asked_again_with_the_reason() ->
     world.ask(task.task_id, "approval")
 
     answer = {"action": "accept", "content": {"amount": 500}}
-    after = world.dialogue.respond(ALICE, task.task_id, {"approval": answer})
+    after = world.answers.respond(ALICE, task.task_id, {"approval": answer})
 
     (again,) = after.input_requests
     assert (again.key, again.refusal) == ("approval#2", "at content/amount: 500 is greater than the maximum of 100")
@@ -67,7 +67,7 @@ def test_5_several_questions_are_open_at_once_and_answered_one_by_one() -> None:
     for number in range(3):
         world.ask(task.task_id, "approval", token=f"branch {number}")
 
-    after = world.dialogue.respond(ALICE, task.task_id, {"approval-2": YES})
+    after = world.answers.respond(ALICE, task.task_id, {"approval-2": YES})
 
     assert [request.key for request in after.input_requests] == ["approval", "approval-3"]
     assert [resumption.token for resumption in world.workflows.resumptions] == ["branch 1"]
@@ -78,7 +78,7 @@ def test_6_an_undelivered_answer_is_delivered_by_the_next_reader() -> None:
     task = world.call()
     token = world.ask(task.task_id, "approval")
     world.workflows.is_available = False
-    world.dialogue.respond(ALICE, task.task_id, {"approval": YES})
+    world.answers.respond(ALICE, task.task_id, {"approval": YES})
     world.workflows.is_available = True
 
     world.operations.get(ALICE, task.task_id)
@@ -136,7 +136,7 @@ def test_11_a_tool_may_ask_for_a_confirmation_before_it_starts() -> None:
 
     task = world.calls.begin(call, CONFIRMED.confirmation).task
     assert world.workflows.starts == []
-    world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
+    world.answers.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
 
     (start,) = world.workflows.starts
     assert start.input_text == '{"text":"hello","confirmation":{"reason":"tidy up"}}'
@@ -148,7 +148,7 @@ def test_12_nothing_starts_if_the_user_declines() -> None:
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
     task = world.calls.begin(call, CONFIRMED.confirmation).task
 
-    after = world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
+    after = world.answers.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
 
     assert isinstance(after.status, Completed)
     assert after.status.result.is_error

@@ -371,9 +371,8 @@ def _check_votes(asked: _Asked, world: World) -> None:
 
 
 def _votes_in(task: Task) -> set[tuple[str, bool]]:
-    votes = [one.approval.votes for one in task.questions if one.approval]
-    decided = [one.votes for one in task.inputs.decisions]
-    return {(vote.by, vote.is_approval) for vote in chain.from_iterable((*votes, *decided))}
+    votes = [one.answers for one in (*task.questions, *task.inputs.decisions)]
+    return {(vote.by, vote.agrees) for vote in chain.from_iterable(votes)}
 
 
 # --------------------------------------------------------------------------------------------------------------- inputs

@@ -69,6 +69,7 @@ from stepwire.protocol.tokens import (
 )
 from stepwire.server.call import Call, optional_milliseconds_in
 from stepwire.server.eras import ROUTED, methods_with
+from stepwire.tasks.answers import InputResponse
 from stepwire.tasks.ids import (
     TaskKey,
     created_at_of,
@@ -77,15 +78,7 @@ from stepwire.tasks.ids import (
     task_id_of,
     task_key_from_execution,
 )
-from stepwire.tasks.inputs import (
-    Elicitation,
-    InputResponse,
-    InvalidQuestion,
-    InvalidResponse,
-    elicitation_of,
-    params_of,
-    response_of,
-)
+from stepwire.tasks.inputs import Elicitation, InvalidQuestion, InvalidResponse, elicitation_of, params_of, response_of
 from stepwire.tracing import trace_of
 from tests.fakes import START_OF_TIME
 from tests.fuzz.bounds import bounded
@@ -288,7 +281,7 @@ def _answer_to(elicitation: Elicitation, value: Any) -> None:
     with suppress(InvalidResponse):
         response = response_of(elicitation, value)
         assert isinstance(response, InputResponse)
-        assert parse(response.text())
+        assert parse(write(response.shown()))
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from stepwire.principal import Principal, principal_of
-from stepwire.tasks.approvals import Approval, Approvers, Audience, Escalation, HasScope
+from stepwire.tasks.approvals import Approvers, Escalation, HasScope, People
+from stepwire.tasks.inputs import InputRequest
 from tests.kits import ALICE, BOB
+from tests.questions_to_others import approval_in
 
 Json = dict[str, Any]
 ANN: Final = principal_of(("jwt", "https://issuer.example", "ann"), "a stack")
@@ -27,8 +29,8 @@ _LATE: Final = timedelta(hours=2)
 
 def policy_of(needed: int) -> Approvers:
     """Return what a manifest says about who decides."""
-    second = Escalation(_LATE, Audience((HasScope("chief"),)))
-    return Approvers(Audience((HasScope("finance"),)), approvals=needed, remind=REMIND, escalation=second)
+    second = Escalation(_LATE, People((HasScope("chief"),)))
+    return Approvers(People((HasScope("finance"),)), approvals=needed, remind=REMIND, escalation=second)
 
 
 @dataclass(frozen=True)
@@ -132,15 +134,16 @@ class Others:
         assert any((one.person, one.value) == (person, value) for one in self.casts), "a vote counts that nobody sent"
         assert self.until is None or at < self.until, "an expired question is decided"
 
-    def check_open(self, approval: Approval, now: datetime, late: timedelta) -> None:
+    def check_open(self, request: InputRequest, now: datetime, late: timedelta) -> None:
         """Check a question that is still open when everything has come to rest.
 
         Args:
-            approval: as it is stored.
+            request: as it is stored.
             now: the time.
             late: how late a reminder may be of a task that nobody reads.
         """
-        kept = {Principal(one.by) for one in approval.votes}
+        kept = {Principal(one.by) for one in request.answers}
+        approval = approval_in(request)
         assert not self.outcome, "a decision is not delivered"
         assert self.counted.keys() <= kept, "a vote is lost"
         assert approval.reminders >= (now - late - approval.asked_at) // REMIND, "a reminder is lost"

@@ -77,10 +77,10 @@ class Rest:
                 assert all(one.taken is None for one in question.given), "an answer is lost"
                 open_ones = {one.destination: one for one in tasks[TaskId(question.task_id)].questions}
                 assert Callback(question.token) in open_ones, "a state waits, but its question is not shown"
-                approval = open_ones[Callback(question.token)].approval
-                assert (approval is None) == (question.others is None), "a question is put to whom it is not for"
-                if approval is not None and question.others is not None:
-                    question.others.check_open(approval, self.reference.now, 2 * SWEEP)
+                asked = open_ones[Callback(question.token)]
+                assert asked.audience.is_caller == (question.others is None), "a question is put to whom it is not for"
+                if question.others is not None:
+                    question.others.check_open(asked, self.reference.now, 2 * SWEEP)
 
     def check_slots(self, *, anyone_died: bool) -> None:
         """Check that no ended task holds a slot, except after a death or a confirmation that came too late.

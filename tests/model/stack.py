@@ -25,6 +25,7 @@ from stepwire.catalog.tools import Concurrency
 from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
+from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.hooks import Ground
@@ -151,6 +152,7 @@ class Stack:
             report,
             wake_ups=self.messages,
             gate=gate,
+            routers=(TO_APPROVERS,),
         )
         limits = Limits(active=most_active, per_minute=100_000)
         engine = assemble(ports, Settings(limits=limits, execution_prefix=EXECUTION_PREFIX))
@@ -159,7 +161,7 @@ class Stack:
             CATALOG,
             self.operations,
             engine.calls,
-            engine.dialogue,
+            engine.answers,
             Patience(NO_TIME, NO_TIME, NO_TIME),
             lambda: SECRET,
             RESUMING,

@@ -456,7 +456,7 @@ DEFECTS = {
     ),
     "the reminders that the sweep sends": Defect(
         "a reminder is lost",
-        [(Upkeep, "_reminded", _never_reminded)],
+        [(Upkeep, "_readdressed", _never_reminded)],
         _miss_a_reminder,
         is_too_rare=True,
     ),

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from stepwire.background.input_requests import Question
 from stepwire.principal import Principal, principal_of
-from stepwire.tasks.approvals import Approvers, Audience, HasClaim
+from stepwire.tasks.approvals import Approvers, HasClaim, People
 from tests.kits import ALICE, BOB, FORM, OPTIONAL, World, catalog_of, keeping
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, SignedIn
 from tests.server.messages import questions
 
 CAROL: Final = principal_of(("jwt", "https://issuer.example", "carol"), "a stack")
-FINANCE: Final = Audience((HasClaim("groups", ("finance",)),), "finance")
+FINANCE: Final = People((HasClaim("groups", ("finance",)),), "finance")
 POLICY: Final = Approvers(FINANCE, shown_arguments=("text",))
 REFUND: Final = keeping(replace(OPTIONAL, name="refund", title="Refund a customer"), approvals=POLICY)
 GROUP: Final = "[staff finance]"

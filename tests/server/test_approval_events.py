@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.subscriptions.listening import REQUESTED
-from stepwire.tasks.approvals import Audience, Escalation, HasClaim
+from stepwire.tasks.approvals import Escalation, HasClaim, People
 from tests.event_types import EVENT_NAMES
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Answer, Json
@@ -86,7 +86,7 @@ def test_a_question_is_an_event_for_those_who_may_decide_it_and_says_nothing_of_
 
 
 def test_reminders_and_the_second_audience_are_told_of_and_a_decision_is_not(era: str) -> None:
-    second = Escalation(timedelta(minutes=30), Audience((HasClaim("groups", ("leads",)),)))
+    second = Escalation(timedelta(minutes=30), People((HasClaim("groups", ("leads",)),)))
     world = refunds(replace(POLICY, remind=timedelta(minutes=20), escalation=second))
     bob, carol = Decider.of(world, era), Decider.of(world, era, CAROL, "[leads]")
     of_bob, of_carol = listening(bob), listening(carol)
@@ -121,7 +121,7 @@ def test_the_caller_is_not_told_of_their_own_question(
 
 
 def test_who_is_only_of_a_part_of_the_audience_is_not_told(era: str) -> None:
-    world = refunds(replace(POLICY, audience=Audience(())))
+    world = refunds(replace(POLICY, audience=People(())))
     bob, carol = Decider.of(world, era), Decider.of(world, era, CAROL, "[finance leads]")
     of_bob, of_carol = listening(bob), listening(carol)
 

@@ -16,7 +16,7 @@ from stepwire.engine.ports import QuestionKey
 from stepwire.extras.approvals.tools import MOST_ATTEMPTS, SHOWN
 from stepwire.protocol.tokens import wrap
 from stepwire.rendering import approval_id_of, approval_in
-from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasScope
+from stepwire.tasks.approvals import Approvers, Escalation, HasScope, People
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.kits import ALICE, BOB, FORM, World
 from tests.server.answers import Json
@@ -62,7 +62,7 @@ def decision_of(world: World) -> Json:
         pytest.param(POLICY, "", False, id="of none"),
         pytest.param(Approvers(), "", True, id="each question names its own"),
         pytest.param(
-            Approvers(Audience((HasScope("never"),)), escalation=Escalation(timedelta(hours=1), FINANCE)),
+            Approvers(People((HasScope("never"),)), escalation=Escalation(timedelta(hours=1), FINANCE)),
             GROUP,
             True,
             id="of the second audience",
@@ -93,7 +93,7 @@ def test_nobody_is_shown_them_without_a_sign_in_or_without_a_tool_that_asks_othe
 
 
 def test_a_scope_has_the_prefix_of_the_issuer(era: str) -> None:
-    world = refunds(Approvers(Audience((HasScope("refunds.approve"),))))
+    world = refunds(Approvers(People((HasScope("refunds.approve"),))))
     scopes, access = frozenset({"api://stepwire/refunds.approve"}), Access(prefix="api://stepwire/")
     endpoint = SignedIn(world, scopes, access)
     client = ModernClient(endpoint, BOB) if era == "modern" else LegacyClient.opened(endpoint, owner=BOB)

@@ -211,7 +211,7 @@ def test_a_confirmed_call_tells_who_called_in_legacy() -> None:
     client = client_of(world, "legacy")
     task_id = id_of(called(client, ORDER, "confirmed_refund"))
 
-    world.dialogue.respond(ALICE, task_id, {"confirm": {"action": "accept", "content": {"reason": "ok"}}})
+    world.answers.respond(ALICE, task_id, {"confirm": {"action": "accept", "content": {"reason": "ok"}}})
 
     (start,) = sent(world)
     assert (start["confirmation"], start["region"], start["caller"]["task_id"]) == ({"reason": "ok"}, "eu", task_id)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.engine.dialogue import LARGEST_UNDELIVERED
+from stepwire.engine.answers import LARGEST_ANSWERS
 from tests.kits import World
 from tests.server.clients import (
     LegacyClient,
@@ -77,7 +77,7 @@ def test_a_valid_answer_beside_a_wrong_one_counts(asking: ModernClient, world: W
 # M38: undelivered answers must fit into the item of the task
 def test_questions_whose_answers_are_too_large_together_are_asked_again(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
-    keys = [f"key{number}" for number in range(4)]
+    keys = [f"key{number}" for number in range(7)]
     for key in keys:
         world.ask(task_id, key)
     large = {"action": "accept", "content": {"amount": 7, "note": "x" * 15_000}}
@@ -88,8 +88,8 @@ def test_questions_whose_answers_are_too_large_together_are_asked_again(asking: 
         asking.update(task_id, {key: large})
 
     assert own(acknowledged.result) == {}
-    assert str(LARGEST_UNDELIVERED) in between["key0#5"]["params"]["message"]
-    assert len(answers_of(world)) == 4
+    assert str(LARGEST_ANSWERS) in between["key0#8"]["params"]["message"]
+    assert len(answers_of(world)) == 7
 
 
 # X16: its state no longer waits

@@ -17,7 +17,7 @@ from stepwire.aws.storage.items import item_of
 from stepwire.changes import STATUS_CHANGE, Removal, status_event
 from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
-from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope
+from stepwire.tasks.approvals import Approval, Approvers, HasScope, People
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
 from stepwire.tasks.limits import InLine, LineTerms, Rules
 from stepwire.tasks.task import (
@@ -119,11 +119,12 @@ def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
 
 WITH_APPROVERS: Final = replace(
     TASK,
-    work=replace(TASK.work, approvers=Approvers(Audience((HasScope("finance"),)))),
-    inputs=Inputs(asked=1, used_keys=("approve",)),
+    work=replace(TASK.work, approvers=Approvers(People((HasScope("finance"),)))),
+    inputs=Inputs(asked=1, used_keys=("approve",), has_asked_others=True),
 )
 ASKING_OTHERS: Final = replace(
-    WITH_APPROVERS, status=Working(None, (replace(REQUEST, approval=Approval(Approvers(), TASK.created_at)),))
+    WITH_APPROVERS,
+    status=InputRequired((replace(REQUEST, audience=Approval(Approvers(), TASK.created_at).audience("")),)),
 )
 """A working task that has a question to others."""
 QUESTIONS: Final = {
@@ -361,4 +362,6 @@ def test_every_documented_status_is_published() -> None:
 
     named = set(re.findall(r"^\| `(\w+)` \| [^|]+ \|$", text, re.MULTILINE)) - {"status"}
 
-    assert named == {modern_status(status) for status in STATUSES} | {why.value for why in Removal}
+    assert named == {modern_status(replace(TASK, status=status)) for status in STATUSES} | {
+        why.value for why in Removal
+    }

@@ -32,16 +32,7 @@ from stepwire.engine.ports import QuestionKey
 from stepwire.errors import StopRefused
 from stepwire.json_text import write
 from stepwire.principal import principal_of
-from stepwire.tasks.approvals import (
-    Approver,
-    Approvers,
-    Audience,
-    Escalation,
-    HasClaim,
-    HasScope,
-    VoteWay,
-    role_quality,
-)
+from stepwire.tasks.approvals import Approver, Approvers, Escalation, HasClaim, HasScope, People, VoteWay, role_quality
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
@@ -115,13 +106,13 @@ RACING: Final = replace(TOOL, name="racing", plan=Plan(arms(3, (0, 0, 60))))
 APPROVED: Final = keeping(
     replace(TOOL, name="approved", ttl=timedelta(days=14)),
     approvals=Approvers(
-        Audience((HasScope("refunds.approve"), HasClaim("groups", ("finance", "audit"))), "finance"),
+        People((HasScope("refunds.approve"), HasClaim("groups", ("finance", "audit"))), "finance"),
         questions=("approval", "payment"),
         approvals=2,
         shown_arguments=("text",),
         shows_decision=True,
         remind=timedelta(hours=4),
-        escalation=Escalation(timedelta(days=1), Audience((role_quality("arn:aws:iam::123456789012:role/chief"),))),
+        escalation=Escalation(timedelta(days=1), People((role_quality("arn:aws:iam::123456789012:role/chief"),))),
         recipients=("ann@example.com", "ben@example.com"),
     ),
 )

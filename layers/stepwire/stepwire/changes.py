@@ -74,12 +74,12 @@ class TaskChange(Struct, frozen=True):
     @property
     def status(self) -> str:
         """The status of MCP 2026-07-28 after the change, or why the task was removed."""
-        return self.removal.value if self.removal else modern_status(self.task.status)
+        return self.removal.value if self.removal else modern_status(self.task)
 
     @property
     def previous_status(self) -> str | None:
         """The status before it; None for a new task."""
-        return None if self.before is None else modern_status(self.before.status)
+        return None if self.before is None else modern_status(self.before)
 
     @property
     def is_of_status(self) -> bool:

@@ -49,6 +49,11 @@ def decode(text: str | msgspec.Raw, to: type[T], **kept_elsewhere: Any) -> T:
     return value_of(_decoder(dict).decode(text) | kept_elsewhere, to)
 
 
+def object_of(value: msgspec.Struct) -> dict[str, Any]:
+    """Return a value as parsed JSON, of which `value_of` makes it again."""
+    return _decoder(dict).decode(encode(value))
+
+
 def value_of(data: Any, to: type[T]) -> T:
     """Return the value of parsed JSON.
 

@@ -75,7 +75,7 @@
         └── StopThrottled                  the execution was not stopped
 
 A message says what is wrong and what would be right; it never contains the text of another exception. A wrong answer to
-a question is not an error: the question is asked again (`stepwire.engine.dialogue`).
+a question is not an error: the question is asked again (`stepwire.engine.answers`).
 """
 
 from collections.abc import Collection, Mapping

@@ -19,7 +19,6 @@ from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, META_SERVER, MODERN_VERSIONS, RELATED_TASK
 from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.tasks.approvals import waiting_text
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.inputs import (
     Elicitation,
@@ -119,7 +118,7 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
     message = status_message(task)
     return {
         "taskId": task.task_id,
-        "status": modern_status(task.status),
+        "status": modern_status(task),
         **({} if message is None else {"statusMessage": message}),
         "createdAt": timestamp(task.created_at),
         "lastUpdatedAt": timestamp(task.last_updated_at),
@@ -279,9 +278,9 @@ def timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def modern_status(status: Status) -> str:
-    """Return the name of a status in 2026-07-28, which is also its tag."""
-    return str(status.__struct_config__.tag)
+def modern_status(task: Task) -> str:
+    """Return the name of a task's status in 2026-07-28, which is also its tag."""
+    return str(task.shown_status.__struct_config__.tag)
 
 
 def tool_failed(status: Status) -> bool:
@@ -293,14 +292,12 @@ def status_message(task: Task) -> str | None:
     """Say in a sentence what a task does now, for whoever reads its status; None if there is nothing to say."""
     words = task.status.message
     match task.status:
-        case InputRequired():
-            words = _waiting_for(task.input_requests[0])
-        case Working(_, [first, *_]) if first.approval is not None:
-            words = waiting_text(first.approval, first.expires_at)
+        case InputRequired(requests):
+            words = _waiting_for(next(iter(task.input_requests), requests[0]))
         case Working() if task.progress is not None:
             words = f"{_progress_text(task.progress)}: {words}" if words else _progress_text(task.progress)
         case _ if words is None and task.inputs.decisions:  # nothing newer is said, as of work that has ended since
-            words = _decision_text(task)
+            words = task.inputs.decisions[-1].text()
         case _:
             pass
     if task.follows is None and task.follow_up is None:
@@ -308,12 +305,6 @@ def status_message(task: Task) -> str | None:
     links = _link_text(task)
     room = LONGEST_MESSAGE - len(links) - 1
     return links if words is None else f"{visible(words)[:room]} {links}"
-
-
-def _decision_text(task: Task) -> str:
-    """Say what others have decided last, by whom if the tool shows it."""
-    policy = task.work.approvers
-    return task.inputs.decisions[-1].text(with_names=policy is not None and policy.shows_decision)
 
 
 def approval_id_of(key: TaskKey, number: int) -> str:
@@ -350,6 +341,8 @@ def _link_text(task: Task) -> str:
 
 
 def _waiting_for(request: InputRequest) -> str:
+    if not request.audience.is_caller:
+        return request.audience.waiting_text(request.answers, request.expires_at)
     match request.asked:
         case Sampling():
             words = "Waiting for an answer of the client's model"

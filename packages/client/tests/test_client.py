@@ -378,7 +378,7 @@ def answered_elsewhere(world: World) -> None:
     """Answer the question with another client, and let the workflow end then."""
     (task,) = world.store.tasks.values()
     if task.input_requests:
-        world.dialogue.respond(task.owner, task.task_id, {task.input_requests[0].key: {"action": "decline"}})
+        world.answers.respond(task.owner, task.task_id, {task.input_requests[0].key: {"action": "decline"}})
     elif world.workflows.running():
         world.succeed(task.task_id, OUTPUT)
 

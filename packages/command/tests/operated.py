@@ -13,17 +13,10 @@ from stepwire.aws.storage.items import SHARDS, divided
 from stepwire.changes import CallerEvent
 from stepwire.codec import encode_without
 from stepwire.principal import Principal
-from stepwire.tasks.approvals import Approval, Approvers, Audience, Decision, HasClaim, Vote, VoteWay
+from stepwire.tasks.answers import Action, Decision, Given, InputResponse
+from stepwire.tasks.approvals import Approval, Approvers, HasClaim, People, VoteWay
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import (
-    Action,
-    Callback,
-    FormElicitation,
-    InputRequest,
-    InputResponse,
-    UndeliveredAnswer,
-    WorkflowInput,
-)
+from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.runs import Run
 from stepwire.tasks.task import Completed, InputRequired, Inputs, Task, Terms, ToolResult, Work, Working
 
@@ -64,18 +57,27 @@ def asking(at: datetime) -> Task:
 def asking_others(at: datetime) -> Task:
     """Return a task of which two people of finance must decide a question, and one has approved."""
     minute = timedelta(minutes=1)
-    vote = Vote("9a04e3b1c7d2f650", SECRET, is_approval=True, at=at + minute, way=VoteWay.TOOL)
-    policy = Approvers(Audience((HasClaim("groups", ("finance",)),)), approvals=2)
+    vote = Given("9a04e3b1c7d2f650", at + minute, InputResponse(Action.ACCEPT), SECRET, VoteWay.TOOL.value)
+    policy = Approvers(People((HasClaim("groups", ("finance",)),)), approvals=2)
     request = InputRequest(
-        "approval", 1, _QUESTION, Callback(TOKEN), at + timedelta(days=1), approval=Approval(policy, at, (vote,))
+        "approval",
+        1,
+        _QUESTION,
+        Callback(TOKEN),
+        at + timedelta(days=1),
+        None,
+        Approval(policy, at).audience(OWNER),
+        (vote,),
     )
-    return replace(working(at), status=Working(None, (request,)), inputs=Inputs(1, ("approval",)))
+    return replace(working(at), status=InputRequired((request,)), inputs=Inputs(1, ("approval",)))
 
 
 def decided_by_others(at: datetime) -> Task:
     """Return a task that has its result after one of finance approved."""
-    vote = Vote("9a04e3b1c7d2f650", SECRET, is_approval=True, at=at + timedelta(minutes=1), way=VoteWay.SIGN_IN)
-    decision = Decision(1, "approval", "finance", is_approval=True, votes=(vote,))
+    vote = Given(
+        "9a04e3b1c7d2f650", at + timedelta(minutes=1), InputResponse(Action.ACCEPT), SECRET, VoteWay.SIGN_IN.value
+    )
+    decision = Decision(1, "approval", "finance", (vote,))
     return replace(completed(at), inputs=Inputs(1, ("approval",), decisions=(decision,)))
 
 
@@ -87,7 +89,7 @@ def unconfirmed(at: datetime) -> Task:
 
 def answered(at: datetime) -> Task:
     """Return a task whose answer has not reached the workflow."""
-    answer = UndeliveredAnswer(TOKEN, InputResponse(Action.ACCEPT, f'{{"note":"{SECRET}"}}'))
+    answer = UndeliveredAnswer(TOKEN, (Given(OWNER, at, InputResponse(Action.ACCEPT, f'{{"note":"{SECRET}"}}')),))
     return replace(working(at), inputs=Inputs(1, ("approval",), (answer,)))
 
 

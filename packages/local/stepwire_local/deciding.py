@@ -22,16 +22,16 @@ from stepwire.aws.settings import read_mcp_settings, required
 from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import TASK_PREFIX, task_key_from_item
 from stepwire.aws.storage.table import Table
+from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.approvals import Approvals, HasVoted
 from stepwire.engine.assembly import Settings, assemble
-from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json
 from stepwire.rendering import modern_status
-from stepwire.tasks.approvals import Approval, Approver, Condition, Decision, HasClaim, VoteWay
+from stepwire.tasks.answers import Decision
+from stepwire.tasks.approvals import Approval, Approver, Condition, HasClaim, VoteWay, approval_of
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.task import InputRequired, Working
 from stepwire_local.iam.permissions import acting_as
 from stepwire_local.lambdas.functions import Function
 
@@ -54,10 +54,11 @@ class Deciders:
         """Return a question as it is now, if the person may answer it and has not."""
         task = self.approvals.recorder.load(key.task)
         request = None if task is None else next((one for one in task.questions if one.number == key.number), None)
-        if request is None or request.approval is None:
+        approval = None if request is None else approval_of(request.audience)
+        if approval is None:
             return None
         try:
-            return self.approvals.require(key, somebody(person, request.approval))
+            return self.approvals.require(key, somebody(person, approval))
         except UnknownApproval:
             return None
 
@@ -138,10 +139,10 @@ class Person:
 
     def _question(self, deciders: Deciders, task_key: TaskKey, key: str | None) -> OpenQuestion | None:
         task = deciders.approvals.recorder.load(task_key)
-        if task is None or not isinstance(task.status, Working | InputRequired):
-            how = "it has expired" if task is None else f"it is {modern_status(task.status)}"
+        if task is None or task.has_ended:
+            how = "it has expired" if task is None else f"it is {modern_status(task)}"
             raise NotDecided(f"The task asks nothing: {how}.")
-        asked = [one for one in task.questions if one.approval is not None and key in (None, one.key)]
+        asked = [one for one in task.questions if approval_of(one.audience) and key in (None, one.key)]
         found = (deciders.required(QuestionKey(task_key, one.number), self.name) for one in asked)
         return next((one for one in found if one is not None), None)
 

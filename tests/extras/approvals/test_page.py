@@ -9,33 +9,29 @@ import yaml
 
 from stepwire.background.input_requests import LARGEST_OPEN
 from stepwire.engine import approvals as deciding
+from stepwire.engine.answers import LARGEST_ANSWERS
 from stepwire.extras.approvals.manifest import ApproversFields, ManifestWithApprovers
 from stepwire.subscriptions.approvals import Happened
+from stepwire.tasks.answers import LARGEST_MATTERS, MOST_DECISIONS, Action, Decision, Given, InputResponse
 from stepwire.tasks.approvals import (
-    LARGEST_MATTERS,
     MOST_APPROVALS,
-    MOST_DECISIONS,
     MOST_VALUES,
     Approval,
-    Decision,
-    Vote,
     VoteWay,
     narrowed,
-    waiting_text,
 )
 from stepwire.tasks.audiences import audience_of
-from stepwire.tasks.inputs import MOST_QUESTIONS, Action, InputResponse
+from stepwire.tasks.inputs import MOST_QUESTIONS, UndeliveredAnswer
 from tests.docs.pages import ROOT, page
 from tests.questions_to_others import asked_change, decided_change
 
 PAGE: Final = page(ROOT / "docs/extras/approvals.md")
-ANN: Final = Vote(
+ANN: Final = Given(
     "9a04e3b1c7d2f6508b1de2a4f7c95306",
+    datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
+    InputResponse(Action.ACCEPT, '{"note":"ok"}'),
     "ann@example.com",
-    is_approval=True,
-    at=datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
-    way=VoteWay.TOOL,
-    content='{"note":"ok"}',
+    VoteWay.TOOL.value,
 )
 
 
@@ -70,22 +66,22 @@ def test_the_question_of_the_page_narrows_the_manifest_of_the_page() -> None:
 def test_a_workflow_gets_what_the_page_shows() -> None:
     shown, *_ = PAGE.blocks("json")
 
-    assert json.loads(InputResponse(Action.ACCEPT, votes=(ANN,)).text()) == json.loads(shown)
+    assert json.loads(UndeliveredAnswer("a token", (ANN,), names_people=True).text() or "") == json.loads(shown)
 
 
 def test_the_caller_reads_what_the_page_says() -> None:
     policy = manifest().approvers
     assert policy is not None
-    asked = Approval(policy.policy(), datetime(2026, 11, 26, tzinfo=UTC))
-    decision = Decision(1, "approval", "finance", is_approval=True, votes=(ANN,))
+    asked = Approval(policy.policy(), datetime(2026, 11, 26, tzinfo=UTC)).audience("alice")
+    decision = Decision(1, "approval", "finance", (ANN,))
 
-    assert f"`{waiting_text(asked, datetime(2026, 11, 27, 12, tzinfo=UTC))}`" in PAGE.text
+    assert f"`{asked.waiting_text((), datetime(2026, 11, 27, 12, tzinfo=UTC))}`" in PAGE.text
     assert f"`{decision.text(with_names=False)}`" in PAGE.text
 
 
 def test_the_page_has_the_limits() -> None:
     named = (MOST_APPROVALS, MOST_VALUES, MOST_DECISIONS, LARGEST_MATTERS, MOST_QUESTIONS, LARGEST_OPEN)
-    limits = (*named, deciding.LARGEST_VOTES, deciding.MOST_LISTED, deciding.MOST_FOUND)
+    limits = (*named, LARGEST_ANSWERS, deciding.MOST_LISTED, deciding.MOST_FOUND)
 
     assert [one for one in limits if f"{one:,}" not in PAGE.text] == []
 

@@ -160,7 +160,7 @@ def test_a_confirmed_call_asks_for_its_turn_when_it_is_confirmed() -> None:
 
     before = dict(world.lines.states)
     client.call("limited", task={})
-    world.dialogue.respond(ALICE, unconfirmed.task_id, {"confirm": {"action": "accept", "content": {}}})
+    world.answers.respond(ALICE, unconfirmed.task_id, {"confirm": {"action": "accept", "content": {}}})
 
     assert before == {}
     assert world.stored(unconfirmed).status == Working("Next in line.")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stepwire.background.input_requests import Question
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import Json, load_json
-from stepwire.tasks.approvals import Approver, Approvers, Audience, HasScope, VoteWay
+from stepwire.tasks.approvals import Approver, Approvers, HasScope, People, VoteWay
 from stepwire.tasks.limits import Rules
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, InputRequired, Task, Working
@@ -29,7 +29,7 @@ def ask(world: World, task: Task, letter: str, key: str = "approval") -> None:
 
 
 def answer(world: World, task: Task, key: str = "approval") -> Task:
-    return world.dialogue.respond(ALICE, task.task_id, {key: ANSWER})
+    return world.answers.respond(ALICE, task.task_id, {key: ANSWER})
 
 
 def delivered(world: World) -> list[tuple[str, Json]]:
@@ -140,11 +140,11 @@ def test_an_answer_that_could_not_be_delivered_is_delivered_by_the_next_reader_w
 
 def test_others_decide_the_question_of_a_run_while_another_one_waits() -> None:
     finance = HasScope("finance")
-    tool = keeping(limited(tool=BOTH), approvals=Approvers(Audience((finance,), "finance")))
+    tool = keeping(limited(tool=BOTH), approvals=Approvers(People((finance,), "finance")))
     world = World()
     task = call(world, tool)
     ask(world, task, "a")
-    assert isinstance(world.stored(task).status, Working)
+    assert isinstance(world.stored(task).shown_status, Working)
 
     ann = Approver("ann", "Ann", frozenset({finance}))
     world.approvals.vote(QuestionKey(task.key, 1), ann, ANSWER, VoteWay.TOOL)

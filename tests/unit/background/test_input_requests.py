@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stepwire.aws.workflow_events import question_of
 from stepwire.background.input_requests import LARGEST_OPEN, MOST_GENERATIONS, Question
-from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.answers import WrongAnswer
 from stepwire.errors import ForeignQuestion, WorkflowsUnavailable
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, FormElicitation, InputRequest, Mode, UrlElicitation
@@ -257,7 +257,7 @@ class TestWhatCannotBeAsked:
         task = world.call()
         for number in range(3):
             world.ask(task.task_id, f"large-{number}", large_form(16_000))
-        world.dialogue.respond(ALICE, task.task_id, {"large-0": {"action": "decline"}})
+        world.answers.respond(ALICE, task.task_id, {"large-0": {"action": "decline"}})
 
         world.ask(task.task_id, "no-more-too-large", large_form(16_000))
 
@@ -269,7 +269,7 @@ class TestWhatCannotBeAsked:
         task = world.call()
         for number in range(3):
             world.ask(task.task_id, f"large-{number}", large_form(16_000))
-        world.dialogue.ask_again(world.stored(task), {"large-0": WrongAnswer(refusal)})
+        world.answers.ask_again(world.stored(task), {"large-0": WrongAnswer(refusal)})
 
         world.ask(task.task_id, "small", large_form(1_000))
 
@@ -307,7 +307,7 @@ class TestAskedAgainWithTheSameToken:
         task = asked_often(world, MOST_QUESTIONS - 1)
         token = world.ask(task.task_id, "last")
         world.workflows.is_available = False
-        world.dialogue.respond(ALICE, task.task_id, {"last": {"action": "decline"}})
+        world.answers.respond(ALICE, task.task_id, {"last": {"action": "decline"}})
         world.workflows.is_available = True
 
         world.ask(task.task_id, "last", token=token)
@@ -321,7 +321,7 @@ def asked_often(world: World, times: int) -> Task:
     task = world.call(modes=BOTH_MODES)
     for number in range(times):
         world.ask(task.task_id, f"question-{number}")
-        world.dialogue.respond(ALICE, task.task_id, {f"question-{number}": {"action": "cancel"}})
+        world.answers.respond(ALICE, task.task_id, {f"question-{number}": {"action": "cancel"}})
     world.workflows.resumptions.clear()
     return world.stored(task)
 

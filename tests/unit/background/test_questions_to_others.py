@@ -7,13 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.json_text import Json
-from stepwire.tasks.approvals import Approvers, Audience, Escalation, HasClaim, HasScope, waiting_text
-from stepwire.tasks.task import Task, Working
+from stepwire.tasks.approvals import Approvers, Escalation, HasClaim, HasScope, People
+from stepwire.tasks.task import InputRequired, Task, Working
 from tests.kits import FORM, OPTIONAL, SAMPLING, URL, World, catalog_of, keeping
+from tests.questions_to_others import approval_in
 
 INVALID: Final = "Stepwire.InvalidInputRequest"
 FINANCE: Final = HasClaim("groups", ("finance",))
-POLICY: Final = Approvers(Audience((FINANCE,), "finance"), questions=("approval",))
+POLICY: Final = Approvers(People((FINANCE,), "finance"), questions=("approval",))
 ANYBODY: Final = Approvers()
 """Each question must say who decides it."""
 
@@ -35,9 +36,9 @@ def test_a_question_to_others_needs_nothing_of_the_callers_client() -> None:
     world.ask(task.task_id)
 
     (asked,) = world.stored(task).questions
-    assert asked.approval is not None
-    assert (asked.approval.policy, asked.approval.asked_at) == (POLICY, world.clock.time)
-    assert world.stored(task).status == Working(None, (asked,))
+    assert (approval_in(asked).policy, approval_in(asked).asked_at) == (POLICY, world.clock.time)
+    assert world.stored(task).status == InputRequired((asked,))
+    assert world.stored(task).shown_status == Working()
     assert world.stored(task).input_requests == ()
 
 
@@ -90,12 +91,11 @@ def test_a_questions_own_audience_narrows_the_manifests() -> None:
     world.ask(task.task_id, audience=audience)
 
     (asked,) = world.stored(task).questions
-    assert asked.approval is not None
-    policy = asked.approval.policy
-    assert policy.audience == Audience((FINANCE, HasScope("emea")), "finance")
+    policy = approval_in(asked).policy
+    assert policy.audience == People((FINANCE, HasScope("emea")), "finance")
     assert policy.approvals == 2
-    assert policy.escalation == Escalation(timedelta(hours=1), Audience((FINANCE, HasScope("chief")), "finance"))
-    assert waiting_text(asked.approval, None) == "Waits for 2 of finance to decide."
+    assert policy.escalation == Escalation(timedelta(hours=1), People((FINANCE, HasScope("chief")), "finance"))
+    assert asked.audience.waiting_text((), None) == "Waits for 2 of finance to decide."
 
 
 def test_a_recipient_is_the_same_person_whatever_the_case_of_the_letters() -> None:
@@ -104,18 +104,17 @@ def test_a_recipient_is_the_same_person_whatever_the_case_of_the_letters() -> No
     world.ask(task.task_id, audience={"recipients": ["ann@Example.com"]})
 
     (asked,) = world.stored(task).questions
-    assert asked.approval is not None
-    assert asked.approval.policy.recipients == ("Ann@example.com",)
+    assert approval_in(asked).policy.recipients == ("Ann@example.com",)
 
 
 def test_an_audience_counts_among_the_bytes_of_open_questions() -> None:
-    large = Audience((HasClaim("groups", tuple(f"{one}{'x' * 199}" for one in range(10))),))
+    large = People((HasClaim("groups", tuple(f"{one}{'x' * 199}" for one in range(10))),))
     world, task = called(replace(POLICY, audience=large))
 
     for number in range(30):
         world.ask(task.task_id, token=str(number))
 
-    assert len(world.stored(task).questions) == 20
+    assert len(world.stored(task).questions) == 18
     assert fault_of_last(world)[0] == INVALID
 
 
@@ -133,7 +132,7 @@ def test_a_tool_without_approvers_stores_and_calls_what_it_did() -> None:
 
     assert world.store.calls == ["load", "save"]
     (asked,) = world.stored(task).questions
-    assert asked.approval is None
+    assert asked.audience.is_caller
     assert world.wake_ups.scheduled == []
 
 

@@ -44,7 +44,7 @@ def test_an_open_question_is_that_of_the_retry(entered: str | None) -> None:
 
     world.ask(task_id, token="retry", entered=entered)
     asked_of_the_user = keys(world, task_id)
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
 
     assert asked_of_the_user == ["approval"]
     assert world.workflows.resumptions == [Resumption("retry", ANSWERED)]
@@ -54,7 +54,7 @@ def test_an_open_question_is_that_of_the_retry(entered: str | None) -> None:
 def test_an_answer_that_came_between_is_given_to_the_retry(entered: str | None) -> None:
     world, task_id = asked(entered)
     fail(world, "first")
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
 
     world.ask(task_id, token="retry", entered=entered)
 
@@ -67,7 +67,7 @@ def test_an_answer_that_came_between_is_given_to_the_retry(entered: str | None) 
 def test_an_answer_that_could_not_be_delivered_is_given_to_the_retry(entered: str | None) -> None:
     world, task_id = asked(entered)
     world.workflows.is_available = False
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
     world.workflows.is_available = True
     fail(world, "first")
 
@@ -80,7 +80,7 @@ def test_an_answer_that_could_not_be_delivered_is_given_to_the_retry(entered: st
 def test_a_retry_whose_answer_was_delivered_is_not_asked_again_after_a_fault() -> None:
     world, task_id = asked(ENTERED)
     fail(world, "first")
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
 
     def no_answer() -> None:
         raise StoreBusy
@@ -97,7 +97,7 @@ def test_a_retry_whose_answer_was_delivered_is_not_asked_again_after_a_fault() -
 
 def test_a_question_that_was_asked_again_after_a_wrong_answer_is_that_of_the_retry() -> None:
     world, task_id = asked(ENTERED)
-    world.dialogue.respond(ALICE, task_id, {"approval": {"action": "accept", "content": {"amount": "much"}}})
+    world.answers.respond(ALICE, task_id, {"approval": {"action": "accept", "content": {"amount": "much"}}})
     fail(world, "first")
 
     world.ask(task_id, token="retry", entered=ENTERED)
@@ -117,7 +117,7 @@ def test_two_branches_that_ask_the_same_at_the_same_time_are_two_questions(enter
 @KNOWN
 def test_a_loop_that_asks_again_after_its_answer_asks_again(entered: str | None) -> None:
     world, task_id = asked(entered)
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
 
     world.ask(task_id, token="second", entered=entered and LATER)
 
@@ -127,7 +127,7 @@ def test_a_loop_that_asks_again_after_its_answer_asks_again(entered: str | None)
 def test_a_loop_whose_question_nobody_answered_in_time_asks_again() -> None:
     world, task_id = asked(ENTERED)
     fail(world, "first")
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
 
     world.ask(task_id, token="second", entered=LATER)
 
@@ -137,7 +137,7 @@ def test_a_loop_whose_question_nobody_answered_in_time_asks_again() -> None:
 def test_without_the_time_of_entry_an_old_answer_is_not_that_of_a_loop() -> None:
     world, task_id = asked(None)
     fail(world, "first")
-    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+    world.answers.respond(ALICE, task_id, {"approval": ANSWER})
     world.clock.time += LONGEST_RETRYING + timedelta(seconds=1)
 
     world.ask(task_id, token="second")

@@ -144,7 +144,7 @@ def published(*records: Record) -> list[Record]:
 def test_a_task_is_published_exactly_when_its_status_changes_or_its_place_in_line(before: Task, after: Task) -> None:
     change = saved(before, after)
 
-    is_another = modern_status(before.status) != modern_status(after.status)
+    is_another = modern_status(before) != modern_status(after)
     is_moved = place_after(change) is not None
     assert (status_event(change) is not None) == is_another
     assert not (is_another and is_moved)

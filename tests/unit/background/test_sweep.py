@@ -11,13 +11,14 @@ from stepwire.engine.calls import ToolCall
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import write
-from stepwire.tasks.approvals import Approvers, Audience, HasScope
+from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Failed, Origin, Task
 from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of, keeping
+from tests.questions_to_others import approval_in
 
 INTERVAL = timedelta(minutes=15)
 
@@ -81,7 +82,7 @@ def test_an_undelivered_answer_is_delivered() -> None:
     task = world.call()
     token = world.ask(task.task_id)
     world.workflows.is_available = False
-    world.dialogue.respond(ALICE, task.task_id, {"approval": {"action": "accept", "content": {"amount": 7}}})
+    world.answers.respond(ALICE, task.task_id, {"approval": {"action": "accept", "content": {"amount": 7}}})
     world.workflows.is_available = True
     world.clock.time += INTERVAL
 
@@ -121,7 +122,7 @@ def test_an_execution_that_began_for_one_request_and_was_refused_to_another_is_s
     ).task
     world.workflows.start(task.execution, "{}")  # by the other request
     world.workflows.start_fault = StartRefused("this server may not start its state machine")
-    world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
+    world.answers.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
     assert isinstance(world.stored(task).status, Failed)
     world.clock.time += INTERVAL
 
@@ -300,7 +301,7 @@ def test_an_answer_to_a_workflow_that_is_listed_as_running_is_delivered() -> Non
     world, tasks = many(10)
     token = world.ask(tasks[-1].task_id)
     world.workflows.is_available = False
-    world.dialogue.respond(ALICE, tasks[-1].task_id, {"approval": {"action": "accept", "content": {"amount": 7}}})
+    world.answers.respond(ALICE, tasks[-1].task_id, {"approval": {"action": "accept", "content": {"amount": 7}}})
     world.workflows.is_available = True
 
     sweep_of(world).run()
@@ -309,7 +310,7 @@ def test_an_answer_to_a_workflow_that_is_listed_as_running_is_delivered() -> Non
 
 
 def test_a_question_to_others_is_announced_again_and_closed_even_if_its_workflow_is_listed_as_running() -> None:
-    policy = Approvers(Audience((HasScope("finance"),)), remind=2 * INTERVAL)
+    policy = Approvers(People((HasScope("finance"),)), remind=2 * INTERVAL)
     world = World(limits=MANY, catalog=catalog_of(keeping(OPTIONAL, approvals=policy)))
     tasks = [world.call(world.catalog.tools[OPTIONAL.name]) for _ in range(10)]
     world.ask(tasks[-1].task_id, seconds=(3 * INTERVAL).total_seconds())
@@ -320,7 +321,7 @@ def test_a_question_to_others_is_announced_again_and_closed_even_if_its_workflow
         sweep_of(world).run()
         seen.append(world.stored(tasks[-1]))
 
-    reminders = [[one.approval.reminders for one in task.questions if one.approval] for task in seen]
+    reminders = [[approval_in(one).reminders for one in task.questions] for task in seen]
     assert reminders == [[0], [1], []]
     assert world.workflows.listed
     assert world.workflows.running() == tuple(task.execution for task in tasks)

@@ -15,7 +15,7 @@ from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.engine.ports import QuestionKey
 from stepwire.subscriptions.approvals import QUESTION_ASKED, QUESTION_CLOSED
-from stepwire.tasks.approvals import Approver, Approvers, Audience, Escalation, HasClaim, HasScope, VoteWay, digest_of
+from stepwire.tasks.approvals import Approver, Approvers, Escalation, HasClaim, HasScope, People, VoteWay, digest_of
 from stepwire.tasks.task import Task
 from stepwire_local.account.engine import shared_account
 from tests.kits import ALICE, OPTIONAL, World, catalog_of, keeping
@@ -26,9 +26,7 @@ from tests.unit.background.test_status_changes import Bus, ended, number_of, rec
 HOUR: Final = timedelta(hours=1)
 FINANCE: Final = HasClaim("groups", ("finance",))
 CHIEF: Final = HasScope("chief")
-POLICY: Final = Approvers(
-    Audience((FINANCE,), "finance"), remind=HOUR, escalation=Escalation(3 * HOUR, Audience((CHIEF,)))
-)
+POLICY: Final = Approvers(People((FINANCE,), "finance"), remind=HOUR, escalation=Escalation(3 * HOUR, People((CHIEF,))))
 APPROVE: Final = {"action": "accept", "content": {"amount": 7}}
 Record = dict[str, Any]
 

@@ -159,7 +159,7 @@ class TestEntries:
         world = World()
         task = unconfirmed(world)
 
-        world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
+        world.answers.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
 
         assert world.audit[1:] == [ended(task, "completed_with_error", duration=timedelta())]
 

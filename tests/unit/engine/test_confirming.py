@@ -6,11 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import Tool
+from stepwire.engine.answers import WrongAnswer, merged_input
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.dialogue import WrongAnswer, merged_input
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import JsonObject, parse, write
-from stepwire.tasks.inputs import Action, InputResponse, params_of
+from stepwire.tasks.answers import Action, InputResponse
+from stepwire.tasks.inputs import params_of
 from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Completed, Failed, Origin, Task, ToolResult, Working
 from tests.fake_workflows import Start
 from tests.fakes import nothing
@@ -28,7 +29,7 @@ def unconfirmed(world: World, tool: Tool = CONFIRMED, arguments: JsonObject = AR
 
 
 def respond(world: World, task: Task, answer: Any) -> Task:
-    return world.dialogue.respond(ALICE, task.task_id, {"confirm": answer})
+    return world.answers.respond(ALICE, task.task_id, {"confirm": answer})
 
 
 def words_of(task: Task) -> str:
@@ -127,7 +128,7 @@ class TestYes:
         (request,) = after.input_requests
         assert (request.key, world.workflows.starts) == ("confirm#2", [])
         assert "at content/reason: " in (request.refusal or "")
-        assert world.dialogue.respond(ALICE, task.task_id, {"confirm#2": YES}).status == Working()
+        assert world.answers.respond(ALICE, task.task_id, {"confirm#2": YES}).status == Working()
 
     def test_that_makes_the_input_too_large_repeats_the_question_and_starts_nothing(self) -> None:
         world = World()
@@ -188,7 +189,7 @@ class TestNo:
         world = World()
         task = unconfirmed(world)
 
-        after = world.dialogue.mark_unanswerable(ALICE, task.task_id, "confirm")
+        after = world.answers.mark_unanswerable(ALICE, task.task_id, "confirm")
 
         assert words_of(after) == "The client cannot ask its user, so nothing was started."
         assert world.workflows.starts == []
@@ -248,7 +249,7 @@ class TestTwoAtOnce:
     def test_a_decline_during_a_repeated_question_wins(self) -> None:
         world = World()
         task = unconfirmed(world)
-        world.store.before_save = lambda: world.dialogue.ask_again(task, {"confirm": WrongAnswer("wrong")})
+        world.store.before_save = lambda: world.answers.ask_again(task, {"confirm": WrongAnswer("wrong")})
 
         after = respond(world, task, NO)
 

@@ -8,33 +8,34 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
-from stepwire.engine.approvals import LARGEST_VOTES, MOST_FOUND, MOST_LISTED, MOST_READ, HasVoted, own_vote
+from stepwire.engine.answers import LARGEST_ANSWERS, WrongAnswer
+from stepwire.engine.approvals import MOST_FOUND, MOST_LISTED, MOST_READ, HasVoted, own_vote
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import InboxEntry, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, load_json
 from stepwire.principal import Principal
+from stepwire.tasks.answers import LARGEST_MATTERS, Decision
 from stepwire.tasks.approvals import (
-    LARGEST_MATTERS,
     MOST_APPROVALS,
     Approver,
     Approvers,
-    Audience,
-    Decision,
     Escalation,
     HasClaim,
     HasScope,
+    People,
     VoteWay,
     digest_of,
+    for_others,
 )
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import LARGEST_CONTENT, InputResponse
+from stepwire.tasks.inputs import LARGEST_CONTENT
 from stepwire.tasks.task import Origin, Person, Task, Working
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, OPTIONAL, World, catalog_of, keeping
+from tests.questions_to_others import approval_in
 
 FINANCE: Final = HasClaim("groups", ("finance",))
-POLICY: Final = Approvers(Audience((FINANCE,), "finance"), shown_arguments=("text",))
+POLICY: Final = Approvers(People((FINANCE,), "finance"), shown_arguments=("text",))
 APPROVE: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 REFUSE: Final[Json] = {"action": "decline"}
 SCHEMA: Final[Json] = {"type": "object", "properties": {"amount": {"type": "number"}}}
@@ -146,7 +147,7 @@ def test_who_has_voted_reads_it_after_the_task_has_ended_and_after_they_have_los
 
     assert isinstance(decision, Decision)
     assert vote(world, task) == decision
-    assert vote(world, task, person("bob", HasClaim("groups", ("staff",)))) == decision.for_others("bob")
+    assert vote(world, task, person("bob", HasClaim("groups", ("staff",)))) == for_others(decision, "bob")
     with pytest.raises(UnknownApproval):
         vote(world, task, CAROL)
 
@@ -266,7 +267,7 @@ def test_all_answers_to_one_question_fit_and_more_than_a_task_keeps_do_not() -> 
     others = [world.approvals.vote(key_of(task, 2), one, large, VoteWay.TOOL) for one in people[:2]]
 
     assert isinstance(others[1], WrongAnswer)
-    assert str(LARGEST_VOTES) in others[1].reason
+    assert str(LARGEST_ANSWERS) in others[1].reason
     assert isinstance(world.approvals.vote(key_of(task, 2), people[1], REFUSE, VoteWay.TOOL), Decision)
     assert isinstance(vote(world, task, people[-1], large), Decision)
     assert len(callbacks(world)) == 2
@@ -344,7 +345,7 @@ def test_an_answer_of_the_caller_at_the_same_time_is_an_answer_to_the_callers_qu
     world, task = asking(replace(POLICY, questions=("approval",)))
     world.ask(task.task_id, "note")
     answers = {"approval": APPROVE, "note": {"action": "accept", "content": {"amount": 1}}}
-    world.store.before_save = lambda: world.dialogue.respond(ALICE, task.task_id, answers)
+    world.store.before_save = lambda: world.answers.respond(ALICE, task.task_id, answers)
 
     vote(world, task, answer=REFUSE)
 
@@ -358,7 +359,7 @@ def test_a_decision_of_which_the_state_machine_is_not_told_yet_is_told_by_the_ne
 
     assert isinstance(vote(world, task), Decision)
 
-    assert [one.answer for one in world.stored(task).inputs.undelivered if isinstance(one.answer, InputResponse)]
+    assert [one.answers for one in world.stored(task).inputs.undelivered]
     world.workflows.is_available = True
     world.operations.get(ALICE, task.task_id)
     assert len(callbacks(world)) == 1
@@ -373,8 +374,7 @@ def test_a_state_that_is_retried_takes_over_the_votes() -> None:
 
     (question,) = world.stored(task).questions
     assert question.number == 1
-    assert question.approval is not None
-    assert [one.by for one in question.approval.votes] == ["bob"]
+    assert [one.by for one in question.answers] == ["bob"]
     vote(world, task, CAROL)
     assert len(callbacks(world)) == 1
 
@@ -388,8 +388,7 @@ def test_the_same_question_to_another_audience_is_another_question() -> None:
 
     first, second = world.stored(task).questions
     assert (first.number, second.number) == (1, 2)
-    assert second.approval is not None
-    assert second.approval.votes == ()
+    assert second.answers == ()
 
 
 # ----------------------------------------------------------------------------------------------------- what is listed
@@ -419,7 +418,7 @@ def test_what_somebody_has_approved_is_not_listed_again() -> None:
 
 def test_a_second_audience_finds_a_question_once_it_is_time() -> None:
     chief = HasScope("chief")
-    world, task = asking(replace(POLICY, escalation=Escalation(HOUR, Audience((chief,)))))
+    world, task = asking(replace(POLICY, escalation=Escalation(HOUR, People((chief,)))))
     assert world.approvals.open_for(person("chief", chief)).questions == ()
 
     world.clock.time += HOUR
@@ -456,8 +455,7 @@ def test_a_reader_announces_a_question_again_when_it_is_time_and_not_before() ->
         world.clock.time += after
         world.operations.get(ALICE, task.task_id)
         (question,) = world.stored(task).questions
-        assert question.approval is not None
-        reminders.append(question.approval.reminders)
+        reminders.append(approval_in(question).reminders)
 
     assert reminders == [0, 1, 1, 6], "those that were missed are one"
     assert world.stored(task).last_updated_at == task.last_updated_at
@@ -471,7 +469,7 @@ def test_nothing_is_announced_beyond_the_end_of_a_question_or_without_reminders(
 
         world.operations.get(ALICE, task.task_id)
 
-        assert not [one for one in world.stored(task).questions if one.approval and one.approval.reminders]
+        assert not [one for one in world.stored(task).questions if approval_in(one).reminders]
 
 
 def test_after_a_decision_the_other_question_is_still_announced_on_time() -> None:
@@ -485,8 +483,7 @@ def test_after_a_decision_the_other_question_is_still_announced_on_time() -> Non
         world.clock.time += HOUR / 2
         world.operations.get(ALICE, task.task_id)
         (question,) = world.stored(task).questions
-        assert question.approval is not None
-        reminders.append(question.approval.reminders)
+        reminders.append(approval_in(question).reminders)
 
     assert reminders == [0, 1]
 

@@ -96,7 +96,7 @@ SOLE: Final[dict[str, tuple[Callable[[Call], bool], set[str]]]] = {
         {"engine/runs.py", "extras/lines/turns.py"},
     ),
     "the engine is built by the assembly": (
-        builds("Recorder", "Runs", "Upkeep", "Operations", "Admission", "Calls", "Dialogue", "FollowUps", "Approvals"),
+        builds("Recorder", "Runs", "Upkeep", "Operations", "Admission", "Calls", "Answers", "FollowUps", "Approvals"),
         {"engine/assembly.py"},
     ),
     "changed tasks are derived by the lifecycle, and by what writes nothing of its life": (

@@ -615,7 +615,7 @@ def test_a_confirmed_race_begins_with_its_confirmation() -> None:
     task = world.calls.begin(call, tool.confirmation).task
     world.clock.advance(minutes=2)
 
-    world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})
+    world.answers.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})
 
     assert running(world) == "a"
     assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=5))]
@@ -628,7 +628,7 @@ def test_a_confirmed_race_that_cannot_start_ends_with_an_error() -> None:
     task = world.calls.begin(_call(tool), tool.confirmation).task
     world.workflows.start_fault = StartRefused("its state machine no longer exists")
 
-    world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})
+    world.answers.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {}}})
 
     assert isinstance(world.stored(task).status, Failed)
 

@@ -7,8 +7,8 @@ import pytest
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.json_text import JsonObject
-from stepwire.tasks.events import InputAnswered
-from stepwire.tasks.inputs import Action, InputResponse
+from stepwire.tasks.answers import Action, Given, InputResponse
+from stepwire.tasks.events import Answered
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Completed, ItemCount, Progress, Task, Working
 from tests.fake_workflows import Resumption
@@ -25,7 +25,7 @@ def undelivered(world: World) -> Task:
     task = world.call()
     world.ask(task.task_id)
     answer = InputResponse(Action.ACCEPT, '{"amount":25}')
-    recorded = world.recorder.record(world.stored(task), InputAnswered({"approval": answer}))
+    recorded = world.recorder.record(world.stored(task), Answered({1: Given(ALICE, world.clock.now(), answer)}))
     assert recorded is not None
     world.store.calls.clear()
     return recorded

@@ -7,23 +7,21 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
+from stepwire.tasks.answers import Action, Decision, Given, InputResponse
 from stepwire.tasks.approvals import (
     Approval,
     Approver,
     Approvers,
-    Audience,
     Condition,
-    Decision,
     Escalation,
     HasClaim,
     HasRole,
     HasScope,
-    Vote,
+    People,
     VoteWay,
     digest_of,
     narrowed,
     role_quality,
-    waiting_text,
 )
 
 AT: Final = datetime(2026, 11, 27, 9, 30, tzinfo=UTC)
@@ -38,8 +36,8 @@ def person(*qualities: Condition, name: str = "bob", has_link: bool = False) -> 
     return Approver(name, name.title(), frozenset(qualities), has_link=has_link)
 
 
-def vote(by: str = "bob", *, is_approval: bool = True, way: VoteWay = VoteWay.TOOL) -> Vote:
-    return Vote(by, by.title(), is_approval=is_approval, at=AT, way=way)
+def vote(by: str = "bob", *, is_approval: bool = True, way: VoteWay = VoteWay.TOOL) -> Given:
+    return Given(by, AT, InputResponse(Action.ACCEPT if is_approval else Action.DECLINE), by.title(), way.value)
 
 
 # -------------------------------------------------------------------------------------------------------------- fitting
@@ -67,12 +65,12 @@ def vote(by: str = "bob", *, is_approval: bool = True, way: VoteWay = VoteWay.TO
 def test_somebody_fits_who_has_all_that_an_audience_needs(
     conditions: tuple[Condition, ...], qualities: tuple[Condition, ...], *, fits: bool
 ) -> None:
-    assert person(*qualities).fits(Audience(conditions)) is fits
+    assert person(*qualities).fits(People(conditions)) is fits
 
 
 def test_who_fits_is_found_by_a_digest_of_their_qualities() -> None:
     for conditions in ((SCOPE,), (SCOPE, FINANCE), (SCOPE, EITHER), (ROLE,)):
-        audience = Audience(conditions)
+        audience = People(conditions)
         for alternative in ("finance", "audit")[: 1 + (EITHER in conditions)]:
             found = {digest_of(one) for one in (SCOPE, HasClaim("groups", (alternative,)), ROLE)}
 
@@ -91,8 +89,8 @@ def test_qualities_that_read_alike_have_different_digests() -> None:
 @pytest.mark.parametrize("has_link", [False, True])
 def test_the_caller_decides_nothing_unless_it_is_allowed(*, has_link: bool) -> None:
     caller = person(FINANCE, name="alice", has_link=has_link)
-    asked = Approval(Approvers(Audience((FINANCE,))), AT)
-    of_all = Approval(Approvers(Audience((FINANCE,)), includes_caller=True), AT)
+    asked = Approval(Approvers(People((FINANCE,))), AT)
+    of_all = Approval(Approvers(People((FINANCE,)), includes_caller=True), AT)
 
     assert not caller.may_decide(asked, "alice", AT)
     assert caller.may_decide(of_all, "alice", AT)
@@ -100,14 +98,14 @@ def test_the_caller_decides_nothing_unless_it_is_allowed(*, has_link: bool) -> N
 
 
 def test_who_has_a_link_needs_no_quality_and_who_has_none_does() -> None:
-    asked = Approval(Approvers(Audience((FINANCE,))), AT)
+    asked = Approval(Approvers(People((FINANCE,))), AT)
 
     assert person(has_link=True).may_decide(asked, "alice", AT)
     assert not person().may_decide(asked, "alice", AT)
 
 
 def test_the_second_audience_decides_from_its_time_on_and_the_first_one_too() -> None:
-    asked = Approval(Approvers(Audience((FINANCE,)), escalation=Escalation(HOUR, Audience((ROLE,)))), AT)
+    asked = Approval(Approvers(People((FINANCE,)), escalation=Escalation(HOUR, People((ROLE,)))), AT)
     chief, bob = person(ROLE), person(FINANCE)
 
     assert not chief.may_decide(asked, "alice", AT + HOUR - timedelta(microseconds=1))
@@ -120,12 +118,13 @@ WAYS: Final = tuple(VoteWay)
 
 @pytest.mark.parametrize(("before", "now"), list(product(WAYS, WAYS)))
 def test_links_and_sign_ins_do_not_approve_together(before: VoteWay, now: VoteWay) -> None:
-    asked = Approval(Approvers(approvals=3), AT, (vote("ann", way=before),))
+    audience, first = Approval(Approvers(approvals=3), AT).audience("alice"), (vote("ann", way=before),)
 
-    assert asked.counts(vote(way=now)) is ((before is VoteWay.LINK) is (now is VoteWay.LINK))
-    assert asked.counts(vote(way=now, is_approval=False)), "a refusal needs no second person"
-    assert not asked.counts(vote("ann", way=now))
-    assert not asked.counts(vote("ann", way=now, is_approval=False))
+    assert audience.counts(vote(way=now), first) is ((before is VoteWay.LINK) is (now is VoteWay.LINK))
+    assert audience.counts(vote(way=now, is_approval=False), first), "a refusal needs no second person"
+    assert not audience.counts(vote("ann", way=now), first)
+    assert not audience.counts(vote("ann", way=now, is_approval=False), first)
+    assert not audience.counts(vote("alice", way=now), ())
 
 
 # ------------------------------------------------------------------------------------------------------------ narrowing
@@ -133,10 +132,10 @@ def test_links_and_sign_ins_do_not_approve_together(before: VoteWay, now: VoteWa
 POLICIES: Final = [
     Approvers(audience, approvals=approvals, includes_caller=includes, escalation=escalation, recipients=recipients)
     for audience, approvals, includes, escalation, recipients in product(
-        (Audience(), Audience((FINANCE,)), Audience((SCOPE, EITHER))),
+        (People(), People((FINANCE,)), People((SCOPE, EITHER))),
         (1, 2),
         (False, True),
-        (None, Escalation(HOUR, Audience((ROLE,))), Escalation(2 * HOUR, Audience((SCOPE,)))),
+        (None, Escalation(HOUR, People((ROLE,))), Escalation(2 * HOUR, People((SCOPE,)))),
         ((), ("ann@example.com",)),
     )
 ]
@@ -170,7 +169,7 @@ def test_without_a_question_s_own_the_policy_is_the_manifests() -> None:
 
 
 def test_a_question_says_what_the_manifest_leaves_open() -> None:
-    own = Approvers(Audience((FINANCE,), "finance"), approvals=2, remind=HOUR)
+    own = Approvers(People((FINANCE,), "finance"), approvals=2, remind=HOUR)
 
     merged = narrowed(Approvers(shown_arguments=("id",), shows_decision=True), own)
 
@@ -180,23 +179,23 @@ def test_a_question_says_what_the_manifest_leaves_open() -> None:
 @pytest.mark.parametrize(
     ("bound", "own", "words"),
     [
-        (Audience((FINANCE,), "finance"), Audience((), "the whole board"), "finance"),
-        (Audience((FINANCE,), "finance"), Audience((SCOPE,), "the whole board"), "finance"),
-        (Audience((FINANCE,)), Audience((SCOPE,), "the whole board"), "finance"),
-        (Audience((FINANCE,)), Audience((HasClaim("groups", ("the whole board",)),)), "finance"),
-        (Audience((), "somebody of ours"), Audience((SCOPE,), "the whole board"), "somebody of ours"),
-        (Audience(), Audience((SCOPE,), "the whole board"), "the whole board"),
+        (People((FINANCE,), "finance"), People((), "the whole board"), "finance"),
+        (People((FINANCE,), "finance"), People((SCOPE,), "the whole board"), "finance"),
+        (People((FINANCE,)), People((SCOPE,), "the whole board"), "finance"),
+        (People((FINANCE,)), People((HasClaim("groups", ("the whole board",)),)), "finance"),
+        (People((), "somebody of ours"), People((SCOPE,), "the whole board"), "somebody of ours"),
+        (People(), People((SCOPE,), "the whole board"), "the whole board"),
     ],
 )
-def test_what_the_manifest_calls_an_audience_no_question_replaces(bound: Audience, own: Audience, words: str) -> None:
+def test_what_the_manifest_calls_an_audience_no_question_replaces(bound: People, own: People, words: str) -> None:
     """A workflow may make the question's of an argument, and the caller's message has the name."""
-    second = Escalation(HOUR, Audience((ROLE,), "the whole board"))
+    second = Escalation(HOUR, People((ROLE,), "the whole board"))
 
     merged = narrowed(Approvers(bound), Approvers(own, escalation=second))
 
     asked = Approval(merged, AT, is_escalated=True)
     assert asked.shown == words
-    assert f"one of {words} to" in waiting_text(asked, None)
+    assert f"one of {words} to" in asked.audience("alice").waiting_text((), None)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,7 @@ def test_what_the_manifest_calls_an_audience_no_question_replaces(bound: Audienc
 def test_a_condition_that_a_question_adds_is_met_by_no_link(
     bound: tuple[Condition, ...], own: tuple[Condition, ...], has_links: bool
 ) -> None:
-    merged = narrowed(Approvers(Audience(bound)), Approvers(Audience(own), recipients=("ann@example.com",)))
+    merged = narrowed(Approvers(People(bound)), Approvers(People(own), recipients=("ann@example.com",)))
 
     assert merged.has_links is has_links
 
@@ -240,14 +239,14 @@ def test_a_question_is_announced_again_when_it_is_time(
     is_escalated: bool,
     due: timedelta | None,
 ) -> None:
-    second = None if after is None else Escalation(after, Audience((ROLE,)))
-    asked = Approval(Approvers(remind=remind, escalation=second), AT, (), reminders, is_escalated=is_escalated)
+    second = None if after is None else Escalation(after, People((ROLE,)))
+    asked = Approval(Approvers(remind=remind, escalation=second), AT, reminders, is_escalated=is_escalated)
 
     assert asked.next_reminder() == (None if due is None else AT + due)
 
 
 def test_reminders_that_were_missed_are_not_made_up_for() -> None:
-    asked = Approval(Approvers(remind=HOUR, escalation=Escalation(3 * HOUR, Audience((ROLE,)))), AT)
+    asked = Approval(Approvers(remind=HOUR, escalation=Escalation(3 * HOUR, People((ROLE,)))), AT)
 
     late = asked.reminded(AT + 5.5 * HOUR)
 
@@ -263,27 +262,27 @@ def test_reminders_that_were_missed_are_not_made_up_for() -> None:
 @pytest.mark.parametrize(
     ("audience", "words"),
     [
-        (Audience((FINANCE,), "the people of finance"), "the people of finance"),
-        (Audience((SCOPE,)), "those with refunds.approve"),
-        (Audience((SCOPE, EITHER)), "finance or audit"),
-        (Audience((ROLE,)), "chief"),
-        (Audience(), "the approvers"),
-        (Audience((HasClaim("groups", ("x" * 200,)),)), "x" * 100),
+        (People((FINANCE,), "the people of finance"), "the people of finance"),
+        (People((SCOPE,)), "those with refunds.approve"),
+        (People((SCOPE, EITHER)), "finance or audit"),
+        (People((ROLE,)), "chief"),
+        (People(), "the approvers"),
+        (People((HasClaim("groups", ("x" * 200,)),)), "x" * 100),
     ],
 )
-def test_an_audience_is_called_by_its_name_or_by_what_it_needs(audience: Audience, words: str) -> None:
+def test_an_audience_is_called_by_its_name_or_by_what_it_needs(audience: People, words: str) -> None:
     assert audience.shown == words
 
 
 def test_what_a_caller_reads_says_whom_it_waits_for_and_until_when() -> None:
     policy = Approvers(
-        Audience((FINANCE,), "finance"), approvals=2, escalation=Escalation(HOUR, Audience((ROLE,), "the chief"))
+        People((FINANCE,), "finance"), approvals=2, escalation=Escalation(HOUR, People((ROLE,), "the chief"))
     )
     asked = Approval(policy, AT)
 
-    assert waiting_text(asked, None) == "Waits for 2 of finance to decide."
-    voted = replace(asked, votes=(vote(),), is_escalated=True)
-    assert waiting_text(voted, AT) == (
+    assert asked.audience("alice").waiting_text((), None) == "Waits for 2 of finance to decide."
+    escalated = replace(asked, is_escalated=True).audience("alice")
+    assert escalated.waiting_text((vote(),), AT) == (
         "Waits for one of finance or the chief to decide, until Friday 2026-11-27 09:30 UTC."
     )
 
@@ -297,10 +296,10 @@ def test_what_a_caller_reads_says_whom_it_waits_for_and_until_when() -> None:
     ],
 )
 def test_a_decision_says_who_has_made_it_if_they_may_be_named(
-    votes: tuple[Vote, ...],
+    votes: tuple[Given, ...],
     with_names: bool,
     words: str,
 ) -> None:
-    decision = Decision(1, "approval", "finance", is_approval=votes[-1].is_approval, votes=votes)
+    decision = Decision(1, "approval", "finance", votes)
 
     assert decision.text(with_names=with_names) == words

@@ -8,7 +8,7 @@ import pytest
 
 from stepwire.json_text import Json
 from stepwire.principal import Caller, Claims, Principal
-from stepwire.tasks.approvals import Approver, Audience, HasClaim, HasRole, HasScope
+from stepwire.tasks.approvals import Approver, HasClaim, HasRole, HasScope, People
 from stepwire.tasks.audiences import MOST_QUALITIES, approver_of, audience_of
 from stepwire.tasks.inputs import InvalidQuestion
 
@@ -44,7 +44,7 @@ def test_a_question_may_say_all_of_it() -> None:
     assert "\u202e" not in policy.audience.name
     assert (policy.approvals, policy.includes_caller) == (2, False)
     assert policy.escalation is not None
-    assert policy.escalation.audience == Audience((HasClaim("groups", ("leads",)),))
+    assert policy.escalation.audience == People((HasClaim("groups", ("leads",)),))
 
 
 def test_an_empty_one_says_nothing() -> None:

@@ -1,6 +1,7 @@
 """The answers of users: what a question asks for reaches the workflow, and nothing else does."""
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
 
 import pytest
@@ -8,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.json_text import Json, JsonObject, parse, write
+from stepwire.tasks.answers import Action, Given, InputResponse
 from stepwire.tasks.inputs import (
     LARGEST_CONTENT,
-    Action,
     FormElicitation,
-    InputResponse,
     InvalidResponse,
+    UndeliveredAnswer,
     UrlElicitation,
     response_of,
 )
@@ -86,7 +87,9 @@ def test_an_answer_contains_the_users_action(value: Json, elicitation: FormElici
     ],
 )
 def test_a_workflow_receives_an_answer_in_the_format_of_mcp(response: InputResponse, text: str) -> None:
-    assert response.text() == text
+    given = Given("a" * 32, datetime(2026, 8, 1, tzinfo=UTC), response)
+
+    assert UndeliveredAnswer("a token", (given,)).text() == text
 
 
 # ------------------------------------------------------------------------------------------------------------- content

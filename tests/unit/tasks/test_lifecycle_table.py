@@ -7,25 +7,25 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from stepwire.tasks.approvals import Approval, Approvers, Audience, HasScope, Vote, VoteWay
+from stepwire.tasks.answers import Action, Audience, Given, InputResponse
+from stepwire.tasks.approvals import VoteWay
 from stepwire.tasks.events import (
     AfterEnd,
+    Answered,
     AnswersDelivered,
     FollowedUp,
-    InputAnswered,
     InputRefused,
     InputRequested,
     LineChecked,
     Noted,
     ProgressReported,
-    Reminded,
+    Readdressed,
     RunEnded,
     RunNotRedriven,
     RunsStopped,
     StartPostponed,
     StateEntered,
     TaskEvent,
-    Voted,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -36,27 +36,20 @@ from stepwire.tasks.events import (
     WorkStopped,
 )
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
-from stepwire.tasks.inputs import (
-    Action,
-    Callback,
-    FormElicitation,
-    InputRequest,
-    InputResponse,
-    WorkflowInput,
-)
+from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest, WorkflowInput
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
-from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult, Working
+from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult
 from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
 RESULT = ToolResult('{"content":[]}', is_error=False)
 ACCEPTED = InputResponse(Action.ACCEPT, "{}")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
-APPROVAL = Approval(Approvers(Audience((HasScope("refunds.approve"),)), remind=timedelta(hours=4)), LONG_AGO)
-TO_OTHERS = InputRequest("third", 3, FORM, Callback("third token"), approval=APPROVAL)
-APPROVED = Vote("a" * 32, "Bob", is_approval=True, at=LONG_AGO, way=VoteWay.TOOL)
+APPROVERS = Audience("approvals", "finance", needed=1, excluded="c" * 32)
+TO_OTHERS = InputRequest("third", 3, FORM, Callback("third token"), audience=APPROVERS)
+APPROVED = Given("a" * 32, LONG_AGO, ACCEPTED, "Bob", VoteWay.TOOL.value)
 ENDS: tuple[WorkEnded, ...] = (
     WorkCompleted(RESULT),
     WorkFailed(TaskError(-32603, "it broke")),
@@ -68,11 +61,11 @@ EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
     ProgressReported(Progress(1)),
     InputRequested("again", FORM, Callback("another token")),
-    InputRequested("again", FORM, Callback("another token"), approval=APPROVAL),
-    Voted(3, APPROVED),
-    Reminded(),
-    InputAnswered({"first": ACCEPTED}),
-    InputAnswered({"first": ACCEPTED, "second": ACCEPTED}),
+    InputRequested("again", FORM, Callback("another token"), audience=APPROVERS),
+    Answered({3: APPROVED}, "approvals"),
+    Readdressed({3: replace(APPROVERS, name="finance or the chief")}),
+    Answered({1: APPROVED}),
+    Answered({1: APPROVED, 2: APPROVED}),
     InputRefused({"first": "it must be a number"}),
     WorkConfirmed(Terms('{"confirmed":true}')),
     WorkDeclined(RESULT),
@@ -99,8 +92,8 @@ def tasks_in(state: State) -> Iterator[Task]:
     And one with a question to others than its caller.
     """
     task = task_in(state)
-    if isinstance(task.status, Working | InputRequired) and state is not State.UNCONFIRMED:
-        yield replace(task, status=replace(task.status, requests=(*task.status.requests, TO_OTHERS)))
+    if state is State.INPUT_REQUIRED:
+        yield replace(task, status=InputRequired((*task.questions, TO_OTHERS)))
     redriven = Attempt(number=2, redrives=1)
     for attempt, policy in (
         (Attempt(), ONCE),

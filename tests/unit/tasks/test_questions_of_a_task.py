@@ -7,21 +7,16 @@ from itertools import accumulate, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwire.tasks.answers import Action, Given, InputResponse
 from stepwire.tasks.events import (
+    Answered,
     AnswersDelivered,
-    InputAnswered,
     InputRefused,
     InputRequested,
     StateEntered,
     TaskEvent,
 )
-from stepwire.tasks.inputs import (
-    Action,
-    Callback,
-    FormElicitation,
-    InputResponse,
-    WorkflowInput,
-)
+from stepwire.tasks.inputs import Callback, FormElicitation, WorkflowInput
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import LONGEST_MESSAGE, InputRequired, Task, ToolResult
 from tests.fakes import START_OF_TIME
@@ -117,26 +112,26 @@ def test_no_expired_question_is_open(task: Task, at: datetime) -> None:
     then = as_of(task, at)
 
     assert all(one.expires_at is None or one.expires_at > at for one in then.input_requests)
-    gone = set(task.input_requests) - set(then.input_requests)
-    over = {one for one in gone if one.expires_at is not None and one.expires_at <= at}
+    gone = [one for one in task.input_requests if one not in then.input_requests]
+    over = [one for one in gone if one.expires_at is not None and one.expires_at <= at]
     # A task whose confirmation expires ends.
     assert over == gone or (then.has_ended and any(isinstance(one.destination, WorkflowInput) for one in over))
     assert as_of(then, at) is then
 
 
 @given(tasks(working | asking), moments)
-def test_answers_to_unknown_keys_change_nothing(task: Task, at: datetime) -> None:
+def test_answers_to_unknown_questions_change_nothing(task: Task, at: datetime) -> None:
     """X16."""
     task = as_of(task, at)
 
-    assert advanced(task, InputAnswered({"of another": YES}), at) is task
+    assert advanced(task, Answered({1_001: Given("a" * 32, at, YES)}), at) is task
 
 
 # --------------------------------------------------------------------------------------------------------------- asking
 
 
 def test_a_question_with_a_used_key_gets_another_key() -> None:
-    task = after(asked("a", "1"), InputAnswered({"a": YES}), asked("a", "2"), asked("a", "3"))
+    task = after(asked("a", "1"), Answered({1: Given("a" * 32, START_OF_TIME, YES)}), asked("a", "2"), asked("a", "3"))
 
     assert open_keys(task) == ["a-2", "a-3"]
 
@@ -149,7 +144,7 @@ def test_a_key_with_a_suffix_does_not_collide_with_an_authors_key() -> None:
 
 def test_a_duplicate_request_after_the_answer_is_ignored() -> None:
     """The answer is recorded, so it is not asked again."""
-    answered = after(asked("a", "1"), InputAnswered({"a": YES}))
+    answered = after(asked("a", "1"), Answered({1: Given("a" * 32, START_OF_TIME, YES)}))
 
     assert advanced(answered, asked("a", "1"), START_OF_TIME) is answered
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 from stepwire.json_text import Json, JsonObject, parse, write
+from stepwire.tasks.answers import InputResponse
 from stepwire.tasks.inputs import (
     LARGEST_CONTENT,
     LARGEST_QUESTION,
-    InputResponse,
     InvalidQuestion,
     InvalidResponse,
     Mode,
@@ -149,7 +149,7 @@ def test_a_workflow_gets_the_result_as_mcp_writes_it(result: JsonObject, seen: J
     response = response_of(Sampling(write(SAMPLING)), result)
 
     assert response.action is None
-    assert parse(response.text()) == seen
+    assert parse(response.content or "") == seen
 
 
 def test_a_result_is_measured_in_bytes() -> None:
@@ -158,7 +158,7 @@ def test_a_result_is_measured_in_bytes() -> None:
     def answered(length: int) -> InputResponse:
         return response_of(Sampling(write(SAMPLING)), {**RESULT, "content": {**TEXT, "text": "x" * length}})
 
-    assert len(answered(room).text()) == LARGEST_CONTENT
+    assert len(answered(room).content or "") == LARGEST_CONTENT
     with pytest.raises(InvalidResponse, match="larger than"):
         answered(room + 1)
 

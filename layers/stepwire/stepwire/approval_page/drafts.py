@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from msgspec import Struct, ValidationError
 
-from stepwire.approval_page.forms import Given
+from stepwire.approval_page.forms import Typed
 from stepwire.approval_page.links import Link, Secrets, opened
 from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.approval_page.signing_in import LONGEST_SIGN_IN
@@ -27,7 +27,7 @@ class Draft(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     question: str
     """The digest of what the link says."""
     person: str
-    given: Given
+    given: Typed
 
 
 def cookie_of(draft: Draft, secret: bytes) -> str | None:

@@ -18,7 +18,7 @@ from stepwire.json_text import Json, JsonObject, JsonTextError, load_json, parse
 from stepwire.schemas.validation import violations_of
 from stepwire.visible_text import visible
 
-Given: TypeAlias = Mapping[str, Sequence[str]]
+Typed: TypeAlias = Mapping[str, Sequence[str]]
 """What a form sends: the values of each control."""
 Attributes: TypeAlias = Mapping[str, str | bool | None]
 _LONG: Final = 200  # characters, from which on a text has several lines
@@ -111,13 +111,13 @@ def fields_of(schema: JsonObject) -> tuple[Field, ...]:
     return tuple(Field(name, place, one, name in required) for place, (name, one) in named)
 
 
-def begun(schema: JsonObject) -> Given:
+def begun(schema: JsonObject) -> Typed:
     """Return a form with the defaults of its schema."""
     with_default = [one for one in fields_of(schema) if "default" in one.schema]
     return {one.control: _kind_of(one).begin(one, one.schema["default"]) for one in with_default}
 
 
-def filled(schema_text: str, given: Given) -> Filled:
+def filled(schema_text: str, given: Typed) -> Filled:
     """Return what was filled in, with everything that is wrong with it."""
     schema, content, faults = load_json(schema_text), dict[str, Json](), dict[str, str]()
     for field in fields_of(schema):
@@ -137,7 +137,7 @@ def filled(schema_text: str, given: Given) -> Filled:
     return Filled(content, faults)
 
 
-def drawn(schema: JsonObject, given: Given, faults: Mapping[str, str]) -> list[Markup]:
+def drawn(schema: JsonObject, given: Typed, faults: Mapping[str, str]) -> list[Markup]:
     """Return the fields as HTML; the first one with a fault has the focus."""
     first = next(iter(faults), None)
     return [

@@ -15,7 +15,7 @@ from msgspec import Struct, ValidationError, field
 from msgspec.structs import replace
 
 from stepwire.approval_page.drafts import FORGET, Draft, cookie_of, draft_in
-from stepwire.approval_page.forms import Given, begun, filled
+from stepwire.approval_page.forms import Typed, begun, filled
 from stepwire.approval_page.links import PATH, Link, LinkMode, Secrets, link_of, opened
 from stepwire.approval_page.markup import HEADERS
 from stepwire.approval_page.pages import (
@@ -36,14 +36,15 @@ from stepwire.approval_page.pages import (
 from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.approval_page.signing_in import COOKIE, IssuerUnavailable, SigningIn, SignInRefused
 from stepwire.codec import value_of
+from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.approvals import Approvals, HasVoted
 from stepwire.engine.blocks import Blocks, nobody_blocked
-from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import OpenQuestion
 from stepwire.errors import CallerBlocked, UnknownApproval
 from stepwire.json_text import Json, load_json
-from stepwire.tasks.approvals import Approver, Decision, HasScope, VoteWay
-from stepwire.tasks.inputs import Action, FormElicitation
+from stepwire.tasks.answers import Action, Decision
+from stepwire.tasks.approvals import Approver, HasScope, VoteWay
+from stepwire.tasks.inputs import FormElicitation
 
 LARGEST_BODY: Final = 65_536  # bytes; a form's content has at most 16 kB, and a browser writes a byte as three
 MOST_CONTROLS: Final = 2_000
@@ -192,7 +193,7 @@ class ApprovalPage(Struct, frozen=True):
             self.approvals.report(fault)
             return PageResponse(_FAILED, unclear_page(given, self.brand))
 
-    def _decided(self, request: PageRequest, given: Given) -> PageResponse:
+    def _decided(self, request: PageRequest, given: Typed) -> PageResponse:
         link = self._link(request.link)
         visitor = self._with_link(request.link, link)
         if self._needs_sign_in(link):
@@ -202,7 +203,7 @@ class ApprovalPage(Struct, frozen=True):
             raise _Refused(self._malformed("The form says neither yes nor no."))
         return self._voted(visitor, action, given)
 
-    def _voted(self, visitor: Visitor, action: Action, given: Given) -> PageResponse:
+    def _voted(self, visitor: Visitor, action: Action, given: Typed) -> PageResponse:
         standing = self.approvals.standing(visitor.link.key, visitor.approver)
         if not isinstance(standing, OpenQuestion):
             return self._closed(standing, visitor)
@@ -272,7 +273,7 @@ class ApprovalPage(Struct, frozen=True):
         is_live = link.until > self._now
         return Visitor(Approver(link.person, "somebody with the link", has_link=is_live), VoteWay.LINK, text, link)
 
-    def _with_token(self, given: Given, visitor: Visitor) -> Visitor:
+    def _with_token(self, given: Typed, visitor: Visitor) -> Visitor:
         """Return who signed in for this link, as their form's token says. They could decide the question then."""
         token = "".join(given.get(FORM_TOKEN, ())[-1:])
         try:
@@ -318,7 +319,7 @@ class ApprovalPage(Struct, frozen=True):
             return site == "same-origin"
         return headers.get("origin", "null") in ("null", self.origin)
 
-    def _given(self, request: PageRequest) -> Given:
+    def _given(self, request: PageRequest) -> Typed:
         if len(request.body) > LARGEST_BODY:
             said = f"What was sent is larger than {LARGEST_BODY} bytes. Nothing was decided: write less."
             raise _Refused(PageResponse(_TOO_LARGE, note_page("Too large", said, self.brand)))

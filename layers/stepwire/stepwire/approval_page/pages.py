@@ -11,12 +11,13 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from stepwire.approval_page.forms import Given, drawn, fields_of
+from stepwire.approval_page.forms import Typed, drawn, fields_of
 from stepwire.approval_page.markup import STYLE, Markup, Node, h, verbatim
 from stepwire.engine.approvals import HasVoted
 from stepwire.engine.ports import OpenQuestion
 from stepwire.json_text import Json, JsonObject, load_json, write
-from stepwire.tasks.approvals import Decision, Vote, VoteWay
+from stepwire.tasks.answers import Decision, Given
+from stepwire.tasks.approvals import VoteWay
 from stepwire.tasks.inputs import FormElicitation
 
 FORM_TOKEN: Final = "signed-in"  # noqa: S105 - the name of a field
@@ -24,7 +25,7 @@ DECISION: Final = "decision"
 APPROVE: Final = "approve"
 REFUSE: Final = "refuse"
 _CALLED_WITH: Final = "What the call was made with"
-_NOTHING: Final[Given] = {}
+_NOTHING: Final[Typed] = {}
 
 
 class Shown(Struct, frozen=True):
@@ -43,7 +44,7 @@ class Shown(Struct, frozen=True):
 class Sent(Struct, frozen=True):
     """What a form has, as it is shown."""
 
-    given: Given | None = None
+    given: Typed | None = None
     """None: it has the defaults."""
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
     fault: str | None = None
@@ -70,8 +71,8 @@ def question_page(shown: Shown, sent: Sent, brand: str) -> str:
 
 def decision_page(decision: Decision, person: str, brand: str) -> str:
     """Return the page that says what was decided; `person` is the digest of who reads it."""
-    word, style = ("Approved", "approved") if decision.is_approval else ("Refused", "refused")
-    own = next((one for one in decision.votes if one.by == person), None)
+    word, style = ("Approved", "approved") if decision.agrees else ("Refused", "refused")
+    own = next((one for one in decision.answers if one.by == person), None)
     matter = decision.matter
     body: list[Node] = [
         _head(f"{word} by {decision.audience}", word, style),
@@ -87,7 +88,7 @@ def voted_page(standing: HasVoted, brand: str) -> str:
     """Return the page for a person who has approved a question that needs more people."""
     question = standing.question
     approval, policy = question.approval, question.approval.policy
-    count = f"{len(approval.votes)} of {policy.approvals} have approved"
+    count = f"{len(question.request.answers)} of {policy.approvals} have approved"
     body: list[Node] = [
         _head(count, "Waits for others", "waits"),
         _own(standing.vote),
@@ -106,7 +107,7 @@ def sign_in_page(action: str, brand: str) -> str:
     return _signing_page("Somebody asks for a decision", [h("p", "Sign in to see the question.")], action, brand)
 
 
-def expired_page(action: str, brand: str, typed: Given = _NOTHING, *, is_kept: bool = False) -> str:
+def expired_page(action: str, brand: str, typed: Typed = _NOTHING, *, is_kept: bool = False) -> str:
     """Return the page that asks for another sign-in, for the person who typed something meanwhile."""
     said = "Nothing was decided. Sign in again to go on."
     texts = [text for values in typed.values() for text in values if text]
@@ -117,7 +118,7 @@ def expired_page(action: str, brand: str, typed: Given = _NOTHING, *, is_kept: b
     return _signing_page("Your sign-in has expired", body, action, brand)
 
 
-def unclear_page(given: Given, brand: str) -> str:
+def unclear_page(given: Typed, brand: str) -> str:
     """Return the page for a form whose decision may not have been recorded, which sends the same form again."""
     title = "That did not work"
     kept = [
@@ -170,7 +171,7 @@ def _facts(question: OpenQuestion) -> Markup:
         ("Open until", _moment(question.expires_at)),
     ]
     if approval.policy.approvals > 1:
-        facts.append(("Approved by", f"{len(approval.votes)} of {approval.policy.approvals} people"))
+        facts.append(("Approved by", f"{len(question.request.answers)} of {approval.policy.approvals} people"))
     return h("dl", [[h("dt", name), h("dd", value)] for name, value in facts])
 
 
@@ -209,18 +210,18 @@ def _form(shown: Shown, sent: Sent) -> Markup:
 
 def _outcome(decision: Decision) -> list[tuple[str, Node]]:
     """Return the answer, and who gave it when, as far as the reader may see it."""
-    matter, word = decision.matter, "Approved" if decision.is_approval else "Refused"
+    matter, word = decision.matter, "Approved" if decision.agrees else "Refused"
     given: JsonObject = load_json(matter.content) if matter is not None and matter.content is not None else {}
     fields = fields_of(load_json(matter.schema)) if given and matter is not None else ()
     answered: list[tuple[str, Node]] = [(one.title, one.shown(given[one.name])) for one in fields if one.name in given]
-    people = [one.name for one in decision.votes if one.is_approval is decision.is_approval and one.name]
+    people = [one.name for one in decision.answers if one.agrees is decision.agrees and one.name]
     by = [(f"{word} by", " and ".join(people))] if people else []
-    return [*answered, *by, (word, _moment(decision.votes[-1].at))]
+    return [*answered, *by, (word, _moment(decision.answers[-1].at))]
 
 
-def _own(vote: Vote) -> Markup:
-    word = "approved" if vote.is_approval else "refused"
-    said = f"With this link, it was {word} on " if vote.way is VoteWay.LINK else f"You have {word} it on "
+def _own(vote: Given) -> Markup:
+    word = "approved" if vote.agrees else "refused"
+    said = f"With this link, it was {word} on " if vote.way == VoteWay.LINK else f"You have {word} it on "
     return h("p", said, _moment(vote.at), ".", class_=f"note {word}", role="status")
 
 

@@ -20,6 +20,7 @@ from stepwire.composition import switched_on
 from stepwire.engine.assembly import Ports
 from stepwire.engine.ports import Gate
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.runs import NoWakeUps
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def ports_of(
         SqsWakeUps(queue_url, sqs_client) if queue_url else NoWakeUps(),  # without a queue, readers begin attempts
         objects.read,
         gate_of(read_extras(os.environ), table),
+        (TO_APPROVERS,),
     )
 
 

@@ -118,7 +118,7 @@ class McpHandler:
             operations=engine.operations,
             calls=engine.calls,
             express=lambda call, deadline: express().run(call, deadline),
-            dialogue=engine.dialogue,
+            answers=engine.answers,
             patience=settings.patience,
             secret=secret,
             other_secrets=secret.others,

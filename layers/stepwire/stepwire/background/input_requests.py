@@ -2,8 +2,8 @@
 
 A state asks with a task token and waits for a callback. Afterwards either its question is recorded in the task, or the
 state has failed with an error name that the workflow can catch; a question that cannot be answered is never left open.
-Recording is idempotent per task token. A question goes to the caller or, as the tool's manifest and the question say,
-to others (`tasks.approvals`): what the caller's client can show is of no matter then.
+Recording is idempotent per task token. A question goes to the caller unless an extra puts it to others (`Router`): what
+the caller's client can show is of no matter then.
 """
 
 import hashlib
@@ -12,7 +12,6 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stepwire.codec import encode
 from stepwire.engine.assembly import Engine
@@ -20,10 +19,8 @@ from stepwire.engine.ports import Starters
 from stepwire.engine.recorder import RunOfTask
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
-from stepwire.json_text import Json, JsonObject, load_json, write
-from stepwire.tasks.approvals import Approval, narrowed, recipient_key
-from stepwire.tasks.audiences import audience_of
-from stepwire.tasks.decision_fields import ANSWERABLE, AmbiguousDecision, form_of
+from stepwire.json_text import Json, JsonObject, write
+from stepwire.tasks.answers import CALLER
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.inputs import (
@@ -33,7 +30,7 @@ from stepwire.tasks.inputs import (
     Asked,
     AskingState,
     Callback,
-    FormElicitation,
+    Directed,
     InputRequest,
     InvalidQuestion,
     asked_of,
@@ -106,30 +103,34 @@ class InputRequests(Struct, frozen=True):
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
         now = self.engine.recorder.clock.now()
         try:
-            asked, approval = _directed(task, question, asked, now)
+            directed = self._directed(task, question, asked, now)
         except InvalidQuestion as error:
             return fail(INVALID, f"The input request cannot be asked: {error}.")
-        fault = _fault(task, question, asked, approval, is_recorded=is_recorded)
+        fault = _fault(task, question, directed, is_recorded=is_recorded)
         if fault is not None or is_recorded:
             return fail(*fault) if fault else None
         expires_at = None if timeout is None else now + timeout
         destination = Callback(question.token, asking.run, _asking_of(question, now))
         dead = self._dead(task, destination)
-        requested = InputRequested(question.key, asked, destination, expires_at, dead, approval)
+        requested = InputRequested(question.key, directed.asked, destination, expires_at, dead, directed.audience)
         after = self.engine.recorder.record(task, requested)
         if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
-            self._deliver(after)
+            self.engine.upkeep.delivered(after)  # after a fault, the request would come again
         return None
 
-    def _deliver(self, task: Task) -> None:
-        """Deliver the answer to an earlier try of the state; a fault is reported, because a reader delivers it again.
+    def _directed(self, task: Task, question: Question, asked: Asked, at: datetime) -> Directed:
+        """Return who answers a question, and what they are shown of it.
 
-        After a fault, the request would come again, and an answer that was delivered is no longer with the task.
+        Raises:
+            InvalidQuestion: it cannot be put to those whom it names.
         """
-        try:
-            self.engine.upkeep.after_delivery(task)
-        except Exception as fault:  # noqa: BLE001 - the answer is recorded
-            self.engine.ports.report(fault)
+        for router in self.engine.ports.routers:
+            directed = router.directed(task, str(question.key), question.audience, asked, at)
+            if directed is not None:
+                return directed
+        if question.audience is not None:
+            raise InvalidQuestion("it has an audience, and this endpoint asks callers only")
+        return Directed(asked, CALLER)
 
     def _dead(self, task: Task, destination: Callback) -> frozenset[str]:
         """Return the tokens with which the same was asked, and no state waits any more; without such, no call."""
@@ -188,51 +189,20 @@ def _timeout(question: Question) -> timedelta | None:
     return timedelta(seconds=seconds)
 
 
-def _directed(task: Task, question: Question, asked: Asked, at: datetime) -> tuple[Asked, Approval | None]:
-    """Return what is shown, and who decides it in place of the caller; None: the caller does.
-
-    Raises:
-        InvalidQuestion: its audience is not valid, the manifest allows none, or its form asks for the decision again.
-    """
-    policy = task.work.approvers
-    own = None if question.audience is None else audience_of(question.audience)
-    if policy is None or not policy.is_for(question.key):
-        if own is None:
-            return asked, None
-        raise InvalidQuestion(
-            f"it has an audience, and the manifest of {task.work.tool} has no approvers for the key {question.key!r}"
-        )
-    if not isinstance(asked, FormElicitation):
-        raise InvalidQuestion("others than the caller can be asked with a form only: an elicitation in mode form")
-    merged = narrowed(policy, own)
-    if not merged.audience.conditions:
-        raise InvalidQuestion("it names no audience, and neither does the manifest: who decides it?")
-    if own is not None and not set(map(recipient_key, own.recipients)) <= set(map(recipient_key, policy.recipients)):
-        raise InvalidQuestion("at audience: recipients must be among those of the manifest")
-    if 0 < len(merged.recipients) < merged.approvals:
-        raise InvalidQuestion("at audience: recipients must not be fewer than approvals")
-    try:
-        form = form_of(load_json(asked.requested_schema))
-    except AmbiguousDecision as error:
-        raise InvalidQuestion(f"{error}: {ANSWERABLE}") from None
-    return replace(asked, requested_schema=write(form.shown)), Approval(merged, at, fields=form.fields)
-
-
-def _fault(
-    task: Task, question: Question, asked: Asked, approval: Approval | None, *, is_recorded: bool
-) -> tuple[str, str] | None:
+def _fault(task: Task, question: Question, directed: Directed, *, is_recorded: bool) -> tuple[str, str] | None:
     """Return the error name and the cause with which the state fails; None if the task takes the question."""
     if task.has_ended:
         return NOT_SUPPORTED, "The task has ended, so the question cannot be answered."
-    mode = mode_of(asked)
-    if approval is None and mode not in task.origin.modes:
+    mode = mode_of(directed.asked)
+    if directed.audience.is_caller and mode not in task.origin.modes:
         kind = f"elicitation in mode {mode.value!r}" if mode in ELICITATION_MODES else mode.value
         return NOT_SUPPORTED, f"The client that called the tool does not support {kind}."
     if is_recorded:
         return None
     if len(task.inputs.used_keys) >= MOST_QUESTIONS:
         return INVALID, f"The task has asked {MOST_QUESTIONS} questions, the most that a task may ask."
-    request = InputRequest(question.key, MOST_QUESTIONS, asked, Callback(question.token), approval=approval)
+    to, audience = Callback(question.token), directed.audience
+    request = InputRequest(question.key, MOST_QUESTIONS, directed.asked, to, audience=audience)
     if sum(map(_size, (*task.questions, request))) > LARGEST_OPEN:
         return INVALID, f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
     return None
@@ -248,5 +218,4 @@ def _size(request: InputRequest) -> int:
     """Return the size of a question in a task's item, with its number and expiry."""
     token = request.destination.token if isinstance(request.destination, Callback) else ""
     written = write([request.key, params_of(request.asked), token, request.refusal])
-    approval = "" if request.approval is None else encode(request.approval)
-    return len(written.encode()) + len(approval.encode()) + _NUMBER_AND_TIME
+    return len(written.encode()) + len(encode(request.audience).encode()) + _NUMBER_AND_TIME

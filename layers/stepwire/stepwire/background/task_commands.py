@@ -113,7 +113,7 @@ def redrive(engine: Engine, given: OfTask) -> JsonObject:
     made = engine.follow_ups.redrive(given.key, given.operator)
     return {
         "task_id": made.task.task_id,
-        "status": modern_status(made.task.status),
+        "status": modern_status(made.task),
         "is_new": made.is_new,
         "has_begun": made.has_begun,
     }

@@ -26,7 +26,7 @@ from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
-from stepwire.tasks.approvals import Approvers, Audience
+from stepwire.tasks.approvals import Approvers, People
 from stepwire.tasks.inputs import FormElicitation, Mode
 from stepwire.tasks.limits import LineTerms, Rules, line_key
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
@@ -313,7 +313,7 @@ class Catalog:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools = MappingProxyType({tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)})
-        self._audiences: tuple[Mapping[str, Tool], tuple[Audience, ...]] | None = None
+        self._audiences: tuple[Mapping[str, Tool], tuple[People, ...]] | None = None
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -341,7 +341,7 @@ class Catalog:
         return self.tools.get(name)
 
     @property
-    def audiences(self) -> tuple[Audience, ...]:
+    def audiences(self) -> tuple[People, ...]:
         """Those who may decide questions of some tool, each once; of one without conditions, its questions say who."""
         tools = self.tools
         if self._audiences is None or self._audiences[0] is not tools:  # worked out once for the tools as they are

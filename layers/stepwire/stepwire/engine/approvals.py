@@ -15,16 +15,13 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stepwire.audit import AuditAction
-from stepwire.codec import encode
-from stepwire.engine.dialogue import WrongAnswer, read_answer, size_of_undelivered
+from stepwire.engine.answers import Answers, WrongAnswer, read_answer
 from stepwire.engine.ports import Inbox, OpenQuestion, QuestionKey
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, as_object, load_json
-from stepwire.tasks.approvals import Approver, Decision, Vote, VoteWay, digest_of
-from stepwire.tasks.events import Voted
-from stepwire.tasks.inputs import Action
+from stepwire.tasks.answers import Action, Decision, Given
+from stepwire.tasks.approvals import EXTRA, Approver, VoteWay, approval_of, digest_of, for_others
 from stepwire.tasks.task import Task
 
 MOST_FOUND: Final = 1_000
@@ -33,15 +30,13 @@ MOST_READ: Final = 300
 """Questions of them that are read, with their tasks."""
 MOST_LISTED: Final = 100
 """Questions that an approver gets."""
-LARGEST_VOTES: Final = 90_000
-"""Bytes of votes on open questions and of undelivered answers of one task. All votes on one question fit."""
 
 
 class HasVoted(Struct, frozen=True):
     """An open question that an approver has decided as far as it is up to them."""
 
     question: OpenQuestion
-    vote: Vote
+    vote: Given
     """Theirs."""
 
 
@@ -61,7 +56,7 @@ class Approvals(Struct, frozen=True):
     """Finds and decides questions for approvers."""
 
     recorder: Recorder
-    upkeep: Upkeep
+    answers: Answers
     inbox: Inbox
     report: Callable[[Exception], None]
 
@@ -103,9 +98,9 @@ class Approvals(Struct, frozen=True):
         decision = None if task is None else _decision_in(task, key.number)
         if task is None or decision is None:
             return self._standing(task, key.number, approver)
-        matter, now = decision.matter, self.recorder.clock.now()
-        may_see = matter is not None and approver.may_decide(matter.approval, task.asked_by, now)
-        return decision if may_see else decision.for_others(approver.person)
+        approval = None if decision.matter is None else approval_of(decision.matter.audience)
+        may_see = approval is not None and approver.may_decide(approval, task.asked_by, self.recorder.clock.now())
+        return decision if may_see else for_others(decision, approver.person)
 
     def shown_arguments(self, question: OpenQuestion) -> JsonObject:
         """Return the arguments of the call that the manifest lets approvers see."""
@@ -135,39 +130,25 @@ class Approvals(Struct, frozen=True):
             return response
         if response.action is Action.CANCEL:
             return WrongAnswer("closing the question decides nothing: approve or refuse it")
-        vote = Vote(
-            approver.person,
-            approver.name,
-            is_approval=response.action is Action.ACCEPT,
-            at=self.recorder.clock.now(),
-            way=way,
-            content=response.content,
-        )
-        if not question.approval.counts(vote):
+        now, completed = self.recorder.clock.now(), question.approval.completed(response)
+        given = Given(approver.person, now, completed, approver.name, way.value)
+        if not question.request.audience.counts(given, question.request.answers):
             return WrongAnswer("others have approved it in another way, by link or sign-in: approve it in the same way")
-        if not _has_room(question.task, question.approval.completed(vote)):
-            return WrongAnswer(f"with the answers before, it is larger than {LARGEST_VOTES} bytes: write less")
-        return self._recorded(question, approver, vote)
-
-    def _recorded(self, question: OpenQuestion, approver: Approver, vote: Vote) -> HasVoted | Decision:
-        after = self.recorder.record(question.task, Voted(question.request.number, vote))
+        after = self.answers.take(question.task, {question.request.number: given}, EXTRA)
         if after is None:
             raise UnknownApproval  # its task has gone
-        decision = _decision_in(after, question.request.number)
-        standing = _voted(decision or self._standing(after, question.request.number, approver), approver)
-        own = own_vote(standing, approver)
-        if own is not None and own.at == vote.at:  # else another request of theirs was faster
-            action = AuditAction.APPROVED if vote.is_approval else AuditAction.DECLINED
-            self.recorder.note_approver(action, after, approver, vote.way)
-            if decision is not None:
-                self._deliver(after)
-        return standing
+        return after if isinstance(after, WrongAnswer) else self._recorded(after, question.key, approver, given)
 
-    def _deliver(self, task: Task) -> None:
-        try:
-            self.upkeep.after_delivery(task)
-        except Exception as fault:  # noqa: BLE001 - it is recorded; readers and the sweep deliver it
-            self.report(fault)
+    def _recorded(self, after: Task, key: QuestionKey, approver: Approver, given: Given) -> HasVoted | Decision:
+        decision = _decision_in(after, key.number)
+        standing = _voted(decision or self._standing(after, key.number, approver), approver)
+        own = own_vote(standing, approver)
+        if own is not None and own.at == given.at:  # else another request of theirs was faster
+            action = AuditAction.APPROVED if given.agrees else AuditAction.DECLINED
+            self.recorder.note_approver(action, after, approver, VoteWay(given.way))
+            if decision is not None:
+                self.answers.upkeep.delivered(after)
+        return standing
 
     def _open(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | None:
         found = self._standing(task, number, approver)
@@ -176,22 +157,23 @@ class Approvals(Struct, frozen=True):
     def _standing(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | HasVoted | None:
         """Return how an undecided question stands for an approver; whoever has voted may read that for good."""
         request = None if task is None else next((one for one in task.questions if one.number == number), None)
-        if task is None or request is None or request.approval is None:
+        approval = None if request is None else approval_of(request.audience)
+        if task is None or request is None or approval is None:
             return None
-        question, approval = OpenQuestion(task, request, request.approval), request.approval
-        own = next((one for one in approval.votes if one.by == approver.person), None)
+        question = OpenQuestion(task, request, approval)
+        own = next((one for one in request.answers if one.by == approver.person), None)
         if own is not None:
             return HasVoted(question, own)
         return question if approver.may_decide(approval, task.asked_by, self.recorder.clock.now()) else None
 
 
-def own_vote(standing: Standing | None, approver: Approver) -> Vote | None:
+def own_vote(standing: Standing | None, approver: Approver) -> Given | None:
     """Return what an approver has decided of a question."""
     match standing:
         case HasVoted(_, vote):
             return vote
         case Decision():
-            return next((one for one in standing.votes if one.by == approver.person), None)
+            return next((one for one in standing.answers if one.by == approver.person), None)
         case _:
             return None
 
@@ -217,10 +199,3 @@ def _in_turn(questions: Iterable[QuestionKey]) -> list[QuestionKey]:
     for one in questions:
         by_caller.setdefault(one.task.owner, []).append(one)
     return [one for one in chain.from_iterable(zip_longest(*by_caller.values())) if one is not None]
-
-
-def _has_room(task: Task, vote: Vote) -> bool:
-    """Tell whether the task can keep a vote beside the others; a refusal closes the question, and so needs none."""
-    votes = [vote, *(one for asked in task.questions if asked.approval for one in asked.approval.votes)]
-    kept = sum(len(encode(one).encode()) for one in votes) + sum(map(size_of_undelivered, task.inputs.undelivered))
-    return kept <= LARGEST_VOTES or not vote.is_approval

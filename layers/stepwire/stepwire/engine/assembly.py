@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stepwire.audit import Audit, no_audit
+from stepwire.engine.answers import Answers
 from stepwire.engine.calls import Calls
-from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.limiter import EXPRESS, WAITS, Admission, WaitLimiter, express_places
 from stepwire.engine.operations import Operations
 from stepwire.engine.ports import (
@@ -29,6 +29,7 @@ from stepwire.engine.ports import (
     Workflows,
 )
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.routing import Router
 from stepwire.engine.runs import NoWakeUps, OpenGate, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.tasks.limiter import Limits, Places
@@ -58,6 +59,8 @@ class Ports(Struct, frozen=True):
     """Reads outputs that workflows left in S3; None where this function may read none."""
     gate: "Callable[[Recorder, Ports], Gate] | None" = None
     """Builds what gives turns to runs; None: no tool has a limit."""
+    routers: tuple[Router, ...] = ()
+    """Who puts questions to others than the callers."""
 
 
 class Settings(Struct, frozen=True):
@@ -90,7 +93,7 @@ class Engine(Struct, frozen=True):
     """Limits waits for tasks."""
     operations: Operations
     calls: Calls
-    dialogue: Dialogue
+    answers: Answers
 
     @property
     def follow_ups(self) -> "FollowUps":
@@ -107,7 +110,7 @@ class Engine(Struct, frozen=True):
         """Return what people other than the caller do with questions."""
         from stepwire.engine.approvals import Approvals  # noqa: PLC0415 - few requests are an approver's
 
-        return Approvals(self.recorder, self.upkeep, inbox, self.ports.report)
+        return Approvals(self.recorder, self.answers, inbox, self.ports.report)
 
     def express(self, rate: CallRate, workflows: SyncWorkflows, patience: timedelta) -> "ExpressCalls":
         """Return what runs tools of type EXPRESS."""
@@ -123,11 +126,11 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     recorder = Recorder(ports.store, ports.clock, ports.audit, ports.read_object)
     gate = OpenGate() if ports.gate is None else ports.gate(recorder, ports)
     runs = Runs(recorder, ports.workflows, ports.wake_ups, report, gate)
-    upkeep = Upkeep(recorder, ports.workflows, runs, settings.intervals, report)
+    upkeep = Upkeep(recorder, ports.workflows, runs, settings.intervals, report, ports.routers)
     upkeep = upkeep if settings.paces_itself else replace(upkeep, describe_calls=None)
     limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.clock, ports.randomness, report)
     admission = Admission(recorder, settings.limits)
     operations = Operations(recorder, ports.workflows, upkeep, ports.sign, report, limiter)
     calls = Calls(recorder, ports.randomness, upkeep, admission, operations, report, settings.execution_prefix)
-    dialogue = Dialogue(recorder, upkeep, report)
-    return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, calls, dialogue)
+    answers = Answers(recorder, upkeep)
+    return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, calls, answers)

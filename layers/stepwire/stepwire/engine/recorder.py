@@ -213,5 +213,5 @@ def entry_of(action: AuditAction, task: Task, outcome: str | None = None) -> Aud
     """Return an entry of the audit trail, with the status of the task or with another outcome."""
     if outcome is None:
         is_error = isinstance(task.status, Completed) and task.status.result.is_error  # differs from a success
-        outcome = "completed_with_error" if is_error else type(task.status).__name__.lower()
+        outcome = "completed_with_error" if is_error else type(task.shown_status).__name__.lower()
     return AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome, trace=task.origin.trace)

@@ -18,10 +18,11 @@ from stepwire.audit import EndSource
 from stepwire.engine.limiter import Allowance
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
+from stepwire.engine.routing import Router
 from stepwire.engine.runs import Runs
 from stepwire.errors import KeyDenied, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.tasks.events import AnswersDelivered, Reminded, StartPostponed, StateEntered, WorkChecked, WorkStopped
-from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
+from stepwire.tasks.events import AnswersDelivered, Readdressed, StartPostponed, StateEntered, WorkChecked, WorkStopped
+from stepwire.tasks.inputs import UndeliveredAnswer
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.runs import Pending
@@ -75,6 +76,8 @@ class Upkeep(Struct, frozen=True):
     intervals: Intervals
     report: Callable[[Exception], None]
     """Receives faults that postpone the upkeep; the caller still gets the recorded state."""
+    routers: Sequence[Router] = ()
+    """Who puts questions to others than the callers."""
     history_calls: Allowance = field(default_factory=lambda: Allowance(HISTORIES_PER_SECOND, 5))
     """Limits the calls of GetExecutionHistory by this function instance."""
     describe_calls: Allowance | None = field(default_factory=lambda: Allowance(DESCRIPTIONS_PER_SECOND, 20))
@@ -93,7 +96,7 @@ class Upkeep(Struct, frozen=True):
             is_wanted = self.is_wanted(task)
             return self.runs.start(task, postponed) if is_wanted else self._cancel_unstarted(task, postponed)
         if task.inputs.undelivered or task.questions:
-            task = self._reminded(self.after_delivery(task))
+            task = self._readdressed(self.after_delivery(task))
         looks = self._look_due(task, now)
         if looks is None:
             return task
@@ -129,7 +132,7 @@ class Upkeep(Struct, frozen=True):
 
         The write without an expired question announces its end through the table's stream.
         """
-        task = self._reminded(self.after_delivery(task))
+        task = self._readdressed(self.after_delivery(task))
         left = as_of(task, self.recorder.clock.now()).questions
         return self._checked(task) if len(left) < len(task.questions) else task
 
@@ -150,17 +153,26 @@ class Upkeep(Struct, frozen=True):
             return task
         return self.recorder.record(task, AnswersDelivered(frozenset(done), frozenset(unclaimed))) or task
 
-    def _reminded(self, task: Task) -> Task:
-        """Return the task after announcing again the questions to others for which it is time."""
-        due = task.next_reminder()
-        if due is None or due > self.recorder.clock.now():
+    def delivered(self, task: Task) -> Task:
+        """Return the task after delivering recorded answers; after a fault, as it was: readers and the sweep do it."""
+        try:
+            return self.after_delivery(task)
+        except Exception as fault:  # noqa: BLE001 - the answers are recorded
+            self.report(fault)
             return task
-        return self.recorder.record(task, Reminded()) or task
+
+    def _readdressed(self, task: Task) -> Task:
+        """Return the task after announcing again the questions to others for which it is time."""
+        now = self.recorder.clock.now()
+        audiences = {number: one for router in self.routers for number, one in router.readdressed(task, now).items()}
+        # Without a retry: whoever saved first has announced them, or the next reader does.
+        return self.recorder.save_if_unchanged(task, Readdressed(audiences)) or task if audiences else task
 
     def _deliver(self, one: UndeliveredAnswer) -> bool:
         """Deliver an answer; return False if certainly nobody waited for it."""
-        if isinstance(one.answer, InputResponse):
-            return self.workflows.complete_callback(one.token, one.answer.text())
+        text = one.text()
+        if text is not None:
+            return self.workflows.complete_callback(one.token, text)
         self.workflows.fail_callback(one.token, NOT_SUPPORTED, _NOT_ASKED)
         return True
 

@@ -32,7 +32,7 @@ from stepwire.server.results import (
 )
 from stepwire.server.services import Services
 from stepwire.server.ways import OwnTool, Wait
-from stepwire.tasks.inputs import Action
+from stepwire.tasks.answers import Action
 from stepwire.tasks.task import Cancelled, ToolResult, tool_error
 
 _TASK_ID: Final[JsonObject] = {
@@ -96,7 +96,7 @@ def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult
         words = f"The task {task.task_id} was cancelled, and its workflow does not run any more."
     except TaskAlreadyEnded:
         task = services.operations.get(call.caller.principal, arguments["task_id"])
-        words = f"Nothing was cancelled: the task {task.task_id} had ended already, as {modern_status(task.status)}."
+        words = f"Nothing was cancelled: the task {task.task_id} had ended already, as {modern_status(task)}."
         if not isinstance(task.status, Cancelled):
             words = f"{words} {fetch_step(task.task_id)}"
     return task_result(words, summary(services, task))

@@ -46,6 +46,6 @@ def take_answer(
     if request is None:
         return
     if result is None:
-        services.dialogue.mark_unanswerable(call.caller.principal, task.task_id, request.key)
+        services.answers.mark_unanswerable(call.caller.principal, task.task_id, request.key)
     else:
-        services.dialogue.respond(call.caller.principal, task.task_id, {request.key: result})
+        services.answers.respond(call.caller.principal, task.task_id, {request.key: result})

@@ -159,7 +159,7 @@ def answer_question(
         if key not in {one.key for one in open_to(task)}:
             raise NotOpen(task)
 
-    task = services.dialogue.respond(call.caller.principal, arguments["task_id"], {key: response}, check)
+    task = services.answers.respond(call.caller.principal, arguments["task_id"], {key: response}, check)
     return Answered(task, next((one for one in task.input_requests if one.key == retry_key(key, one.number)), None))
 
 
@@ -201,7 +201,7 @@ def summary(services: Services, task: Task) -> JsonObject:
     return {
         "taskId": task.task_id,
         "tool": task.work.tool,
-        "status": modern_status(task.status),
+        "status": modern_status(task),
         **({} if task.follows is None else {"follows": task.follows.task_id}),
         **({} if message is None else {"message": message}),
         "createdAt": timestamp(task.created_at),
@@ -253,7 +253,7 @@ def who_answers(services: Services, call: Call, task: Task) -> list[str]:
     """Say who must answer the task's question: the model, or a person elsewhere. Empty if neither must."""
     if questions := _for_this_model(services, call, task):
         return [f"It waits for an answer that you may give: {write(shown_question(questions[0]))}."]
-    others = [_FOR_OTHERS] if any(one.approval is not None for one in task.questions) else []
+    others = [_FOR_OTHERS] if len(task.questions) > len(task.input_requests) else []
     users = [one for one in task.input_requests if isinstance(one.asked, Elicitation)]
     if not users or any(can_ask(call, one) for one in users):
         return others

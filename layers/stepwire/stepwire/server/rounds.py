@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import Confirmation
+from stepwire.engine.answers import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.engine.calls import Begun, ToolCall, confirmation_request, room_for_arguments
-from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.http import ServerSentEvent, body_of
 from stepwire.protocol.messages import notification_text, result_text
@@ -32,8 +32,9 @@ from stepwire.server.call import Call, Reply, Stream
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished, unfinished_unread
 from stepwire.server.services import Services
 from stepwire.server.ways import Ask
+from stepwire.tasks.answers import Action
 from stepwire.tasks.ids import TaskId, created_at_of
-from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import LONGEST_TTL, Task, ToolResult
 
@@ -117,7 +118,7 @@ class Rounds(Struct, frozen=True, dict=True):
         if self.call.request_state is None or not responses or self.so_far is None:
             return task
         may_answer = self.services.permit(self.call.caller.scopes)
-        return self.services.dialogue.respond(self.call.caller.principal, self.so_far.task_id, responses, may_answer)
+        return self.services.answers.respond(self.call.caller.principal, self.so_far.task_id, responses, may_answer)
 
     def ask(self, ask: Ask) -> Reply:
         """Ask the client's user for one of Stepwire's own tools; M46: an answer counts only with its requestState."""
@@ -141,7 +142,7 @@ class Rounds(Struct, frozen=True, dict=True):
     def _task_of(self, so_far: Continuation) -> Task:
         owner, responses = self.call.caller.principal, self.call.input_responses
         if responses:
-            return self.services.dialogue.respond(owner, so_far.task_id, responses)
+            return self.services.answers.respond(owner, so_far.task_id, responses)
         return self.services.operations.get(owner, so_far.task_id)
 
     def _round_unread(self, so_far: Continuation) -> JsonObject:
@@ -177,7 +178,7 @@ class Rounds(Struct, frozen=True, dict=True):
             given = {one.key: responses[one.key] for one in seen[-1].input_requests if one.key in responses}
             if not given:
                 return seen
-            seen.append(self.services.dialogue.respond(task.owner, task.task_id, given))
+            seen.append(self.services.answers.respond(task.owner, task.task_id, given))
             if seen[-1].inputs.asked > seen[-2].inputs.asked or seen[-1] == seen[-2]:
                 return seen  # each further wrong answer in advance would cost a write, or for ever the same reads
 

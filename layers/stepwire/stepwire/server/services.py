@@ -9,9 +9,9 @@ from msgspec import Struct, field
 
 from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.tools import Catalog
+from stepwire.engine.answers import Answers, Permit
 from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.calls import Calls, ToolCall
-from stepwire.engine.dialogue import Dialogue, Permit
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.operations import Operations
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
@@ -66,7 +66,7 @@ class Services(Struct, frozen=True, dict=True):
     catalog: Catalog
     operations: Operations
     calls: Calls
-    dialogue: Dialogue
+    answers: Answers
     patience: Patience
     secret: Callable[[], bytes]
     """Signs state that clients keep; loaded only when something is signed."""

@@ -82,7 +82,7 @@ def update_task(services: Services, call: Call) -> JsonObject:
     _check_declared(call)
     services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
     responses = object_in(call.params, "inputResponses")
-    services.dialogue.respond(
+    services.answers.respond(
         call.caller.principal, call.params.get("taskId"), responses, services.permit(call.caller.scopes)
     )
     return {}
@@ -131,7 +131,7 @@ def _check_declared(call: Call) -> None:
 
 def _detailed(services: Services, call: Call, task: Task) -> JsonObject:
     shown = {**modern_task(task, call.at), **task_meta(task)}
-    match task.status:
+    match task.shown_status:
         case InputRequired():
             return {**shown, "inputRequests": modern_requests(task.input_requests, call.modes)}
         case Cancelled():

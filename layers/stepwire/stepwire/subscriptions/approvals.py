@@ -16,7 +16,8 @@ from stepwire.engine.ports import Inbox, InboxEntry, QuestionToOthers
 from stepwire.engine.recorder import entry_of
 from stepwire.json_text import JsonObject
 from stepwire.rendering import timestamp
-from stepwire.tasks.approvals import Approval, Decision, names_of
+from stepwire.tasks.answers import Decision
+from stepwire.tasks.approvals import Approval, approval_of, names_of
 from stepwire.tasks.inputs import FormElicitation, InputRequest
 from stepwire.tasks.task import Task
 
@@ -85,7 +86,7 @@ class ApprovalChange(QuestionToOthers, frozen=True):
             "number": self.request.number,
             "audience": list(names_of(approval.audiences(self.at))),
             "approvals": policy.approvals,
-            "approved": sum(one.is_approval for one in (self.decision or approval).votes),
+            "approved": sum(one.agrees for one in (self.decision or self.request).answers),
             "asked_by": person.name if person else None,
             "asked_at": timestamp(approval.asked_at),
             "expires_at": timestamp(self.expires_at),
@@ -128,7 +129,8 @@ class ApprovalRecording(Struct, frozen=True):
 
 def _approvals_of(task: Task | None) -> dict[int, tuple[InputRequest, Approval]]:
     questions = () if task is None else task.questions
-    return {one.number: (one, one.approval) for one in questions if one.approval is not None}
+    found = ((one, approval_of(one.audience)) for one in questions)
+    return {one.number: (one, approval) for one, approval in found if approval is not None}
 
 
 def _happened_to_open(was: Approval | None, now: Approval) -> Happened | None:
@@ -148,7 +150,6 @@ def _closed(task: Task, request: InputRequest, approval: Approval, at: datetime)
 
 def _decision(decision: Decision) -> JsonObject:
     votes = [
-        {"approved": one.is_approval, "by": one.name, "at": timestamp(one.at), "way": one.way.value}
-        for one in decision.votes
+        {"approved": one.agrees, "by": one.name, "at": timestamp(one.at), "way": one.way} for one in decision.answers
     ]
-    return {"approved": decision.is_approval, "by": votes}
+    return {"approved": decision.agrees, "by": votes}

@@ -15,7 +15,7 @@ from stepwire.principal import Principal
 from stepwire.rendering import approval_id_of, timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
 from stepwire.subscriptions.ports import Subscriber, Subscribers
-from stepwire.tasks.approvals import Approver, Audience, digest_of
+from stepwire.tasks.approvals import Approver, People, digest_of
 
 REQUESTED: Final = "approval.requested"
 _DATA: Final[JsonObject] = {
@@ -46,7 +46,7 @@ def listen(
     subscribers: Subscribers,
     owner: Principal,
     approver: Approver,
-    audiences: Iterable[Audience],
+    audiences: Iterable[People],
     needed: datetime,
     until: datetime,
 ) -> None:

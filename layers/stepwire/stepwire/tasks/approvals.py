@@ -8,22 +8,21 @@ nobody decides twice. The manifest's policy bounds a question's own: `narrowed` 
 import hashlib
 from collections.abc import Container, Iterable
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from stepwire.codec import encode
+from stepwire.codec import object_of, value_of
 from stepwire.json_text import load_json, write
+from stepwire.tasks.answers import Action, Audience, Decision, InputResponse
 
+EXTRA: Final = "approvals"
+"""Whose audiences these are."""
 MOST_APPROVALS: Final = 5
 MOST_VALUES: Final = 10
 """Of one claim, each of which suffices."""
-MOST_DECISIONS: Final = 10
-"""The newest decisions of a task are kept with it."""
-LARGEST_MATTERS: Final = 8_000
-"""Bytes of the questions and answers that are kept with the decisions of a task; the newest has its own in any case."""
 _ROLE: Final = ":role/"
 _LONGEST_SHOWN: Final = 100  # characters
 
@@ -52,8 +51,8 @@ class HasRole(Struct, frozen=True, tag="role"):
 Condition: TypeAlias = HasScope | HasClaim | HasRole
 
 
-class Audience(Struct, frozen=True, omit_defaults=True):
-    """The people who may decide a question."""
+class People(Struct, frozen=True, omit_defaults=True):
+    """The people who may decide questions."""
 
     conditions: tuple[Condition, ...] = ()
     """All must hold of each of them. Empty: nobody is admitted by a sign-in."""
@@ -89,13 +88,13 @@ class Escalation(Struct, frozen=True):
     """A second audience, which may decide too once the first has not for some time."""
 
     after: timedelta
-    audience: Audience
+    audience: People
 
 
 class Approvers(Struct, frozen=True, omit_defaults=True):
     """A policy: who decides the questions of a workflow, and what they and the caller are shown."""
 
-    audience: Audience = Audience()
+    audience: People = People()
     questions: tuple[str, ...] = ()
     """Keys of the questions that it is for; empty: all."""
     approvals: int = 1
@@ -115,7 +114,7 @@ class Approvers(Struct, frozen=True, omit_defaults=True):
     """Whether there may be links: none if the question has conditions of its own, because a link knows nobody."""
 
     @property
-    def audiences(self) -> tuple[Audience, ...]:
+    def audiences(self) -> tuple[People, ...]:
         """Those who may decide, sooner or later."""
         return (self.audience, *((self.escalation.audience,) if self.escalation else ()))
 
@@ -124,7 +123,7 @@ class Approvers(Struct, frozen=True, omit_defaults=True):
         return not self.questions or key in self.questions
 
 
-class VoteWay(Enum):
+class VoteWay(StrEnum):
     """How a person has decided."""
 
     TOOL = "tool"
@@ -133,20 +132,6 @@ class VoteWay(Enum):
     SIGN_IN = "sign-in"
     """On the page, after a sign-in."""
     CONSOLE = "console"
-
-
-class Vote(Struct, frozen=True, omit_defaults=True):
-    """What one person has decided."""
-
-    by: str
-    """The digest that stands for the person, or for the link that was used."""
-    name: str
-    """What the person is called."""
-    is_approval: bool
-    at: datetime
-    way: VoteWay
-    content: str | None = None
-    """JSON text of the form that the person has filled in."""
 
 
 class DecisionField(Struct, frozen=True):
@@ -159,11 +144,10 @@ class DecisionField(Struct, frozen=True):
 
 
 class Approval(Struct, frozen=True, omit_defaults=True):
-    """Makes a question one for people other than the caller."""
+    """What is known here of a question for people other than the caller (`Audience.own`)."""
 
     policy: Approvers
     asked_at: datetime
-    votes: tuple[Vote, ...] = ()
     reminders: int = 0
     """How often it was announced again."""
     is_escalated: bool = False
@@ -171,12 +155,27 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     fields: tuple[DecisionField, ...] = ()
     """What the decision answers of the form."""
 
-    def completed(self, vote: Vote) -> Vote:
-        """Return a vote whose form has the fields that the decision answers."""
+    def audience(self, asked_by: str) -> Audience:
+        """Return the audience of the question, which a call of this person has raised."""
+        policy = self.policy
+        return Audience(
+            EXTRA,
+            self.shown,
+            policy.approvals,
+            "" if policy.includes_caller else asked_by,
+            # Nobody can tell whether the one who has a link is the one who signs in.
+            (VoteWay.LINK.value,),
+            policy.shows_decision,
+            object_of(self),
+        )
+
+    def completed(self, response: InputResponse) -> InputResponse:
+        """Return an answer whose form has the fields that the decision gives."""
         if not self.fields:
-            return vote
-        decided = {one.name: one.approves if vote.is_approval else one.refuses for one in self.fields}
-        return replace(vote, content=write({**load_json(vote.content or "{}"), **decided}))
+            return response
+        is_approval = response.action is Action.ACCEPT
+        decided = {one.name: one.approves if is_approval else one.refuses for one in self.fields}
+        return replace(response, content=write({**load_json(response.content or "{}"), **decided}))
 
     @property
     def shown(self) -> str:
@@ -185,17 +184,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
         announced = (self.policy.audience, *((second.audience,) if second is not None and self.is_escalated else ()))
         return " or ".join(names_of(announced))
 
-    def counts(self, vote: Vote) -> bool:
-        """Tell whether a vote counts: nobody votes twice, and links and sign-ins do not approve a question together.
-
-        Nobody can tell whether the one who has a link is the one who signs in.
-        """
-        if vote.by in {one.by for one in self.votes}:
-            return False
-        is_by_link = vote.way is VoteWay.LINK
-        return not vote.is_approval or all((one.way is VoteWay.LINK) is is_by_link for one in self.votes)
-
-    def audiences(self, at: datetime) -> tuple[Audience, ...]:
+    def audiences(self, at: datetime) -> tuple[People, ...]:
         """Return those who may decide now."""
         second = self.policy.escalation
         is_late = second is not None and at >= self.asked_at + second.after
@@ -225,43 +214,15 @@ class Approval(Struct, frozen=True, omit_defaults=True):
         return tuple(dict.fromkeys((*self.policy.audience.digests, *of_second)))
 
 
-class Matter(Struct, frozen=True, omit_defaults=True):
-    """A question that was decided, with its answer: for those who may decide it."""
-
-    message: str
-    schema: str
-    """JSON text of the form that was asked for."""
-    approval: Approval
-    """Without its votes, which the decision has."""
-    content: str | None = None
-    """JSON text of what the last of those who approved has filled in."""
+def approval_of(audience: Audience) -> Approval | None:
+    """Return what is known here of a question; None: it is not for approvers."""
+    return value_of(audience.own, Approval) if audience.extra == EXTRA else None
 
 
-class Decision(Struct, frozen=True, omit_defaults=True):
-    """What was decided of a question."""
-
-    number: int
-    """Sequence number of the question."""
-    key: str
-    audience: str
-    """What its audience is called."""
-    is_approval: bool
-    votes: tuple[Vote, ...]
-    """Without what the forms contained."""
-    matter: Matter | None = None
-    """None: its reader may not see it, or newer decisions need its room in the task."""
-
-    def for_others(self, person: str) -> "Decision":
-        """Return what anybody with the link may see of it: no question, no answer, and no name but the reader's own."""
-        nameless = (one if one.by == person else replace(one, name="") for one in self.votes)
-        return replace(self, votes=tuple(nameless), matter=None)
-
-    def text(self, *, with_names: bool) -> str:
-        """Say what was decided and, if they may be named, by whom."""
-        verb = "approved" if self.is_approval else "refused"
-        names = " and ".join(one.name for one in self.votes if one.is_approval is self.is_approval)
-        who = f"{names} of {self.audience}" if with_names else self.audience
-        return f"{who} {verb}, {self.votes[-1].at:%Y-%m-%d %H:%M} UTC."
+def for_others(decision: Decision, person: str) -> Decision:
+    """Return what anybody with the link may see of it: no question, no answer, and no name but the reader's own."""
+    nameless = (one if one.by == person else replace(one, name="") for one in decision.answers)
+    return replace(decision, answers=tuple(nameless), matter=None)
 
 
 class Approver(Struct, frozen=True):
@@ -277,7 +238,7 @@ class Approver(Struct, frozen=True):
     has_link: bool = False
     """Whether a link that was made for the very question admits them, whatever their qualities."""
 
-    def fits(self, audience: Audience) -> bool:
+    def fits(self, audience: People) -> bool:
         """Tell whether the person is of an audience."""
         conditions = audience.conditions
         return bool(conditions) and all(self.qualities.intersection(_alternatives(one)) for one in conditions)
@@ -287,15 +248,6 @@ class Approver(Struct, frozen=True):
         if self.person == asked_by and not approval.policy.includes_caller:
             return False
         return self.has_link or any(map(self.fits, approval.audiences(at)))
-
-
-def with_room(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """Return the newest decisions that a task keeps, the newer ones with what was asked, as far as that has room."""
-    kept, room = list[Decision](), LARGEST_MATTERS
-    for one in reversed(decisions[-MOST_DECISIONS:]):
-        room -= 0 if one.matter is None else len(encode(one.matter).encode())
-        kept.append(one if room >= 0 or not kept else replace(one, matter=None))
-    return tuple(reversed(kept))
 
 
 def role_quality(arn: str) -> HasRole:
@@ -352,23 +304,15 @@ def _second(policy: Approvers, own: Approvers) -> Escalation | None:
     return Escalation(max(bound.after, second.after), _both(bound.audience, second.audience))
 
 
-def waiting_text(approval: Approval, expires_at: datetime | None) -> str:
-    """Say whom a question waits for, and how long."""
-    left = approval.policy.approvals - len(approval.votes)
-    count = "one" if left == 1 else str(left)
-    until = "" if expires_at is None else f", until {expires_at:%A %Y-%m-%d %H:%M} UTC"
-    return f"Waits for {count} of {approval.shown} to decide{until}."
-
-
-def names_of(audiences: Iterable[Audience]) -> tuple[str, ...]:
+def names_of(audiences: Iterable[People]) -> tuple[str, ...]:
     """Return what audiences are called, each name once."""
     return tuple(dict.fromkeys(one.shown for one in audiences))
 
 
-def _both(bound: Audience, own: Audience) -> Audience:
+def _both(bound: People, own: People) -> People:
     """Return those who are of both, under the name of the manifest's: the caller may have written the question's."""
     name = bound.shown if bound.name or bound.conditions else own.name
-    return Audience(tuple(dict.fromkeys((*bound.conditions, *own.conditions))), name)
+    return People(tuple(dict.fromkeys((*bound.conditions, *own.conditions))), name)
 
 
 def _alternatives(condition: Condition) -> Iterable[Condition]:

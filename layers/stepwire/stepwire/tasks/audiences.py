@@ -15,12 +15,12 @@ from stepwire.tasks.approvals import (
     MOST_VALUES,
     Approver,
     Approvers,
-    Audience,
     Condition,
     Escalation,
     HasClaim,
     HasRole,
     HasScope,
+    People,
     recipient_key,
     role_quality,
 )
@@ -52,10 +52,10 @@ class _Who(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(max_length=LONGEST_NAME)] = ""
 
     @property
-    def audience(self) -> Audience:
+    def audience(self) -> People:
         """The audience."""
         has = (self.has,) if isinstance(self.has, str) else self.has
-        return Audience(conditions_of(self.scope, self.claim, has, self.role), visible(self.name))
+        return People(conditions_of(self.scope, self.claim, has, self.role), visible(self.name))
 
 
 class _Escalate(_Who, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.json_text import JsonObject
-from stepwire.tasks.approvals import Approval, Vote
+from stepwire.tasks.answers import CALLER, Audience, Given
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import Answer, Asked, Callback
+from stepwire.tasks.inputs import Asked, Callback
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import (
@@ -81,26 +81,24 @@ class InputRequested(Struct, frozen=True):
     expires_at: datetime | None = None
     dead: frozenset[str] = frozenset()
     """Tokens with which no state waits any more: what was asked with them may be asked by this state."""
-    approval: Approval | None = None
-    """Who other than the caller decides it; None: it is the caller's."""
+    audience: Audience = CALLER
+    """Who answers it."""
 
 
-class Voted(Struct, frozen=True):
-    """Somebody other than the caller has decided a question; whether they may is checked before."""
+class Answered(Struct, frozen=True):
+    """Somebody answered questions; whether they may is checked before. What is not open to them is ignored."""
 
-    number: int
-    """Sequence number of the question."""
-    vote: Vote
-
-
-class Reminded(Struct, frozen=True):
-    """Open questions to others are announced again, or to their second audience, because it is time."""
+    answers: Mapping[int, Given]
+    """By the sequence numbers of the questions: an update of a client has several."""
+    extra: str = ""
+    """Through which the answers come (`Audience.extra`); empty: they are the caller's."""
 
 
-class InputAnswered(Struct, frozen=True):
-    """The caller answered questions. Keys without an open question are ignored."""
+class Readdressed(Struct, frozen=True):
+    """Questions have other audiences from now on, or are announced to the same ones again."""
 
-    answers: Mapping[str, Answer]
+    audiences: Mapping[int, Audience]
+    """By the sequence numbers of the questions."""
 
 
 class InputRefused(Struct, frozen=True):
@@ -238,9 +236,8 @@ TaskEvent: TypeAlias = (
     | StateEntered
     | ProgressReported
     | InputRequested
-    | Voted
-    | Reminded
-    | InputAnswered
+    | Answered
+    | Readdressed
     | InputRefused
     | AnswersDelivered
     | StartPostponed

@@ -8,7 +8,7 @@ input.
 import re
 from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime, timedelta
-from enum import Enum, StrEnum
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from msgspec import Struct
 from stepwire.codec import Keyed
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
-from stepwire.tasks.approvals import Approval, Vote
+from stepwire.tasks.answers import CALLER, Action, Audience, Given, InputResponse
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 
 KEY_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -51,14 +51,6 @@ class Mode(StrEnum):
 
 ELICITATION_MODES: Final = frozenset({Mode.FORM, Mode.URL})
 """The modes in which a client asks its user."""
-
-
-class Action(Enum):
-    """The user's reaction to a question."""
-
-    ACCEPT = "accept"
-    DECLINE = "decline"
-    CANCEL = "cancel"
 
 
 class FormElicitation(Struct, frozen=True, tag="form", omit_defaults=True):
@@ -142,8 +134,10 @@ class InputRequest(Struct, frozen=True, omit_defaults=True):
     """When the workflow stops waiting for the answer; None: not known."""
     refusal: str | None = None
     """What was wrong with the previous answer."""
-    approval: Approval | None = None
-    """Who other than the caller decides it; None: it is the caller's."""
+    audience: Audience = CALLER
+    """Who answers it."""
+    answers: tuple[Given, ...] = ()
+    """What those of them have answered who did, while it waits for others of them."""
 
     @property
     def is_asked_again(self) -> bool:
@@ -151,59 +145,42 @@ class InputRequest(Struct, frozen=True, omit_defaults=True):
         return _RETRY_MARK in self.key
 
 
-class InputResponse(Struct, frozen=True, tag="response", omit_defaults=True):
-    """The client's answer."""
+class Directed(Struct, frozen=True):
+    """A question to others than the caller."""
 
-    action: Action | None
-    """The user's reaction; None: the answer is not a user's, but the client's (to sampling and roots)."""
-    content: str | None = None
-    """JSON text of an object: the fields of an accepted form, or the client's whole result."""
-    votes: tuple[Vote, ...] = ()
-    """Of a question to others: who has decided, and how, the last one last. Then the content is that one's."""
-
-    def text(self) -> str:
-        """Return the workflow's JSON, or the client's result.
-
-        {"action": "accept" | "decline" | "cancel", "content"?: {...},
-         "answers"?: [{"action": ..., "by": name, "person": digest, "at": time, "way": way, "content"?: {...}}]}
-        """
-        if self.action is None:
-            return self.content or "{}"
-        answer: JsonObject = {"action": self.action.value}
-        content = self.votes[-1].content if self.votes else self.content
-        if content is not None:
-            answer["content"] = load_json(content)
-        if self.votes:
-            answer["answers"] = [_shown(vote) for vote in self.votes]
-        return write(answer)
-
-
-class Unanswerable(Struct, frozen=True, tag="unanswerable", omit_defaults=True):
-    """The client cannot ask its user, although it declared that it can."""
-
-
-Answer: TypeAlias = InputResponse | Unanswerable
+    asked: Asked
+    """What they are shown of it."""
+    audience: Audience
 
 
 class UndeliveredAnswer(Struct, frozen=True, omit_defaults=True):
     """A recorded answer whose delivery to the workflow is not confirmed."""
 
     token: str
-    answer: Answer
+    answers: tuple[Given, ...]
+    """At least one; the last one has closed the question."""
     asking: AskingState | None = None
     """What was asked."""
     is_unclaimed: bool = False
     """Whether nobody waited for it: it is kept for the retry of the state that asked."""
     run: int = 0
     """Index of the run whose workflow asked."""
+    names_people: bool = False
+    """Whether the workflow is told who has answered: of a question to others than the caller."""
 
+    def text(self) -> str | None:
+        """Return the workflow's JSON, or the client's result; None: the question cannot be answered.
 
-def _shown(vote: Vote) -> JsonObject:
-    """Return what a workflow is told of a vote."""
-    action = Action.ACCEPT if vote.is_approval else Action.DECLINE
-    told: JsonObject = {"action": action.value, "by": vote.name, "person": vote.by}
-    told |= {"at": vote.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"), "way": vote.way.value}
-    return told if vote.content is None else {**told, "content": load_json(vote.content)}
+        {"action": "accept" | "decline" | "cancel", "content"?: {...},
+         "answers"?: [{"action": ..., "by": name, "person": digest, "at": time, "way": way, "content"?: {...}}]}
+        """
+        answer = self.answers[-1].answer
+        if not isinstance(answer, InputResponse):
+            return None
+        if answer.action is None:
+            return answer.content or "{}"
+        people: JsonObject = {"answers": [one.shown() for one in self.answers]} if self.names_people else {}
+        return write({**answer.shown(), **people})
 
 
 def retry_key(key: str, number: int) -> str:

@@ -5,8 +5,8 @@ task ignores every event about its work, so events may arrive late, more than on
 states that each event leads to. An unconfirmed task is input_required on the wire: its workflow starts when its user
 confirms the call. The statuses completed, failed and cancelled are final (T10, X30): what comes after the end
 (`events.AfterEnd`) leaves them as they are. Time changes a state too (`as_of`): when its last
-question expires, an input_required task becomes working, and an unconfirmed one completed. A question to approvers
-(`approvals`) leaves the task working.
+question expires, an input_required task becomes working, and an unconfirmed one completed. While every open question is
+for others than the caller, clients see such a task as working (`Task.shown_status`).
 
 After the end of a run, the retry policy starts another attempt, or the quorum ends the task (`runs`), or nothing
 happens while other runs can fill the quorum. Effects are returned (`events`). Those that must survive a crash are also
@@ -21,27 +21,26 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from stepwire.tasks.approvals import Approval, Decision, Matter, Vote, with_room
+from stepwire.tasks.answers import Decision, Given, Matter, with_room
 from stepwire.tasks.events import (
     Advanced,
+    Answered,
     AnswersDelivered,
     Begin,
     FollowedUp,
     GiveBack,
-    InputAnswered,
     InputRefused,
     InputRequested,
     LineChecked,
     Noted,
     ProgressReported,
-    Reminded,
+    Readdressed,
     RunEnded,
     RunNotRedriven,
     RunsStopped,
     StartPostponed,
     StateEntered,
     TaskEvent,
-    Voted,
     WorkBegun,
     WorkChecked,
     WorkCompleted,
@@ -55,12 +54,10 @@ from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import (
     MOST_QUESTIONS,
     MOST_UNCLAIMED,
-    Action,
     AskingState,
     Callback,
     FormElicitation,
     InputRequest,
-    InputResponse,
     UndeliveredAnswer,
     WorkflowInput,
     retry_key,
@@ -176,8 +173,10 @@ def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
     number = task.inputs.asked + 1
     names = chain((event.key,), (f"{event.key}-{suffix}" for suffix in count(number)))
     key = next(name for name in names if name not in task.inputs.used_keys)
-    request = InputRequest(key, number, event.asked, event.destination, event.expires_at, approval=event.approval)
-    inputs = replace(task.inputs, asked=number, used_keys=(*task.inputs.used_keys, key))
+    request = InputRequest(key, number, event.asked, event.destination, event.expires_at, audience=event.audience)
+    has_asked_others = task.inputs.has_asked_others or not event.audience.is_caller
+    used_keys = (*task.inputs.used_keys, key)
+    inputs = replace(task.inputs, asked=number, used_keys=used_keys, has_asked_others=has_asked_others)
     return _with_requests(replace(task, inputs=inputs), (*task.questions, request))
 
 
@@ -202,66 +201,44 @@ def _is_retry(before: AskingState | None, now: AskingState | None) -> bool:
     return before is not None and now is not None and before.is_retried_by(now)
 
 
-def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
-    answered = tuple(
-        UndeliveredAnswer(to.token, event.answers[one.key], to.asking, run=to.run)
-        for one in task.input_requests
-        if one.key in event.answers and isinstance(to := one.destination, Callback)
-    )
-    if not answered:
-        return task
-    left = tuple(one for one in task.questions if one.approval is not None or one.key not in event.answers)
-    inputs = replace(task.inputs, undelivered=(*task.inputs.undelivered, *answered))
-    return _with_requests(replace(task, inputs=inputs), left)
+def _answer(task: Task, event: Answered, _at: datetime) -> Task:
+    for asked in task.questions:
+        given = event.answers.get(asked.number)
+        is_theirs = asked.audience.extra == event.extra and isinstance(asked.destination, Callback)
+        if given is not None and is_theirs and asked.audience.counts(given, asked.answers):
+            task = _answered(task, asked, (*asked.answers, given))
+    return task
 
 
-def _count_vote(task: Task, event: Voted, _at: datetime) -> Task:
-    """Count a person's vote once; ignore the caller's unless the question allows it."""
-    vote = event.vote
-    asked = next((one for one in task.questions if one.number == event.number), None)
-    approval = None if asked is None else asked.approval
-    if asked is None or approval is None or not approval.counts(vote):
-        return task
-    if vote.by == task.asked_by and not approval.policy.includes_caller:
-        return task
-    vote = approval.completed(vote)
-    approval = replace(approval, votes=(*approval.votes, vote))
-    if not vote.is_approval or len(approval.votes) >= approval.policy.approvals:
-        return _decided(task, asked, approval, vote)
-    counted = replace(asked, approval=approval)
-    return _with_requests(task, tuple(counted if one is asked else one for one in task.questions))
+def _answered(task: Task, asked: InputRequest, answers: tuple[Given, ...]) -> Task:
+    """Return the task after an answer: closed questions are delivered, and what others decided is kept."""
+    if not asked.audience.closes(answers):
+        counted = replace(asked, answers=answers)
+        return _with_requests(task, tuple(counted if one.key == asked.key else one for one in task.questions))
+    inputs, to = task.inputs, asked.destination
+    if isinstance(to, Callback):
+        names_people = not asked.audience.is_caller
+        undelivered = UndeliveredAnswer(to.token, answers, to.asking, run=to.run, names_people=names_people)
+        inputs = replace(inputs, undelivered=(*inputs.undelivered, undelivered))
+    left = tuple(one for one in task.questions if one.key != asked.key)
+    after = _with_requests(replace(task, inputs=inputs), left)
+    return after if asked.audience.is_caller else _decided(after, asked, answers)
 
 
-def _decided(task: Task, asked: InputRequest, approval: Approval, last: Vote) -> Task:
-    """Return the task with the approvers' decision, which is delivered like any answer."""
-    votes = tuple(replace(one, content=None) for one in approval.votes)
-    decision = Decision(
-        asked.number, asked.key, approval.shown, last.is_approval, votes, _matter(asked, approval, last.content)
-    )
-    undelivered = task.inputs.undelivered
-    if isinstance(to := asked.destination, Callback):
-        action = Action.ACCEPT if last.is_approval else Action.DECLINE
-        answer = InputResponse(action, votes=approval.votes)
-        undelivered = (*undelivered, UndeliveredAnswer(to.token, answer, to.asking, run=to.run))
-    decisions = with_room((*task.inputs.decisions, decision))
-    after = replace(task, inputs=replace(task.inputs, undelivered=undelivered, decisions=decisions))
-    left = tuple(one for one in task.questions if one is not asked)
-    said = decision.text(with_names=approval.policy.shows_decision)
-    return _with_message(_with_requests(after, left), said[:LONGEST_MESSAGE])
+def _decided(task: Task, asked: InputRequest, answers: tuple[Given, ...]) -> Task:
+    """Return the task with what others than the caller have decided, which its message says."""
+    audience, form, matter = asked.audience, asked.asked, None
+    if isinstance(form, FormElicitation):
+        matter = Matter(form.message, form.requested_schema, audience, answers[-1].content)
+    people = tuple(one.without_content() for one in answers)
+    decision = Decision(asked.number, asked.key, audience.name, people, audience.shows_people, matter)
+    inputs = replace(task.inputs, decisions=with_room((*task.inputs.decisions, decision)))
+    return _with_message(replace(task, inputs=inputs), decision.text()[:LONGEST_MESSAGE])
 
 
-def _matter(asked: InputRequest, approval: Approval, content: str | None) -> Matter | None:
-    """Return what was decided; `background.input_requests` lets nothing but a form have approvers."""
-    if not isinstance(asked.asked, FormElicitation):
-        return None
-    return Matter(asked.asked.message, asked.asked.requested_schema, replace(approval, votes=()), content)
-
-
-def _remind(task: Task, _event: Reminded, at: datetime) -> Task:
-    reminded = tuple(
-        one if one.approval is None else replace(one, approval=one.approval.reminded(at)) for one in task.questions
-    )
-    return task if reminded == task.questions else _with_requests(task, reminded)
+def _readdress(task: Task, event: Readdressed, _at: datetime) -> Task:
+    changed = tuple(replace(one, audience=event.audiences.get(one.number, one.audience)) for one in task.questions)
+    return task if changed == task.questions else _with_requests(task, changed)
 
 
 def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
@@ -271,7 +248,7 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
     left = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.questions if one.key not in event.reasons)
     for one in task.questions:
         # At the limit, the question stays open unchanged.
-        if one.approval is not None or one.key not in event.reasons or number >= MOST_QUESTIONS:
+        if one.key not in event.reasons or number >= MOST_QUESTIONS:
             requests.append(one)
             continue
         number += 1
@@ -499,10 +476,9 @@ TABLE: Final[Mapping[type[TaskEvent], Row]] = {
     #                       from          working      input_required   unconfirmed
     StateEntered: _row(_show_state,       [_W],        [_I],            [_U]),
     ProgressReported: _row(_show_progress, [_W],       [_I],            [_U]),
-    InputRequested: _row(_ask,            [_W, _I],    [_I],            [_U]),
-    Voted: _row(_count_vote,              [_W],        [_I],            [_U]),
-    Reminded: _row(_remind,               [_W],        [_I],            [_U], is_update=False),
-    InputAnswered: _row(_accept_answers,  [],          [_W, _I],        [_U]),
+    InputRequested: _row(_ask,            [_I],        [_I],            [_U]),
+    Answered: _row(_answer,               [],          [_W, _I],        [_U]),
+    Readdressed: _row(_readdress,         [],          [_I],            [_U], is_update=False),
     InputRefused: _row(_ask_again,        [],          [_I],            [_U], is_update=False),
     WorkConfirmed: _row(_confirm,         [],          [],              [_W]),  # of two decisions, the first counts
     WorkDeclined: _row(_decline,          [],          [],              [State.COMPLETED]),
@@ -558,5 +534,4 @@ def _with_message(task: Task, message: str | None) -> Task:
 
 
 def _unfinished(requests: tuple[InputRequest, ...], message: str | None) -> Status:
-    is_callers = any(one.approval is None for one in requests)
-    return InputRequired(requests, message) if is_callers else Working(message, requests)
+    return InputRequired(requests, message) if requests else Working(message)

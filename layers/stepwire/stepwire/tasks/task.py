@@ -15,7 +15,8 @@ from msgspec import Struct
 from stepwire.codec import Keyed
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.principal import Principal
-from stepwire.tasks.approvals import Approvers, Decision
+from stepwire.tasks.answers import Decision
+from stepwire.tasks.approvals import Approvers
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.limits import InLine, LineTerms
@@ -79,15 +80,13 @@ class Working(Struct, frozen=True, tag="working", omit_defaults=True):
     """The workflow runs, or will be started."""
 
     message: str | None = None
-    requests: tuple[InputRequest, ...] = ()
-    """The open questions to approvers, oldest first."""
 
 
 class InputRequired(Struct, frozen=True, tag="input_required", omit_defaults=True):
-    """The task waits for answers of its caller; other branches of its workflow may keep running."""
+    """The task waits for answers; other branches of its workflow may keep running."""
 
     requests: tuple[InputRequest, ...]
-    """The open questions, oldest first; at least one is the caller's."""
+    """The open questions, oldest first; at least one."""
     message: str | None = None
     """What the workflow does at the moment."""
 
@@ -195,7 +194,9 @@ class Inputs(Struct, frozen=True, omit_defaults=True):
     used_keys: tuple[str, ...] = ()
     undelivered: tuple[UndeliveredAnswer, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    """The decisions of approvers, newest last."""
+    """What others than the caller have decided, newest last."""
+    has_asked_others: bool = False
+    """Whether a question was put to others than the caller."""
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
@@ -416,24 +417,25 @@ class Task(Struct, frozen=True, omit_defaults=True):
     @property
     def questions(self) -> tuple[InputRequest, ...]:
         """All open questions, oldest first."""
-        return self.status.requests if isinstance(self.status, InputRequired | Working) else ()
+        return self.status.requests if isinstance(self.status, InputRequired) else ()
 
     @property
     def input_requests(self) -> tuple[InputRequest, ...]:
         """The open questions to the caller, oldest first."""
-        return tuple(one for one in self.questions if one.approval is None)
+        return tuple(one for one in self.questions if one.audience.is_caller)
 
-    def next_reminder(self) -> datetime | None:
-        """Return when a question to approvers must be announced again; None: never while it is open."""
-        times = (
-            (one.approval and one.approval.next_reminder(), min(one.expires_at or self.expires_at, self.expires_at))
-            for one in self.questions
-        )
-        return min((at for at, end in times if at is not None and at < end), default=None)
+    @property
+    def shown_status(self) -> Status:
+        """The status that the caller sees: a task that waits for others alone is working.
+
+        Every response, event and listing has this one.
+        """
+        waits_for_others = isinstance(self.status, InputRequired) and not self.input_requests
+        return Working(self.status.message) if waits_for_others else self.status
 
     @property
     def asked_by(self) -> str:
-        """The digest of the caller, who may not decide questions to approvers."""
+        """The digest of the caller, as other people see them."""
         return self.origin.person.digest if self.origin.person else self.owner
 
     @property

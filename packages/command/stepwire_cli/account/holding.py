@@ -21,7 +21,7 @@ from stepwire.json_text import load_json
 from stepwire.principal import Principal
 from stepwire.tasks.inputs import mode_of
 from stepwire.tasks.runs import Pending
-from stepwire.tasks.task import InputRequired, Task
+from stepwire.tasks.task import Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.operating import Where, status_of
 from stepwire_cli.account.showing import Shown, as_json
@@ -150,14 +150,13 @@ def view_of(held: Held, at: datetime) -> View:
 
 
 def _open(task: Task, status: str) -> dict[str, Any]:
-    questions = task.status.requests if isinstance(task.status, InputRequired) else ()
     waits = task.line is not None and bool(task.runs_pending(Pending.TURN))
     return {
         "taskId": task.task_id,
         "tool": task.work.tool,
         "status": status,
         "createdAt": task.created_at.isoformat(),
-        "questions": [{"number": one.number, "kind": mode_of(one.asked).value} for one in questions],
+        "questions": [{"number": one.number, "kind": mode_of(one.asked).value} for one in task.questions],
         "line": task.line.pool if waits and task.line else None,
     }
 

@@ -79,7 +79,7 @@ def status_of(task: Task, at: datetime) -> str:
     """Return a task's status as clients read it, and what they do not see."""
     if at >= task.expires_at:
         return "expired"
-    match as_of(task, at).status:
+    match as_of(task, at).shown_status:
         case InputRequired():
             return "input_required"
         case Completed(result):
@@ -117,12 +117,12 @@ def _of_the_beginning(task: Task, at: datetime) -> Iterator[str]:
 
 def decided_by_others(task: Task) -> Iterator[Line]:
     """Yield what others than the caller decided, each by the audit's name; the cause is what they are called."""
-    decided = [(one.number, one.key, one.votes) for one in task.inputs.decisions]
-    open_ones = [(one.number, one.key, one.approval.votes) for one in task.questions if one.approval is not None]
+    decided = [(one.number, one.key, one.answers) for one in task.inputs.decisions]
+    open_ones = [(one.number, one.key, one.answers) for one in task.questions]
     for number, key, votes in (*decided, *open_ones):
         for vote in votes:
-            verb = "approved" if vote.is_approval else "refused"
-            words = f"approver {vote.by} {verb} question {number}, key {key} ({vote.way.value})"
+            verb = "approved" if vote.agrees else "refused"
+            words = f"approver {vote.by} {verb} question {number}, key {key} ({vote.way})"
             yield Line(vote.at, words, vote.name)
 
 
@@ -142,10 +142,10 @@ def _has_yet_to_begin(task: Task, at: datetime) -> bool:
 def _question(request: InputRequest) -> str:
     again = ", asked again, because the last answer did not fit" if request.refusal else ""
     facts = f"question {request.number}: {_KINDS[mode_of(request.asked)]}, key {request.key}{_until(request)}{again}"
-    if request.approval is None:
+    if request.audience.is_caller:
         return f"its caller's answer to {facts}"
-    approved, needed = len(request.approval.votes), request.approval.policy.approvals
-    return f"{request.approval.shown} to decide {facts}, {approved} of {needed} have approved"
+    audience = request.audience
+    return f"{audience.name} to decide {facts}, {len(request.answers)} of {audience.needed} have approved"
 
 
 def _until(request: InputRequest) -> str:
@@ -207,9 +207,9 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where, at: datetime) ->
         yield Step("Only its caller can answer, signed in as before:",
                    shlex.join(("stepwire", "tasks", "answer", task.task_id, *server)))  # fmt: skip
     for one in task.questions:
-        if one.approval is not None:
+        if not one.audience.is_caller:
             where_to = "with approvals_list in an agent of theirs, or with the link that they were sent"
-            yield Step(f"Only {one.approval.shown} can decide question {one.number}: {where_to}.")
+            yield Step(f"Only {one.audience.name} can decide question {one.number}: {where_to}.")
     yield from _of_its_line(task, where, at)
     is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended) and not _has_yet_to_begin(task, at)
     if is_late:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from stepwire.json_text import Json, load_json
-from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
+from stepwire.tasks.inputs import UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.runs import RunState
 from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
@@ -100,7 +100,8 @@ class Shown:
 
 
 def _answer(one: UndeliveredAnswer) -> Json:
-    return None if isinstance(one.answer, Unanswerable) else load_json(one.answer.text())
+    text = one.text()
+    return None if text is None else load_json(text)
 
 
 def _read(text: str) -> Json:

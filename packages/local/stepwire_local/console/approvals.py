@@ -15,15 +15,16 @@ from stepwire.aws.approval_settings import read_link_mode
 from stepwire.aws.clients import secrets_manager_client
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import required
+from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.approvals import Approvals
-from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, JsonTextError, load_json, parse, write
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.tasks.approvals import Approver, Decision, VoteWay, waiting_text
-from stepwire.tasks.inputs import Action, params_of
+from stepwire.tasks.answers import Action, Decision
+from stepwire.tasks.approvals import Approver, VoteWay
+from stepwire.tasks.inputs import params_of
 from stepwire_local.deciding import at_work, somebody
 from stepwire_local.lambdas.functions import Function
 from stepwire_local.stack import LocalStack
@@ -200,14 +201,14 @@ def _check(person: str) -> None:
 def _outcome_of(decision: Decision) -> Outcome:
     content = decision.matter.content if decision.matter else None
     given: JsonObject = {} if content is None else load_json(content)
-    verb, action = ("approved", Action.ACCEPT) if decision.is_approval else ("refused", Action.DECLINE)
+    verb, action = ("approved", Action.ACCEPT) if decision.agrees else ("refused", Action.DECLINE)
     shown = [verb, *(f"{name} = {value if isinstance(value, str) else write(value)}" for name, value in given.items())]
     answer: dict[str, Json] = {"action": action.value, **({} if content is None else {"content": given})}
-    return Outcome(f"It was decided {_WAYS[decision.votes[-1].way]}: {', '.join(shown)}.", answer)
+    return Outcome(f"It was decided {_WAYS[VoteWay(decision.answers[-1].way)]}: {', '.join(shown)}.", answer)
 
 
 def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:
-    policy, votes = one.approval.policy, one.approval.votes
+    policy, votes = one.approval.policy, one.request.answers
     person = one.task.origin.person
     return {
         "name": _name_of(one.key),
@@ -222,7 +223,7 @@ def _shown(approvals: Approvals, one: OpenQuestion) -> Mapping[str, Any]:
         "audience": policy.audience.shown,
         "approvals": policy.approvals,
         "approvedBy": [vote.name for vote in votes],
-        "waits": waiting_text(one.approval, one.expires_at),
+        "waits": one.request.audience.waiting_text(votes, one.expires_at),
     }
 
 

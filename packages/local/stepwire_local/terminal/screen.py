@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.text import Text
 
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.tasks.approvals import waiting_text
 from stepwire_local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
 from stepwire_local.lambdas.function_output import FunctionOutput
 from stepwire_local.streams.task_changes import TaskChange
@@ -88,7 +87,11 @@ class Screen:
         at, task, request = datetime.now().astimezone(), change.task, change.request
         is_open, named = change.happened in OPEN, f" question {request.key} of task {task.task_id}"
         links = list(self.links_of(change))
-        lines = [waiting_text(change.approval, change.expires_at), *links, f"{self.console_url}#/approvals"]
+        lines = [
+            change.request.audience.waiting_text(change.request.answers, change.expires_at),
+            *links,
+            f"{self.console_url}#/approvals",
+        ]
         if not is_open:
             decided = change.decision
             lines = [decided.text(with_names=True) if decided else f"Nobody decided it: {change.happened.value}."]

@@ -65,7 +65,7 @@ _BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 def item_of(task: Task) -> Item:
     """Return the head of a task."""
-    status = str(task.status.__struct_config__.tag)
+    status = str(task.shown_status.__struct_config__.tag)
     is_error = isinstance(task.status, Completed) and task.status.result.is_error
     step = CHECKED_AT_STEP // MILLISECOND
     numbers = {
@@ -88,7 +88,7 @@ def item_of(task: Task) -> Item:
 
 def _news_of(task: Task) -> str:
     """Return what a change of a working task may tell besides its status: questions to others, progress, a place."""
-    if task.work.approvers is not None and task.inputs.asked:
+    if task.inputs.has_asked_others:
         return "questions"
     if task.progress:
         return "progress"

@@ -11,7 +11,7 @@ from stepwire.hooks import Doubt, ManifestFields
 from stepwire.json_text import JsonObject
 from stepwire.manifests.fields import KEY, Fields, MemberName, Role, Title
 from stepwire.manifests.manifest import Manifest
-from stepwire.tasks.approvals import MOST_APPROVALS, MOST_VALUES, Approvers, Audience, Escalation
+from stepwire.tasks.approvals import MOST_APPROVALS, MOST_VALUES, Approvers, Escalation, People
 from stepwire.tasks.audiences import (
     LONGEST_RECIPIENT,
     LONGEST_WAIT,
@@ -52,10 +52,10 @@ class AudienceFields(Fields):
         return self
 
     @property
-    def audience(self) -> Audience:
+    def audience(self) -> People:
         """The audience."""
         try:
-            return Audience(conditions_of(self.scope, self.claim, self.has, self.role), self.name)
+            return People(conditions_of(self.scope, self.claim, self.has, self.role), self.name)
         except InvalidQuestion as error:
             raise ValueError(str(error).removeprefix("at audience: ")) from None
 

@@ -15,8 +15,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
+from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.approvals import HasVoted, own_vote
-from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.ports import Asking, OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.extras.approvals import ASKED, approvals_of, askings_of
@@ -26,9 +26,10 @@ from stepwire.server.call import Call
 from stepwire.server.results import can_ask, text_result, title_of
 from stepwire.server.services import Services
 from stepwire.server.ways import Ask, OwnTool
-from stepwire.tasks.approvals import Approver, Decision, VoteWay
+from stepwire.tasks.answers import CALLER, Action, Decision
+from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.audiences import approver_of
-from stepwire.tasks.inputs import Action, FormElicitation, InputRequest
+from stepwire.tasks.inputs import FormElicitation, InputRequest
 from stepwire.tasks.task import ToolResult, tool_error
 from stepwire.visible_text import visible
 
@@ -120,7 +121,7 @@ def _shown(services: Services, question: OpenQuestion, longest: int) -> JsonObje
         "message": request_params(question.request)["message"],
         **({"arguments": arguments} if arguments else {}),
         "approvals": question.approval.policy.approvals,
-        "approved": len(question.approval.votes),
+        "approved": len(question.request.answers),
     }
 
 
@@ -208,7 +209,7 @@ def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str
         f"{shown['approved']} of {shown['approvals']} have approved; it is open until {shown['expiresAt']}.",
     ]
     form = FormElicitation("\n\n".join(parts), write(params["requestedSchema"]))
-    return replace(question.request, key=_KEY, number=attempt, asked=form, refusal=refusal, approval=None)
+    return replace(question.request, key=_KEY, number=attempt, asked=form, refusal=refusal, audience=CALLER)
 
 
 def _own_vote(approval_id: str, standing: HasVoted | Decision | None, approver: Approver) -> ToolResult:
@@ -216,10 +217,10 @@ def _own_vote(approval_id: str, standing: HasVoted | Decision | None, approver: 
     own = own_vote(standing, approver)
     if own is None:
         return _UNKNOWN
-    vote = "approved" if own.is_approval else "refused"
+    vote = "approved" if own.agrees else "refused"
     if isinstance(standing, Decision):
-        outcome = "approved" if standing.is_approval else "refused"
-        rest = "That has decided it." if standing.votes[-1].by == own.by else f"It is decided: {outcome}."
+        outcome = "approved" if standing.agrees else "refused"
+        rest = "That has decided it." if standing.answers[-1].by == own.by else f"It is decided: {outcome}."
     else:
         outcome, rest = "open", "More people must approve before it is decided."
     words = f"Your user has {vote}, at {timestamp(own.at)}. {rest}"

@@ -22,7 +22,8 @@ from stepwire.server.call import Call
 from stepwire.server.results import NotOpen, answer_or_raise, answer_question, title_of, unfinished
 from stepwire.server.services import Services
 from stepwire.server.ways import OwnTool
-from stepwire.tasks.inputs import Action, Elicitation, InputRequest, UrlElicitation
+from stepwire.tasks.answers import Action
+from stepwire.tasks.inputs import Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
 from stepwire.visible_text import visible
 
@@ -120,7 +121,7 @@ def task_data(services: Services, task: Task) -> JsonObject:
         "taskId": task.task_id,
         "tool": task.work.tool,
         "title": title_of(services, task),
-        "status": modern_status(task.status),
+        "status": modern_status(task),
         **({} if message is None else {"statusMessage": message}),
         "createdAt": timestamp(task.created_at),
         "lastUpdatedAt": timestamp(task.last_updated_at),

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.codec import MILLISECOND
-from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.answers import WrongAnswer
 from stepwire.extras.client_tasks.notes import (
     MOST_CLIENT_TASKS,
     NAME,
@@ -32,8 +32,9 @@ from stepwire.server.call import Call
 from stepwire.server.responses import open_question, take_answer
 from stepwire.server.services import Services
 from stepwire.server.ways import LONGEST_PAUSE
+from stepwire.tasks.answers import Action
 from stepwire.tasks.events import Noted
-from stepwire.tasks.inputs import Action, Elicitation, InputRequest, method_of
+from stepwire.tasks.inputs import Elicitation, InputRequest, method_of
 from stepwire.tasks.task import Task
 
 # JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
@@ -129,7 +130,7 @@ def _note_status(
         return
     # The question comes first: a crash between the two leaves none that its client is never asked again.
     if request is not None and standing is ClientTaskState.LOST:
-        task = services.dialogue.ask_again(task, {request.key: WrongAnswer(_LOST)})
+        task = services.answers.ask_again(task, {request.key: WrongAnswer(_LOST)})
     elif request is not None:
         task = _dismiss(services, task, request)
     recorder.record(task, Noted(NAME, closed(made)))
@@ -138,8 +139,8 @@ def _note_status(
 def _dismiss(services: Services, task: Task, request: InputRequest) -> Task:
     """Answer a question whose client task was cancelled, because the user does not want to answer."""
     if isinstance(request.asked, Elicitation):
-        return services.dialogue.respond(task.owner, task.task_id, {request.key: _DISMISSED})
-    return services.dialogue.mark_unanswerable(task.owner, task.task_id, request.key)
+        return services.answers.respond(task.owner, task.task_id, {request.key: _DISMISSED})
+    return services.answers.mark_unanswerable(task.owner, task.task_id, request.key)
 
 
 def _due(call: Call, one: ClientTask, polls: int, *, is_open: bool) -> str | None:

@@ -1,9 +1,10 @@
-"""Process callers' answers: validate them against the questions, record them, deliver them.
+"""Take answers: validate them against the questions, record them, deliver them.
 
-An answer is recorded before it is delivered, so an acknowledged answer is never lost: the next reader of the task
-delivers it. A wrong answer is not an error, because some clients give up a task, or their whole session, on an error;
-its question is asked again under another key and number, with what was wrong (`Dialogue.ask_again`). Answers without
-an open question are ignored (X16).
+The caller's come through `respond`; whoever else a question is put to answers through an extra, which checks who may,
+and records with `take`. An answer is recorded before it is delivered, so an acknowledged answer is never lost: the next
+reader of the task delivers it. A wrong answer of a caller is not an error, because some clients give up a task, or
+their whole session, on an error; its question is asked again under another key and number, with what was wrong
+(`ask_again`). Answers without an open question are ignored (X16).
 """
 
 from collections.abc import Callable, Mapping
@@ -13,27 +14,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
+from stepwire.codec import encode
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import NOT_SUPPORTED, Upkeep
+from stepwire.engine.upkeep import Upkeep
 from stepwire.json_text import Json, load_json, write
 from stepwire.principal import Principal
-from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
-from stepwire.tasks.inputs import (
-    Action,
-    Answer,
-    Callback,
-    InputRequest,
-    InputResponse,
-    InvalidResponse,
-    Unanswerable,
-    UndeliveredAnswer,
-    WorkflowInput,
-    response_of,
-)
+from stepwire.tasks.answers import Action, Answer, Given, InputResponse, Unanswerable
+from stepwire.tasks.events import Answered, InputRefused, WorkConfirmed, WorkDeclined
+from stepwire.tasks.inputs import InputRequest, InvalidResponse, WorkflowInput, response_of
 from stepwire.tasks.task import LARGEST_INPUT, Task, ToolResult, tool_error
 
 # Together with everything else that an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
-LARGEST_UNDELIVERED: Final = 45_000  # bytes of undelivered answers, with their task tokens
+LARGEST_ANSWERS: Final = 90_000
+"""Bytes of the answers that a task keeps, undelivered and on open questions. All those of one question fit."""
 
 _REFUSALS: Final = {
     Action.DECLINE: "The user declined, and nothing was started.",
@@ -53,12 +46,11 @@ class WrongAnswer(Struct, frozen=True):
     """What is wrong with it, and what would be right."""
 
 
-class Dialogue(Struct, frozen=True):
-    """Records and delivers callers' answers."""
+class Answers(Struct, frozen=True):
+    """Records and delivers answers."""
 
     recorder: Recorder
     upkeep: Upkeep
-    report: Callable[[Exception], None]
 
     def respond(
         self, owner: Principal, task_id: object, responses: Mapping[str, Json], permit: Permit | None = None
@@ -93,17 +85,28 @@ class Dialogue(Struct, frozen=True):
         refused = InputRefused({key: answer.reason for key, answer in wrong.items()})
         return self.recorder.record(task, refused) or task
 
+    def take(self, task: Task, given: Mapping[int, Given], extra: str = "") -> Task | WrongAnswer | None:
+        """Record answers by the numbers of their questions, and return the task; None if it no longer exists.
+
+        `extra`: through which they come (`Answered`). They are delivered afterwards (`Upkeep.delivered`).
+        """
+        # One that declines without a form closes its question, and so needs no room.
+        added = sum(len(encode(one).encode()) for one in given.values() if one.agrees or one.content is not None)
+        if added and _size(task) + added > LARGEST_ANSWERS:
+            return WrongAnswer(f"with the answers before, it is larger than {LARGEST_ANSWERS} bytes: write less")
+        return self.recorder.record(task, Answered(given, extra))
+
     def _record(self, task: Task, answers: Mapping[str, Answer]) -> Task:
         if not answers:
             return task
         confirmation = next((one for one in task.input_requests if isinstance(one.destination, WorkflowInput)), None)
         if confirmation is not None:
             return self._decide(task, confirmation, answers[confirmation.key])
-        if _undelivered_size(task, answers) > LARGEST_UNDELIVERED:
-            reason = f"the answers are larger than {LARGEST_UNDELIVERED} bytes together: give fewer at a time"
-            return self.ask_again(task, dict.fromkeys(answers, WrongAnswer(reason)))
-        recorded = self.recorder.record(task, InputAnswered(answers)) or task
-        return self.upkeep.after_delivery(recorded)
+        now, numbers = self.recorder.clock.now(), {one.key: one.number for one in task.input_requests}
+        taken = self.take(task, {numbers[key]: Given(task.owner, now, one) for key, one in answers.items()})
+        if isinstance(taken, WrongAnswer):
+            return self.ask_again(task, dict.fromkeys(answers, taken))
+        return self.upkeep.delivered(taken or task)
 
     def _decide(self, task: Task, confirmation: InputRequest, answer: Answer) -> Task:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
@@ -144,16 +147,8 @@ def merged_input(
     return text
 
 
-def _undelivered_size(task: Task, answers: Mapping[str, Answer]) -> int:
-    given = (
-        UndeliveredAnswer(one.destination.token, answers[one.key])
-        for one in task.input_requests
-        if one.key in answers and isinstance(one.destination, Callback)
-    )
-    return sum(map(size_of_undelivered, (*task.inputs.undelivered, *given)))
-
-
-def size_of_undelivered(one: UndeliveredAnswer) -> int:
-    """Return the bytes that an undelivered answer takes in a task's item."""
-    answer = one.answer.text() if isinstance(one.answer, InputResponse) else NOT_SUPPORTED
-    return len(one.token) + len(answer.encode())
+def _size(task: Task) -> int:
+    """Return the bytes of the answers that a task keeps, with the task tokens of the undelivered ones."""
+    on_open = (encode(one) for asked in task.questions for one in asked.answers)
+    undelivered = (one.token + (one.text() or "") for one in task.inputs.undelivered)
+    return sum(len(text.encode()) for text in (*on_open, *undelivered))

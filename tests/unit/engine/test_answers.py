@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.engine.dialogue import LARGEST_UNDELIVERED
+from stepwire.engine.answers import LARGEST_ANSWERS
 from stepwire.json_text import JsonObject
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from stepwire.tasks.task import Cancelled, Completed, Inputs, Task, Working
@@ -26,7 +26,7 @@ def asking(world: World, *keys: str) -> Task:
 
 
 def respond(world: World, task: Task, **responses: Any) -> Task:
-    return world.dialogue.respond(ALICE, task.task_id, responses)
+    return world.answers.respond(ALICE, task.task_id, responses)
 
 
 def got(world: World) -> dict[str, str | None]:
@@ -116,7 +116,7 @@ class TestAWrongAnswer:
         (request,) = after.input_requests
         assert (request.key, request.number, bool(request.refusal)) == ("approval#2", 2, True)
         assert got(world) == {}
-        assert world.dialogue.respond(ALICE, task.task_id, {"approval#2": YES}).status == Working()
+        assert world.answers.respond(ALICE, task.task_id, {"approval#2": YES}).status == Working()
 
     def test_that_comes_twice_repeats_the_question_once(self) -> None:
         """X16: a client may repeat a request whose response was lost."""
@@ -159,19 +159,18 @@ class TestAWrongAnswer:
         world = World()
         task = world.call()
         form = {"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
-        for number in range(3):
+        for number in range(6):
             world.ask(task.task_id, f"key-{number}", form)
         large = {"action": "accept", "content": {"a": "x" * (LARGEST_CONTENT - 10)}}
 
-        after = world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0", "key-1", "key-2"], large))
+        after = world.answers.respond(ALICE, task.task_id, dict.fromkeys([f"key-{one}" for one in range(6)], large))
 
-        assert [one.key for one in after.input_requests] == ["key-0#4", "key-1#5", "key-2#6"]
-        assert f"larger than {LARGEST_UNDELIVERED} bytes together: give fewer" in (
-            after.input_requests[0].refusal or ""
-        )
-        world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0#4", "key-1#5"], large))
-        world.dialogue.respond(ALICE, task.task_id, {"key-2#6": large})
-        assert len(got(world)) == 3
+        again = [one.key for one in after.input_requests]
+        assert again == [f"key-{one}#{7 + one}" for one in range(6)]
+        assert f"larger than {LARGEST_ANSWERS} bytes" in (after.input_requests[0].refusal or "")
+        world.answers.respond(ALICE, task.task_id, dict.fromkeys(again[:5], large))
+        world.answers.respond(ALICE, task.task_id, {again[5]: large})
+        assert len(got(world)) == 6
 
 
 class TestAnAnswerThatNobodyAskedFor:
@@ -182,7 +181,7 @@ class TestAnAnswerThatNobodyAskedFor:
         task = asking(world, "approval")
         world.store.calls.clear()
 
-        after = world.dialogue.respond(ALICE, task.task_id, responses)
+        after = world.answers.respond(ALICE, task.task_id, responses)
 
         assert after == task
         assert world.store.calls == ["load"]
@@ -237,7 +236,7 @@ class TestAClientThatCannotAskAfterAll:
         world = World()
         task = asking(world, "approval")
 
-        after = world.dialogue.mark_unanswerable(ALICE, task.task_id, "approval")
+        after = world.answers.mark_unanswerable(ALICE, task.task_id, "approval")
 
         assert after.status == Working()
         assert world.workflows.resumptions == [
@@ -252,7 +251,7 @@ class TestAClientThatCannotAskAfterAll:
         world = World()
         task = asking(world, "a", "b")
 
-        after = world.dialogue.mark_unanswerable(ALICE, task.task_id, "a")
+        after = world.answers.mark_unanswerable(ALICE, task.task_id, "a")
 
         assert [request.key for request in after.input_requests] == ["b"]
 
@@ -260,7 +259,7 @@ class TestAClientThatCannotAskAfterAll:
         world = World()
         task = asking(world, "approval")
 
-        assert world.dialogue.mark_unanswerable(ALICE, task.task_id, "other") == task
+        assert world.answers.mark_unanswerable(ALICE, task.task_id, "other") == task
 
 
 class TestTwoAtOnce:
