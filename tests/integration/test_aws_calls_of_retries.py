@@ -12,7 +12,7 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from benchmarks.cost import calls
-from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.catalog.live import REREAD_AFTER
 from stepwire_local import never
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.catalog.live import REREAD_AFTER
 from stepwire_local import LocalStack
 from tests.integration.clock import Clock
 from tests.integration.forty_machines import ARGUMENTS, KINDS, TEAMS, make_the_rest, tool_of, write_templates

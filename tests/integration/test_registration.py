@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.catalog.live import REREAD_AFTER
 from stepwire.manifests.registration import CONSENT_TOOLS
 from stepwire_local import at_once
 from tests.integration.clock import Clock

@@ -11,7 +11,7 @@ import yaml
 
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.catalog.live import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import at_once
 from tests.integration.clock import Clock

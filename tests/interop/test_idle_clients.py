@@ -16,7 +16,7 @@ import pytest
 from mcp.client import Client
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import LiveCatalog, Published
+from stepwire.catalog.live import LiveCatalog, Published
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.kits import World
 from tests.npm import install, node

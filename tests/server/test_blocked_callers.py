@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import LiveCatalog, Published
+from stepwire.catalog.live import LiveCatalog, Published
 from stepwire.engine.blocks import REREAD_AFTER
 from stepwire.errors import StoreBusy
 from stepwire.principal import principal_of

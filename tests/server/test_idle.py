@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
-from stepwire.catalog.tools import LiveCatalog, Published
+from stepwire.catalog.live import LiveCatalog, Published
 from stepwire.protocol.messages import CLIENT_CREDENTIALS_EXTENSION
 from tests.extras import parts
 from tests.kits import World

@@ -40,10 +40,7 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 # Imported by function catalog only, which has its own layer for it.
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
-    *(
-        f"stepwire.manifests.{name}"
-        for name in ("manifest", "fields", "files", "model", "reading", "registration", "yaml_text")
-    ),
+    *(f"stepwire.manifests.{name}" for name in ("manifest", "fields", "model", "reading", "registration", "yaml_text")),
     *(f"stepwire.extras.{name}.manifest" for name in EXTRAS),
 )
 # Imported by function authorizer only. What encrypts links is imported with the first link.

@@ -13,8 +13,8 @@ from typing import Final
 
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object
-from stepwire.manifests.files import checked_files
 from stepwire.manifests.manifest import Manifest
+from stepwire.manifests.model import checked_files
 from stepwire.manifests.published import ToolFile
 from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire_cli.drafting import counted, show_findings

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.tools import LiveCatalog, Published
+from stepwire.catalog.live import LiveCatalog, Published
 from stepwire.manifests.published import Compiled, Registered
 from stepwire.manifests.reading import read_manifest
 from stepwire.principal import Principal

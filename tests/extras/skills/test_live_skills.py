@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from stepwire.catalog.tools import FORMAT, REREAD_AFTER, Published, catalog_text
+from stepwire.catalog.live import REREAD_AFTER, Published
+from stepwire.catalog.tools import FORMAT, catalog_text
 from stepwire.errors import CatalogError, StoreBusy
 from stepwire.extras.skills.skill import LiveSkills, Skill, skills_in
 from tests.fakes import FixedClock

@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import FORMAT, REREAD_AFTER, CompiledTool, LiveCatalog, Published, catalog_text
+from stepwire.catalog.live import REREAD_AFTER, LiveCatalog, Published
+from stepwire.catalog.tools import FORMAT, CompiledTool, catalog_text
 from stepwire.errors import CatalogError, StoreBusy, UnknownTool
 from tests.fakes import FixedClock
 from tests.kits import OPTIONAL, catalog_of, keeping, plan_of, state_machine_arn

@@ -25,7 +25,8 @@ from stepwire.aws.storage.clocked import ClockedReads
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.tools import Catalog, LiveCatalog, read_catalog
+from stepwire.catalog.live import LiveCatalog
+from stepwire.catalog.tools import Catalog, read_catalog
 from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.engine.blocks import Blocks

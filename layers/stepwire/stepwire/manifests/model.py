@@ -1,10 +1,10 @@
-"""The model of a manifest with the fields of the extras that are on, and the tool that such a manifest describes.
+"""The model of a manifest with the fields of the extras that are on, and the files beside it that an extra takes.
 
 The rule: an extra adds fields, with their words and checks, by deriving from the core's model (`ManifestFields` in
 `stepwire.hooks`); what it keeps of them is its part of the tool. The core's model knows none of them.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, get_args
 
@@ -14,9 +14,11 @@ from pydantic.fields import FieldInfo
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.hooks import ManifestFields
 from stepwire.manifests.manifest import SHAPES, Manifest
+from stepwire.manifests.published import Checked, Owners, Refusal, ToolFile
 
 ALL: Final = tuple(EXTRAS)
 """The names of all extras of this release."""
+_NOT_TAKEN: Final = "no extra of this endpoint takes files beside a manifest: remove them"
 
 
 def manifest_model(extras: Collection[str] = ALL) -> type[Manifest]:
@@ -69,3 +71,36 @@ def model_of(field: FieldInfo) -> type[BaseModel] | None:
     for kind in waiting:
         waiting += get_args(kind)
     return next((kind for kind in waiting if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def main_file(extras: Collection[str] = ALL) -> str | None:
+    """Return the name of the file that every folder beside a manifest has; None: no extra takes files."""
+    return next((part.files.main for part in added_by(extras).values() if part.files is not None), None)
+
+
+def checked_files(
+    files: Sequence[ToolFile],
+    served: Container[str],
+    extras: Collection[str] = ALL,
+    has_time: Callable[[], bool] = lambda: True,
+    owners: Owners = dict[str, str],
+) -> Mapping[str, Checked[Any]]:
+    """Check the files beside manifests; return what becomes of them by the extra that takes them, "" if none does.
+
+    Args:
+        files: all that is registered, below the names of tools.
+        served: the names of the tools that are served.
+        extras: the names of the extras that are on.
+        has_time: whether the run may begin another folder.
+        owners: returns who registered the files, by their sources.
+    """
+    for name, part in added_by(extras).items():
+        if part.files is not None:
+            return {name: part.files.checked(files, served, has_time, owners)}
+    return {"": Checked((), tuple(_refusals(files)))} if files else {}
+
+
+def _refusals(files: Iterable[ToolFile]) -> Iterable[Refusal]:
+    first = {one.tool: one for one in sorted(files, key=lambda one: one.path, reverse=True)}
+    for tool, one in sorted(first.items()):
+        yield Refusal(tool, one.source, _NOT_TAKEN, serves_previous=False, what="file")

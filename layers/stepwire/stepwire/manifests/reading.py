@@ -20,9 +20,8 @@ from stepwire.catalog.tools import CompiledTool, catalog_text, compiled_in
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from stepwire.manifests.faults import fault_words, unforeseen, unknown_field
-from stepwire.manifests.files import checked_files, main_file
 from stepwire.manifests.manifest import Manifest
-from stepwire.manifests.model import ALL, extra_of, fields, manifest_model, model_of, shapes
+from stepwire.manifests.model import ALL, checked_files, extra_of, fields, main_file, manifest_model, model_of, shapes
 from stepwire.manifests.published import ToolFile
 from stepwire.manifests.yaml_text import read_yaml
 

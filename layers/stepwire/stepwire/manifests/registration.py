@@ -30,9 +30,8 @@ from stepwire.catalog.tools import (
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonTextError, as_object, parse
 from stepwire.manifests.faults import unforeseen
-from stepwire.manifests.files import checked_files
 from stepwire.manifests.manifest import Manifest
-from stepwire.manifests.model import ALL
+from stepwire.manifests.model import ALL, checked_files
 from stepwire.manifests.published import (
     NOTHING_EARLIER,
     Compiled,

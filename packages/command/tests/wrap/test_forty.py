@@ -13,7 +13,7 @@ from packages.command.tests.wrap.account import Time, applied
 from packages.command.tests.wrap.forty import One, forty
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.tools import REREAD_AFTER
+from stepwire.catalog.live import REREAD_AFTER
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
 from stepwire_cli.account.machines import Chosen, StateMachines

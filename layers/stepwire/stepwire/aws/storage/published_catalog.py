@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table
-from stepwire.catalog.tools import Published
+from stepwire.catalog.live import Published
 from stepwire.errors import StoreBusy
 
 HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}

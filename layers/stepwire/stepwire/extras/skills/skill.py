@@ -13,7 +13,8 @@ from typing import Final
 
 from msgspec import DecodeError, Struct
 
-from stepwire.catalog.tools import FORMAT, Published, Reread
+from stepwire.catalog.live import Published, Reread
+from stepwire.catalog.tools import FORMAT
 from stepwire.codec import decode
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject
