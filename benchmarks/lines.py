@@ -18,12 +18,11 @@ from msgspec.structs import replace
 from benchmarks.cost import prices
 from benchmarks.page import write_parts
 from stepwire.aws.storage.table import Table
-from stepwire.catalog.tools import Concurrency
 from stepwire.codec import MILLISECOND
+from stepwire.extras.lines.limits import Concurrency, Rules, line_key
 from stepwire.extras.lines.rules import MEND_PAUSE, Asking, Change, Line, Place, Share, Ticket, joined
 from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.task import Execution
 from stepwire_local.account.engine import shared_account
 from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, keeping, state_machine_arn

@@ -41,7 +41,7 @@ from stepwire.tasks.inputs import (
     UrlElicitation,
     WorkflowInput,
 )
-from stepwire.tasks.limits import InLine, LineTerms, Rules
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
 from stepwire.tasks.task import (
     Cancelled,
@@ -252,8 +252,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         origin=origins,
         inputs=inputs,
         progress=st.none() | progress,
-        line=st.none()
-        | st.builds(LineTerms, st.text(min_size=1), st.text(min_size=1), st.builds(Rules, st.integers(1))),
+        line=st.none() | st.builds(LineTerms, st.text(min_size=1), st.text(min_size=1), st.text()),
         in_line=st.none() | st.builds(InLine, st.integers(1, 10**6), st.none() | moments, st.booleans()),
         notes=st.dictionaries(extras, notes),
         states=st.none() | st.lists(st.text(min_size=1, max_size=80), max_size=3).map(tuple),

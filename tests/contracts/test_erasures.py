@@ -23,7 +23,7 @@ from stepwire.principal import Principal
 from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.ports import Subscriber
 from stepwire.subscriptions.subscription import Subscription
-from stepwire.tasks.limits import LineTerms, Rules
+from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Completed, Terms, ToolResult
 from stepwire_cli.account.calls import Calls
@@ -84,7 +84,7 @@ class Place:
         """Store one of everything for a caller."""
         task = a_task(owner=owner)
         work = replace(task.work, terms=Terms(f'{{"text":"{"x" * 5_000}"}}'))
-        line = LineTerms("line#pool:a", "pool:a", Rules())
+        line = LineTerms("line#pool:a", "pool:a")
         large = Completed(ToolResult("ä" * LARGEST_PART, is_error=False))
         self.store.save(replace(self.store.create(replace(task, work=work, line=line)), status=large))
         small = Completed(ToolResult("x" * 9_000, is_error=False))

@@ -36,7 +36,6 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionStatu
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
-from stepwire.catalog.tools import Concurrency
 from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
@@ -44,6 +43,7 @@ from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.approvals import subscribers_of
 from stepwire.extras.events import events_of
+from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
@@ -52,7 +52,6 @@ from stepwire.subscriptions.ports import Subscribers
 from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.limiter import Limits
-from stepwire.tasks.limits import Rules
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Execution, Task

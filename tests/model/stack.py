@@ -21,12 +21,12 @@ from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests
 from stepwire.background.sweep import INTERVAL, Sweep
-from stepwire.catalog.tools import Concurrency
 from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
+from stepwire.extras.lines.limits import Concurrency, Rules, line_key
 from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.hooks import Ground
 from stepwire.principal import Principal
@@ -35,7 +35,6 @@ from stepwire.server.services import Patience, Services
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.inputs import Callback
 from stepwire.tasks.limiter import Limits
-from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire_local.account.engine import shared_account

@@ -18,23 +18,21 @@ from msgspec.structs import replace
 
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import INTERVAL, Sweep
-from stepwire.catalog.tools import Concurrency
 from stepwire.engine.calls import ToolCall
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
+from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire.extras.lines.rules import MEND_PAUSE, Line
 from stepwire.principal import Caller, Principal, principal_of
 from stepwire.tasks.ids import TaskId, TaskKey, task_key_from_execution
 from stepwire.tasks.limiter import Limits
-from stepwire.tasks.limits import Rules
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Execution
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, World, keeping
 
 DAY: Final = timedelta(days=1)
 MOST: Final = 20
-_TOOL: Final = keeping(
-    replace(OPTIONAL, ttl=timedelta(days=2)), lines=Concurrency("day", Rules(most=MOST, waiting=100_000))
-)
+_LIMIT: Final = Concurrency("day", Rules(most=MOST, waiting=100_000))
+_TOOL: Final = keeping(replace(OPTIONAL, ttl=timedelta(days=2)), lines=_LIMIT)
 _LOST, _DOUBLED, _CANCELLED, _DIED = 0.01, 0.02, 0.005, 0.002
 _POLL: Final = timedelta(minutes=1)  # the least time between two polls
 _FULL: Final = 0.8
@@ -130,10 +128,9 @@ class Day:
         self._at(self.world.clock.time - self._began + delay, act, *given)
 
     def _call(self, number: int) -> None:
-        owner, line = caller(number), _TOOL.concurrency
-        assert line is not None
-        terms = line.terms(line, ARGUMENTS, Caller(owner))
-        task = self.world.calls.call(ToolCall(owner, _TOOL, ARGUMENTS, line=terms))
+        owner = caller(number)
+        line = _LIMIT.line(_LIMIT, ARGUMENTS, Caller(owner))
+        task = self.world.calls.call(ToolCall(owner, _TOOL, ARGUMENTS, line=line))
         self._called_at[task.task_id] = self.world.clock.time
         self.called += 1
         if number % 10 != 9:

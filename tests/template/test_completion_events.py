@@ -19,7 +19,7 @@ from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
 from stepwire.tasks.approvals import Approval, Approvers, HasScope, People
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
-from stepwire.tasks.limits import InLine, LineTerms, Rules
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -148,7 +148,7 @@ def test_every_change_of_a_question_to_others_reaches_the_function(change: str, 
 
 
 def test_every_change_of_a_place_in_line_reaches_the_function() -> None:
-    limited = replace(TASK, line=LineTerms("line#1", "warehouse", Rules(most=1)))
+    limited = replace(TASK, line=LineTerms("line#1", "warehouse"))
     waits = replace(limited, in_line=InLine(3))
     changes = [(limited, waits), (waits, replace(waits, in_line=InLine(1))), (waits, limited)]
     keys = {name: item_of(TASK)[name] for name in ("pk", "sk")}

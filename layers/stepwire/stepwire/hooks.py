@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stepwire.aws.storage.table import Table
     from stepwire.background.commands import Commands
-    from stepwire.catalog.tools import Tool
+    from stepwire.catalog.tools import Caller, Catalog, Tool
     from stepwire.changes import BusEvent, CallerEvent, ChangeServices, TaskChange
     from stepwire.engine.assembly import Engine, Ports
     from stepwire.engine.ports import Gate
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from stepwire.server.services import Services
     from stepwire.server.ways import OwnTool, Way
     from stepwire.tasks.inputs import InputRequest
+    from stepwire.tasks.limits import LineTerms
     from stepwire.tasks.task import Task
 
 M = TypeVar("M", bound="Manifest")
@@ -162,6 +163,16 @@ class ManifestFields(Struct, Generic[M], frozen=True, kw_only=True):
     """Returns what is doubtful beside the definitions of the state machines."""
 
 
+class Gates(Struct, frozen=True):
+    """What decides when runs begin (`stepwire.engine.ports.Gate`)."""
+
+    line: "Callable[[Catalog, Tool, JsonObject, Caller], LineTerms | None]"
+    """Returns the line in which the runs of a call wait for their turns, from the call's arguments; None: they begin at
+    once. Called with each `tools/call` that becomes a task."""
+    build: "Callable[[Table], Callable[[Recorder, Ports], Gate]]"
+    """Returns what builds the gate. Called once by each function that begins runs."""
+
+
 class Extra(Struct, frozen=True, kw_only=True):
     """What one extra adds. Each hook says who calls it, when, and what an error in it does.
 
@@ -197,10 +208,9 @@ class Extra(Struct, frozen=True, kw_only=True):
     """What it does with changes of tasks, and what it tells of them. Called by function status_changes. An error in
     `listen` fails the batch, which Lambda delivers again in halves."""
 
-    gate: "Callable[[Table], Callable[[Recorder, Ports], Gate]] | None" = None
-    """Returns what builds the gate, which decides when runs of tasks with a limit begin. Called once by each function
-    that begins runs; at most one extra that is on has it. An error in a gate postpones a begin or what follows an end,
-    and is reported; one of a new call is its answer."""
+    gate: Gates | None = None
+    """Decides when runs of tools with a limit begin. At most one extra that is on has it. An error in the gate
+    postpones a begin or what follows an end, and is reported; one of a new call is its answer."""
 
     items: "Mapping[str, str]" = MappingProxyType({})
     """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases

@@ -28,7 +28,7 @@ from packages.command.tests.operated import (
     unconfirmed,
     working,
 )
-from stepwire.tasks.limits import InLine, LineTerms, Rules, line_key
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.runs import Attempt, Pending, Retry, Run, RunState
 from stepwire.tasks.task import Completed, Failed, Task, TaskError, Terms, ToolResult
 from stepwire_cli.exits import Exit
@@ -53,7 +53,7 @@ def expired(at: datetime) -> Task:
 
 def in_line(at: datetime) -> Task:
     """Return a task that waits for its turn."""
-    line = LineTerms(line_key("pool:warehouse"), "pool:warehouse", Rules(most=1))
+    line = LineTerms("line#warehouse", "pool:warehouse")
     begins_at = at + timedelta(minutes=59)
     run = Run(operated.MACHINE, pending=Pending.TURN)
     return replace(working(at), line=line, in_line=InLine(2, begins_at), runs=(run,))

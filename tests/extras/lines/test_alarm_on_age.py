@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.background_functions import SweepHandler
-from stepwire.catalog.tools import Concurrency
 from stepwire.extras.lines.commands import Restriction, pause_line
-from stepwire.tasks.limits import Rules
+from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire_local.account.engine import shared_account
 from tests.extras.lines.test_turns import call
 from tests.kits import OPTIONAL, keeping

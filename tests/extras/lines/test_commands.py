@@ -5,10 +5,9 @@ from typing import Any, Final
 import pytest
 
 from stepwire.background.commands import TASKS, obeyed
-from stepwire.catalog.tools import Concurrency
 from stepwire.errors import StoreBusy
 from stepwire.extras.lines.commands import COMMANDS
-from stepwire.tasks.limits import Rules, line_key
+from stepwire.extras.lines.limits import Concurrency, Rules, line_key
 from tests.kits import ALICE, BOB, OPTIONAL, OUTPUT, World, catalog_of, keeping
 from tests.server.clients import ModernClient
 

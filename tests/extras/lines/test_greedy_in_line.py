@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.catalog.tools import Concurrency, Tool
+from stepwire.catalog.tools import Tool
 from stepwire.errors import LimitReached
+from stepwire.extras.lines.limits import Concurrency, Rules, terms_of
 from stepwire.json_text import JsonObject
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.limiter import reserved_of
-from stepwire.tasks.limits import Rules
 from tests.extras.lines.test_turns import CAROL, call, end, limited, message, running
 from tests.kits import ALICE, BOB, World
 
@@ -189,7 +189,7 @@ def test_turns_are_reserved_where_callers_share_them(per: str, is_everybody: boo
     limit = Concurrency("tool", Rules(most=5, reserved=2), per)
     arguments: JsonObject = {"argument": "value"}
 
-    terms = limit.terms(limit, arguments, Caller(ALICE, is_everybody=is_everybody))
+    terms = terms_of(limit.line(limit, arguments, Caller(ALICE, is_everybody=is_everybody)))
 
     assert terms.rules.reserved == reserved
     assert terms.is_own is (not reserved)

@@ -6,9 +6,9 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import Concurrency, Tool
+from stepwire.catalog.tools import Tool
+from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire.rendering import timestamp
-from stepwire.tasks.limits import Rules
 from stepwire.tasks.task import Working
 from tests.kits import ALICE, ARGUMENTS, BOB, CONFIRMED, OPTIONAL, OUTPUT, TOOLS, World, catalog_of, keeping
 from tests.server.clients import (

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from stepwire.background.input_requests import Question
 from stepwire.engine.ports import QuestionKey
+from stepwire.extras.lines.limits import Rules
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.approvals import Approver, Approvers, HasScope, People, VoteWay
-from stepwire.tasks.limits import Rules
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, InputRequired, Task, Working
 from tests.extras.lines.test_turns import call, limited, line_of

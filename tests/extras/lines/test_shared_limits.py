@@ -6,11 +6,11 @@ from typing import Any, Final
 import pytest
 
 from stepwire.catalog.live import LiveCatalog, Published
+from stepwire.extras.lines.limits import line_key
 from stepwire.manifests.published import Compiled, Registered
 from stepwire.manifests.reading import read_manifest
 from stepwire.principal import Principal
 from stepwire.tasks.ids import task_key_from_execution
-from stepwire.tasks.limits import line_key
 from tests.fakes import FixedClock
 from tests.kits import ALICE, BOB, OUTPUT, World, catalog_of
 from tests.server.clients import ModernClient

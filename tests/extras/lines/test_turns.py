@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import INTERVAL, Sweep
-from stepwire.catalog.tools import Concurrency, Tool
+from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import ToolCall
 from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, StoreBusy
+from stepwire.extras.lines.limits import Concurrency, Rules, Starts
 from stepwire.extras.lines.rules import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.json_text import write
 from stepwire.principal import Caller, Principal
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limiter import Limits
-from stepwire.tasks.limits import Rules, Starts
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
@@ -36,8 +36,9 @@ def limited(rules: Rules = RULES, tool: Tool = OPTIONAL, per: str = "") -> Tool:
 def call(world: World, tool: Tool | None = None, owner: Principal = ALICE) -> Task:
     """Call a tool with a limit."""
     tool = tool or limited()
-    assert tool.concurrency is not None
-    line = tool.concurrency.terms(tool.concurrency, ARGUMENTS, Caller(owner))
+    own = tool.kept_by("lines", Concurrency)
+    assert own is not None
+    line = own.line(own, ARGUMENTS, Caller(owner))
     return world.calls.call(ToolCall(owner, tool, ARGUMENTS, None, Origin(BOTH_MODES), line=line))
 
 

@@ -18,7 +18,7 @@ from stepwire.aws.storage.table import Item
 from stepwire.changes import status_event
 from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
-from stepwire.tasks.limits import InLine, LineTerms, Rules
+from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -157,7 +157,7 @@ def _half(place: InLine | None) -> tuple[float, bool] | None:
 
 def test_a_place_is_published_when_half_of_the_way_there_is_done_and_when_the_turn_has_come(bus: Bus) -> None:
     waits, at = task_with(Working(), version=2), AT + timedelta(minutes=4)
-    waits = replace(waits, line=LineTerms("line#1", "warehouse", Rules(most=1)))
+    waits = replace(waits, line=LineTerms("line#1", "warehouse"))
     places = (None, InLine(3, at), InLine(2, at), InLine(1), InLine(1, is_paused=True), None)
     images = [replace(waits, in_line=place, version=2 + number) for number, place in enumerate(places)]
 

@@ -55,7 +55,7 @@ def ports_of(
 
 def gate_of(extras: Collection[str], table: Table) -> Callable[[Recorder, Ports], Gate] | None:
     """Return what builds the gate, of the extra of these that has one; None: runs begin at once."""
-    return next((one.gate(table) for one in switched_on(extras) if one.gate is not None), None)
+    return next((one.gate.build(table) for one in switched_on(extras) if one.gate is not None), None)
 
 
 def _with_spans(audit: Audit) -> Audit:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from stepwire.codec import NO_TIME, T, decode, value_of
 from stepwire.composition import RESERVED_TOOLS
-from stepwire.errors import CatalogError, UnknownTool, WorkflowNotStarted
+from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
@@ -28,7 +28,6 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.approvals import Approvers, People
 from stepwire.tasks.inputs import FormElicitation, Mode
-from stepwire.tasks.limits import LineTerms, Rules, line_key
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
 from stepwire.tasks.task import Causes
@@ -146,43 +145,6 @@ class Idempotency(Struct, frozen=True):
     """How long after a call began an equal one is its repetition."""
 
 
-class Concurrency(Struct, frozen=True, omit_defaults=True):
-    """How many executions of a tool run at once, and who waits for the others."""
-
-    pool: str
-    """The name of the limit, which is that of the tool whose limit it is."""
-    rules: Rules = Rules()
-    """They count for nothing where the limit is another tool's."""
-    per: str = ""
-    """What it is counted for: an argument, `caller`, or nothing, if there is one limit for all."""
-    shared_with: tuple[str, ...] = ()
-    """Names of the tools that may share the limit, or beginnings of them that end in `*`."""
-
-    @property
-    def kind(self) -> str:
-        """What each line of the limit is for: an `argument`, a `caller`, or all."""
-        return {PER_CALLER: PER_CALLER, "": ""}.get(self.per, "argument")
-
-    def terms(self, limit: "Concurrency", arguments: JsonObject, caller: Caller) -> LineTerms:
-        """Return the line of a call, in the limit that holds for it: this one, or the one that the tool shares."""
-        value = caller.principal if self.per == PER_CALLER else arguments.get(self.per)
-        line = line_key(limit.pool, self.kind, value)
-        is_own = caller.is_everybody or self.per == PER_CALLER
-        rules = replace(limit.rules, reserved=0) if is_own else limit.rules
-        return LineTerms(line, limit.pool, rules, is_own=is_own)
-
-    def fault_of_sharing(self, tool: str, limit: "Concurrency | None") -> str | None:
-        """Return why a tool may not share the limit of another one; None if it may."""
-        if limit is None or limit.pool != self.pool:
-            return f"there is no tool {self.pool} with a limit of its own"
-        if not any(tool.startswith(one[:-1]) if one.endswith("*") else tool == one for one in limit.shared_with):
-            return f"{self.pool} does not share its limit with it (concurrency.shared_with of {self.pool})"
-        if self.kind != limit.kind:
-            counted = {"": "leave it out", PER_CALLER: f"write {PER_CALLER}"}.get(limit.kind, "name an argument")
-            return f"concurrency.per is not what {self.pool} counts for: {counted}"
-        return None
-
-
 class Machine(Struct, frozen=True):
     """A state machine that a tool starts."""
 
@@ -268,11 +230,6 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
         return sorted(self.extras.keys() - set(extras))
 
     @cached_property
-    def concurrency(self) -> Concurrency | None:
-        """How many of its executions run at once; None: any number."""
-        return self.kept_by("lines", Concurrency)
-
-    @cached_property
     def approvers(self) -> Approvers | None:
         """Who decides questions of its workflow in place of the caller; None: all questions are the caller's."""
         return self.kept_by("approvals", Approvers)
@@ -346,23 +303,6 @@ class Catalog:
             policies = [tool.approvers for tool in tools.values() if tool.approvers is not None]
             self._audiences = tools, tuple(dict.fromkeys(one for policy in policies for one in policy.audiences))
         return self._audiences[1]
-
-    def limit_of(self, tool: Tool) -> Concurrency | None:
-        """Return the limit that holds for a tool: its own, or the one that it shares; None: there is none.
-
-        Raises:
-            WorkflowNotStarted: the limit is another tool's, whose owner does not share it with this one.
-        """
-        own = tool.concurrency
-        if own is None or own.pool == tool.name:
-            return own
-        owner = self.tools.get(own.pool)
-        limit = None if owner is None else owner.concurrency
-        fault = own.fault_of_sharing(tool.name, limit)
-        if fault is not None:
-            words = f"The workflow of {tool.name} cannot run here: {fault}. Its operator can change that."
-            raise WorkflowNotStarted(words)
-        return limit
 
     def compile_schemas(self) -> None:
         """Compile what arguments, outputs and answers are held against, where no request waits for it."""

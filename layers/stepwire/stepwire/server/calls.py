@@ -115,10 +115,9 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
 
 def _line_of(services: Services, call: Call, tool: Tool, complete: JsonObject) -> LineTerms | None:
     """Return the line in which a call waits; None: its tool has no limit."""
-    own, limit = tool.concurrency, services.catalog.limit_of(tool)
-    if own is None or limit is None:
-        return None
-    return own.terms(limit, complete, call.caller)
+    gates = (part.gate for part in services.parts if part.gate is not None)
+    lines = (gate.line(services.catalog, tool, complete, call.caller) for gate in gates)
+    return next((line for line in lines if line is not None), None)
 
 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:

@@ -1,55 +1,22 @@
-"""What a tool limits: how many executions run at once, how many start in a time, and who may wait; where a task stands.
+"""The line in which runs wait for their turns, and where a task stands in it. Values only.
 
-A limit has a name, that of its tool, and a line for each value that it is counted for: one for all, one for each
-caller, or one for each value of an argument. `lines` says what happens in a line. Values only.
+Who gets a turn is decided behind the gate (`stepwire.engine.ports.Gate`), by terms that only the gate reads.
 """
 
-import hashlib
-import json
 from datetime import datetime, timedelta
-from typing import Final
 
 from msgspec import Struct
-
-from stepwire.json_text import Json, equal_form
-
-MOST_WAITING: Final = 1_000
-"""Of a line whose manifest does not say."""
-MOST_STARTS: Final = 300
-"""Of a rate: the times of the last starts are in one small item."""
-
-
-class Starts(Struct, frozen=True):
-    """A rate: at most so many starts in any span of that length."""
-
-    most: int
-    every: timedelta
-
-
-class Rules(Struct, frozen=True, omit_defaults=True):
-    """The rules of a line."""
-
-    most: int | None = None
-    """The most executions at once; None: any number."""
-    starts: Starts | None = None
-    waiting: int = MOST_WAITING
-    """The most runs that may wait."""
-    longest: timedelta | None = None
-    """The longest that a run may have to wait, as far as that can be estimated; None: any time."""
-    reserved: int = 0
-    """Of `most`, the turns that only callers without one get."""
 
 
 class LineTerms(Struct, frozen=True, omit_defaults=True):
     """The line in which the runs of a task wait for their turns, as it was when the task was called."""
 
     line: str
-    """The key of the line (`line_key`)."""
+    """The key of the line."""
     pool: str
-    """The name of the limit."""
-    rules: Rules
-    is_own: bool = False
-    """Whether nobody else may stand in it, or all callers are one."""
+    """The name of the limit, for operators."""
+    terms: str = ""
+    """What the gate keeps of the limit for itself, as JSON text."""
 
 
 class InLine(Struct, frozen=True, omit_defaults=True):
@@ -87,15 +54,3 @@ def span(time: timedelta) -> str:
 
 def _plural(count: int, unit: str) -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
-
-
-def line_key(pool: str, kind: str = "", value: Json = None) -> str:
-    """Return the key of a line, which is nobody's principal.
-
-    Args:
-        pool: the name of the limit.
-        kind: what it is counted for: `caller`, `argument`, or nothing, if there is one line.
-        value: the principal, or the value of the argument.
-    """
-    text = json.dumps([pool, kind, equal_form(value)], sort_keys=True)
-    return f"line#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"

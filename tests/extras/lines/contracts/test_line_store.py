@@ -10,6 +10,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import StoreBusy
+from stepwire.extras.lines.limits import Rules, Starts, line_key
 from stepwire.extras.lines.ports import Lines
 from stepwire.extras.lines.rules import (
     Asking,
@@ -30,7 +31,6 @@ from stepwire.extras.lines.rules import (
 )
 from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.principal import Principal
-from stepwire.tasks.limits import Rules, Starts, line_key
 from stepwire.tasks.task import LONGEST_TTL
 from tests.contracts.task_stores import a_task, on_dynamodb
 from tests.extras.lines.gate import lines_of

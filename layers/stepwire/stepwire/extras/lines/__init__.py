@@ -2,17 +2,28 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import EventType, Extra, ManifestFields, OnChange
+from stepwire.hooks import EventType, Extra, Gates, ManifestFields, OnChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from stepwire.aws.storage.table import Table
     from stepwire.background.commands import Commands
+    from stepwire.catalog.tools import Caller, Catalog, Tool
     from stepwire.changes import BusEvent, ChangeServices, TaskChange
     from stepwire.engine.assembly import Ports
     from stepwire.engine.recorder import Recorder
     from stepwire.extras.lines.turns import Turns
+    from stepwire.json_text import JsonObject
+    from stepwire.tasks.limits import LineTerms
+
+
+def _line(catalog: "Catalog", tool: "Tool", arguments: "JsonObject", caller: "Caller") -> "LineTerms | None":
+    if "lines" not in tool.extras:
+        return None
+    from stepwire.extras.lines.limits import line_of
+
+    return line_of(catalog, tool, arguments, caller)
 
 
 def gate_of(table: "Table") -> "Callable[[Recorder, Ports], Turns]":
@@ -52,7 +63,7 @@ def _types() -> tuple[EventType, ...]:
 
 EXTRA: Final = Extra(
     name="lines",
-    gate=gate_of,
+    gate=Gates(line=_line, build=gate_of),
     on_change=OnChange(tell=_tell, types=_types),
     commands=_commands,
     fields=_fields,

@@ -14,11 +14,11 @@ from stepwire.background.commands import TASKS, Command, Commands, Fields, OfTas
 from stepwire.codec import MILLISECOND
 from stepwire.engine.assembly import Engine
 from stepwire.errors import CommandRefused
+from stepwire.extras.lines.limits import Rules, line_key, terms_of
 from stepwire.extras.lines.ports import Lines
 from stepwire.extras.lines.rules import MOST_COUNTED, Change, Line, Place, Ticket, moved_to_front, waiting_by_caller
 from stepwire.extras.lines.turns import Turns
 from stepwire.json_text import JsonObject
-from stepwire.tasks.limits import Rules, line_key
 from stepwire.tasks.runs import Pending
 
 MOST_LISTED: Final = 100
@@ -118,7 +118,7 @@ def move_to_front(engine: Engine, given: OfTask) -> JsonObject:
     for run in waiting:
         moved = partial(_moved, lines, name, Ticket(given.owner, given.task_id, run))
         places += _turns(engine).until_written(moved)
-    line = lines.line(name) or Line(task.line.pool, task.line.rules)
+    line = lines.line(name) or Line(task.line.pool, terms_of(task.line).rules)
     return {**_described(engine, name, line), "position": min(places, default=None)}
 
 

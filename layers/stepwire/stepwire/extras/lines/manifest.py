@@ -5,12 +5,12 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
-from stepwire.catalog.tools import NAME_PATTERN, PER_CALLER, Concurrency
+from stepwire.catalog.tools import NAME_PATTERN, PER_CALLER
+from stepwire.extras.lines.limits import MOST_STARTS, MOST_WAITING, Concurrency, Rules, Starts
 from stepwire.hooks import ManifestFields
 from stepwire.manifests.fields import Fields, MemberName
 from stepwire.manifests.manifest import Manifest, key_problem
 from stepwire.tasks.limiter import reserved_of
-from stepwire.tasks.limits import MOST_STARTS, MOST_WAITING, Rules, Starts
 from stepwire.tasks.task import LONGEST_TTL
 
 _TOOL: Final = f"^{NAME_PATTERN.pattern}$"

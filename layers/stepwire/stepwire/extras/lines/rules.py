@@ -23,10 +23,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.codec import MILLISECOND
+from stepwire.extras.lines.limits import Rules
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.limiter import Places, Refused
-from stepwire.tasks.limits import InLine, Rules, span
+from stepwire.tasks.limits import InLine, span
 from stepwire.tasks.task import Execution
 
 MOST_COUNTED: Final = 50

@@ -1,6 +1,6 @@
 """The lines in which runs wait for their turns.
 
-    pk  the line's key (`stepwire.tasks.limits.line_key`), which is no principal
+    pk  the line's key (`limits.line_key`), which is no principal
     sk  "line"                                      its state, and `version`, which every change compares
     sk  "turn#" + owner + task + run                a turn that is held
     sk  "place#" + owner + task + run               that a run waits, and where

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from stepwire.engine.ports import Asked, Turn, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import LimitReached, StoreBusy, WakeUpsUnavailable, WorkflowsUnavailable
+from stepwire.extras.lines.limits import terms_of
 from stepwire.extras.lines.ports import Lines
 from stepwire.extras.lines.rules import (
     MOST_COUNTED,
@@ -146,7 +147,7 @@ class Turns(Struct, frozen=True):
             seen = self.lines.see(terms.line, ticket)
             if seen.turn is not None:
                 return True
-            line = seen.line or Line(terms.pool, terms.rules)
+            line = seen.line or Line(terms.pool, terms_of(terms).rules)
             change = called(line, seen.place, now) if seen.place else taken(line, _asking(task, ticket), now)
             return self._changes(terms.line, seen.line, change, now, ticket) or None
 
@@ -230,9 +231,10 @@ class Turns(Struct, frozen=True):
 
     def _take_over(self, terms: LineTerms, line: Line | None, now: datetime) -> None:
         """Let a line have the rules of a call that it refuses, and wake the first in line if they let more begin."""
-        if line is None or line.rules == terms.rules:
+        rules = terms_of(terms).rules
+        if line is None or line.rules == rules:
             return
-        after = replace(line, rules=terms.rules)
+        after = replace(line, rules=rules)
         first = next(iter(self.lines.first(terms.line)), None)
         if self._changes(terms.line, line, Change(after), now) and first is not None and after.may_begin(now):
             self.wake(first.ticket, timedelta())
@@ -264,9 +266,9 @@ class Turns(Struct, frozen=True):
         """
         terms, owner = task.line, asking.ticket.owner
         assert terms is not None  # noqa: S101 - only a task with a line asks
-        line = seen.line or Line(terms.pool, terms.rules)
+        line = seen.line or Line(terms.pool, terms_of(terms).rules)
         if together:  # a new call knows the rules as they are now
-            line = replace(line, rules=terms.rules)
+            line = replace(line, rules=terms_of(terms).rules)
         if line.may_begin(now) and not (together and line.is_drained) and self._is_next(terms.line, line, owner):
             return taken(line, asking, now)
         attempt = task.runs[asking.ticket.run].attempt
@@ -275,7 +277,7 @@ class Turns(Struct, frozen=True):
         arrival = joined(line, asking, seen.share, now)
         if not together:
             return arrival
-        is_newcomer = terms.is_own or (
+        is_newcomer = terms_of(terms).is_own or (
             needs_newcomers(line, together) and not seen.share.waiting and not self._has_turn(terms.line, owner)
         )
         refusal = refusal_of(line, seen.share.waiting, arrival.joins[0], together, now, is_newcomer=is_newcomer)
