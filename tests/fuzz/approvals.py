@@ -31,7 +31,6 @@ from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.approval_page.signing_in import COOKIE, Client, Endpoints, SigningIn, SignInRefused
 from stepwire.aws.approvals_function import ApprovalsHandler, approver_by
 from stepwire.aws.gateway import SignIn, caller_with_claims
-from stepwire.aws.rest_door import http_event_of
 from stepwire.catalog.access import Access
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, as_list, as_object, write
@@ -47,7 +46,6 @@ from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.approving import POLICY, REFUND, ask, signed_in
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
-from tests.unit.aws.rest_events import rest_event_of
 
 ORIGIN: Final = "https://mcp.example"
 ISSUER: Final = "https://issuer.example"
@@ -251,10 +249,8 @@ def check_answer(event: Json, mode: LinkMode, response: Json, world: World, aske
         raise AssertionError("an approver must get an answer") from fault
     written = json.dumps(response, ensure_ascii=False).encode().decode()  # as Lambda's runtime writes it
     check_length(written, asked)
-    asked_for = _Asked(event if "httpMethod" not in event else http_event_of(event), mode)
+    asked_for = _Asked(event, mode)
     _check_shape(event, response)
-    if "httpMethod" in event and asked_for.method == "OPTIONS":
-        return
     may_see = asked_for.who is not None
     assert SHOWN not in written or may_see or asked_for.may_read, "only somebody who may decide a question sees it"
     typed = str(asked_for.form)
@@ -275,19 +271,12 @@ def _kept_from_all() -> list[str]:
 def _check_shape(event: Json, response: Json) -> None:
     headers, status = dict(response["headers"]), response["statusCode"]
     location = headers.pop("location", None)
-    is_preflight = status == 204
     assert status in _STATUSES, f"no response has the status {status}"
-    assert headers == ({} if is_preflight else HEADERS), "the headers must be those of every page"
+    assert headers == HEADERS, "the headers must be those of every page"
     assert (location is not None) == (status == 303), "only a redirect names another place"
     assert location is None or _AT_ISSUER.fullmatch(location), "the only other place is the issuer's"
-    several = as_object(response.get("multiValueHeaders"))
-    cookies: list[str] = response.get("cookies") or several.get("set-cookie") or []
-    assert all(_COOKIE.fullmatch(one) for one in cookies), cookies
-    Page().read(response["body"], is_empty=is_preflight or location is not None or _method_of(event) == "HEAD")
-
-
-def _method_of(event: Json) -> str:
-    return event["httpMethod"] if "httpMethod" in event else event["requestContext"]["http"]["method"]
+    assert all(_COOKIE.fullmatch(one) for one in response.get("cookies", ())), response["cookies"]
+    Page().read(response["body"], is_empty=location is not None or event["requestContext"]["http"]["method"] == "HEAD")
 
 
 def _check_sent_again(form: Mapping[str, list[str]], html: str) -> None:
@@ -306,7 +295,7 @@ class _Asked:
 
     @property
     def method(self) -> str:
-        return _method_of(self.event)
+        return self.event["requestContext"]["http"]["method"]
 
     @property
     def link(self) -> str:
@@ -381,23 +370,11 @@ def _votes_in(task: Task) -> set[tuple[str, bool]]:
 def _event_of(given: Json) -> Json:
     """Correct the parts of an event that have a wrong type."""
     body, context = given.get("body"), as_object(given.get("requestContext"))
-    common = {
+    method, query = as_object(context.get("http")).get("method"), given.get("rawQueryString")
+    return {
         "pathParameters": _texts(given.get("pathParameters")) or None,
         "body": body if body is None or isinstance(body, str) else json.dumps(body),
         "isBase64Encoded": given.get("isBase64Encoded") is True,
-    }
-    if "httpMethod" in given:
-        return {
-            **common,
-            "httpMethod": str(given["httpMethod"]),
-            "resource": str(given.get("resource")),
-            "multiValueHeaders": _lists(given.get("multiValueHeaders")) or None,
-            "multiValueQueryStringParameters": _lists(given.get("multiValueQueryStringParameters")) or None,
-            "requestContext": context,
-        }
-    method, query = as_object(context.get("http")).get("method"), given.get("rawQueryString")
-    return {
-        **common,
         "rawQueryString": query if isinstance(query, str) else "",
         "headers": _texts(given.get("headers")),
         "cookies": [one for one in as_list(given.get("cookies")) if isinstance(one, str)],
@@ -407,13 +384,6 @@ def _event_of(given: Json) -> Json:
 
 def _texts(value: Any) -> dict[str, str]:
     return {name: text for name, text in as_object(value).items() if isinstance(text, str)}
-
-
-def _lists(value: Any) -> dict[str, list[str]]:
-    lists = {
-        name: [one for one in as_list(values) if isinstance(one, str)] for name, values in as_object(value).items()
-    }
-    return {name: texts for name, texts in lists.items() if texts}
 
 
 def words() -> list[str]:
@@ -432,7 +402,7 @@ def words() -> list[str]:
 
 
 def seeds() -> list[bytes]:
-    """Return requests with each link, form and sign-in, at both doors."""
+    """Return requests with each link, form and sign-in."""
     scene = _scene()
     filled = {"field-0": "fine", "field-1": "two\r\nlines", "field-2": "a@b.example", "field-3": "2026-11-27T12:00"}
     filled |= {"field-4": "1.5", "field-5": "7", "field-6": "on", "field-7": "1", "field-8": "0", DECISION: APPROVE}
@@ -450,11 +420,7 @@ def seeds() -> list[bytes]:
     back += [{**one, "cookies": [*one["cookies"], draft]} for one in back for draft in scene.drafts]
     events: list[Json] = [{"mode": "link", **one} for one in (*links, *votes)]
     events += [{"mode": "sign-in", **one} for one in (*signing, *voting, *back)]
-    rest = [{"mode": one["mode"], **rest_event_of(one)} for one in events[::2]]
-    return [
-        json.dumps(one).encode()
-        for one in (*events, *rest, *map(recorded, ("http_get_approval", "http_post_approval")))
-    ]
+    return [json.dumps(one).encode() for one in (*events, *map(recorded, ("http_get_approval", "http_post_approval")))]
 
 
 def browsing(link: str, query: str = "", cookies: Sequence[str] = ()) -> Json:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from stepwire.manifests.model import fields, manifest_model
 from stepwire.protocol.tokens import next_cursor
-from tests.fuzz import approvals, authorizer, manifests, mcp_requests, other_events, outputs, wire
+from tests.fuzz import approvals, manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS
 from tests.server.anything import METHODS, SESSION_ID, STREAM, TASK_ID, VERSIONS
@@ -28,14 +29,18 @@ class Target:
     """Valid inputs to start with."""
 
 
+_OF_EXTRAS: Final = [
+    import_module(f"tests.extras.{path.parent.name}.fuzzing")
+    for path in sorted((Path(__file__).parents[1] / "extras").glob("*/fuzzing.py"))
+]
 TARGETS: Final[Mapping[str, Target]] = {
     "requests": Target("function mcp, whole", mcp_requests.check, mcp_requests.seeds),
     "approvals": Target("function approvals, whole", approvals.check, approvals.seeds),
-    "authorizer": Target("function authorizer, whole", authorizer.check, authorizer.seeds),
     "wire": Target("the parsers, each by itself", wire.check, wire.seeds),
     "events": Target("the other functions", other_events.check, other_events.seeds),
     "manifests": Target("the manifests' compiler", manifests.check, manifests.seeds),
     "outputs": Target("the shapes of outputs", outputs.check, outputs.seeds),
+    **{one.NAME: Target(one.ABOUT, one.check, one.seeds) for one in _OF_EXTRAS},
 }
 
 _HEADERS: Final = (
@@ -104,7 +109,7 @@ WORDS: Final = (
     ),
     *wire.LAWS,
     *approvals.words(),
-    *authorizer.WORDS,
+    *(word for one in _OF_EXTRAS for word in one.WORDS),
     *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
 )
 """Words of the protocols, the events and the manifests."""

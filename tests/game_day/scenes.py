@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from packages.local.tests.issuer import AUDIENCE, TestIssuer
-from stepwire.aws.probe_function import Probe, ProbeFailed, token_of
+from stepwire.extras.operations.probe import Probe, ProbeFailed, token_of
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack
 from stepwire_local.http_server import LoopbackServer, QuietHandler

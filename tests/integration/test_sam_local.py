@@ -192,7 +192,7 @@ class TestGeneratedEvents:
     def test_all_but_the_functions_that_are_invoked_by_name_are_tried(self) -> None:
         states = references(resource("InputRequestsAddress").properties) & FUNCTIONS
         operators = {"OperatorFunction"}
-        gateway = {"AuthorizerFunction"}  # by a REST API's document; tests/unit/aws/test_authorizer.py asks it
+        gateway = {"AuthorizerFunction"}  # by a REST API's document; its own tests ask it
 
         assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - gateway - OFF
 

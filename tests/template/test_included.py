@@ -72,9 +72,9 @@ def test_the_included_file_has_only_what_an_operator_sees() -> None:
 
 
 def test_code_in_the_included_file_is_a_line_that_imports_it_because_sam_builds_none_there() -> None:
-    assert re.fullmatch(
-        r"from stepwire\.aws\.\w+ import handler", parse(OPERATIONS)["ProbeFunction"]["Properties"]["InlineCode"]
-    )
+    codes = [one["Properties"]["InlineCode"] for one in parse(OPERATIONS).values() if "InlineCode" in one["Properties"]]
+
+    assert [code for code in codes if not re.fullmatch(r"from stepwire(\.\w+)+ import handler", code)] == []
 
 
 def test_nothing_in_the_template_refers_to_what_it_includes() -> None:

@@ -31,7 +31,7 @@ LONGEST_DESCRIPTION: Final = 1_024  # characters, of an alarm
 PROCEDURES: Final = ("Replay a dead letter", "A task hangs, here is its id")
 HURT: Final = r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer"
 MAY_WAIT: Final = r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once"
-# These are there with parameters of their own, whatever Alarms says (test_probe.py, test_audit_archive.py).
+# These are there with parameters of their own, whatever Alarms says.
 WITH_PARAMETERS: Final = {"ProbeAlarm": "HasProbe", "AuditArchiveAlarm": "HasAuditArchive"}
 OF_THE_PROBE: Final = "ProbeAlarm"
 """It rings too when nothing is counted."""

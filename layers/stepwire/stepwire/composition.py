@@ -19,6 +19,8 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "client_tasks": (),
         "skills": (),
         "lines": (),
+        "door": (),
+        "operations": (),
     }
 )
 """The extras of this release in order of precedence, each with the names of its tools.

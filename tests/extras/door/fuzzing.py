@@ -17,18 +17,18 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from stepwire.aws.access_tokens import LONGEST_TOKEN, Rules
-from stepwire.aws.authorizer_function import AuthorizerHandler
-from stepwire.aws.bearer_tokens import VERIFIED
 from stepwire.aws.gateway import SignIn
-from stepwire.aws.issuer_keys import IssuerKeys
-from stepwire.aws.rest_door import http_event_of
 from stepwire.errors import AccessDenied
+from stepwire.extras.door.access_tokens import LONGEST_TOKEN, Rules
+from stepwire.extras.door.authorizer import AuthorizerHandler
+from stepwire.extras.door.bearer_tokens import VERIFIED
+from stepwire.extras.door.issuer_keys import IssuerKeys
+from stepwire.extras.door.rest_events import http_event_of
 from stepwire.json_text import Json, JsonObject, as_list, as_object
 from stepwire.protocol.tokens import encode
+from tests.extras.door.rest_events import rest_event_of
 from tests.fuzz.bounds import bounded
 from tests.recorded import recorded
-from tests.unit.aws.rest_events import rest_event_of
 
 RULES: Final = Rules("https://issuer.example", frozenset({"the endpoint", "a client"}))
 KID: Final = "the-key"
@@ -242,6 +242,8 @@ def seeds() -> list[bytes]:
     return [json.dumps(one).encode() for one in (*texts, *({**texts[0], **other} for other in others))]
 
 
+NAME: Final = "authorizer"
+ABOUT: Final = "function authorizer, whole"
 WORDS: Final = (
     *("alg", "typ", "kid", "crit", "jwk", "jku", "x5c", "RS256", "RS384", "RS512", "PS256", "HS256", "none", "JWT"),
     *("exp", "nbf", "iat", "aud", "sub", KID, RULES.issuer, *sorted(RULES.audiences), "bearer ", "Basic ", "<nil>"),

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 
 from packages.local.tests.issuer import KID, own_key, public_jwk
-from stepwire.aws.access_tokens import Rules, TokenRefused, keys_in, verified_claims
 from stepwire.aws.issuer_documents import Unanswered
-from stepwire.aws.issuer_keys import IssuerKeys
+from stepwire.extras.door.access_tokens import Rules, TokenRefused, keys_in, verified_claims
+from stepwire.extras.door.issuer_keys import IssuerKeys
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import encode
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS, PKCS1v1
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from packages.local.tests.issuer import AUDIENCE, DISCOVERY, KID, TestIssuer, own_key, public_jwk, unknown_key
-from stepwire.aws.authorizer_function import AuthorizerHandler
+from stepwire.extras.door.authorizer import AuthorizerHandler
 from stepwire.protocol.tokens import encode
 
 HEADER: Final[dict[str, Any]] = {"alg": "RS256", "typ": "JWT", "kid": KID}

@@ -12,17 +12,17 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from packages.local.tests.issuer import AUDIENCE, DISCOVERY, KID, TestIssuer, own_key, public_jwk, signed, unknown_key
-from stepwire.aws.authorizer_function import AuthorizerHandler
 from stepwire.aws.gateway import SignIn
-from stepwire.aws.rest_door import http_event_of
 from stepwire.errors import AccessDenied
+from stepwire.extras.door.authorizer import AuthorizerHandler
+from stepwire.extras.door.rest_events import http_event_of
 from stepwire.principal import Caller
 from stepwire.protocol.tokens import encode
 from stepwire_local.gateway import jwt_tokens
 from stepwire_local.gateway.issuers import Issuer
 from stepwire_local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer
+from tests.extras.door.rest_events import rest_event_of
 from tests.recorded import recorded
-from tests.unit.aws.rest_events import rest_event_of
 
 ARN: Final = "arn:aws:execute-api:eu-central-1:123456789012:a1b2c3d4e5/live/POST/mcp"
 AUDIENCES: Final = (AUDIENCE, "a client")

@@ -5,16 +5,16 @@ from typing import Any, Final
 import pytest
 
 from stepwire.aws.approvals_function import request_in
-from stepwire.aws.bearer_tokens import digest_of
 from stepwire.aws.gateway import SignIn, caller_with_unique_id, request_of
-from stepwire.aws.rest_door import RestDoor, http_event_of
 from stepwire.errors import InvalidParams, NotSignedIn
+from stepwire.extras.door.bearer_tokens import digest_of
+from stepwire.extras.door.rest_events import RestDoor, http_event_of
 from stepwire.principal import Caller
 from stepwire.protocol.http import Selection, selection_in
 from stepwire.protocol.tokens import encode
+from tests.extras.door.rest_events import rest_event_of
 from tests.kits import ALICE
 from tests.recorded import FOLDER, recorded
-from tests.unit.aws.rest_events import rest_event_of
 
 CALLER: Final = Caller(ALICE)
 SIGN_IN: Final = SignIn("a stack")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws import rest_door
+from stepwire.extras.door import rest_events
 from tests.template.chosen import CHOICES, SERVER_ROUTE, Stack, stack
 from tests.template.document import resource, resources
 
@@ -181,10 +181,10 @@ def test_the_statuses_of_refusals_are_those_of_the_http_api(choice: str, denied:
 def test_cors_is_that_of_the_http_api() -> None:
     cors = stack("jwt", AllowedOrigins=ORIGIN).properties("Api")["CorsConfiguration"]
 
-    assert list(rest_door.ALLOWED_METHODS) == cors["AllowMethods"]
-    assert list(rest_door.ALLOWED_HEADERS) == cors["AllowHeaders"]
-    assert list(rest_door.EXPOSED_HEADERS) == cors["ExposeHeaders"]
-    assert cors["MaxAge"] == rest_door.MAX_AGE
+    assert list(rest_events.ALLOWED_METHODS) == cors["AllowMethods"]
+    assert list(rest_events.ALLOWED_HEADERS) == cors["AllowHeaders"]
+    assert list(rest_events.EXPOSED_HEADERS) == cors["ExposeHeaders"]
+    assert cors["MaxAge"] == rest_events.MAX_AGE
 
 
 @pytest.mark.parametrize("origins", ["", ORIGIN])

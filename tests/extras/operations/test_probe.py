@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from stepwire.aws.probe_function import Probe, ProbeFailed, ProbeHandler, handler, post, token_of
+from stepwire.extras.operations.probe import Probe, ProbeFailed, ProbeHandler, handler, post, token_of
 from stepwire_local.cloudformation.intrinsics import resolve
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.refusals.endpoint import TOOLS, served

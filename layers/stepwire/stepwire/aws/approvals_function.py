@@ -42,12 +42,8 @@ class ApprovalsHandler:
     """Handles function approvals: answers browsers of approvers."""
 
     @builds_once
-    def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
-        """Return the answer to one request, of an HTTP API or of a REST API."""
-        if "httpMethod" in event:
-            from stepwire.aws.rest_door import RestDoor  # noqa: PLC0415 - behind an HTTP API, nothing of it is needed
-
-            return RestDoor().answer(event, lambda asked: self(asked, context))
+    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+        """Return the answer to one request."""
         try:
             answer = self._page.answer(request_in(event))
         except Exception as fault:  # noqa: BLE001 - a person gets a page, whatever happens

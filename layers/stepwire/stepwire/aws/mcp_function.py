@@ -41,7 +41,6 @@ from stepwire.server.services import Services
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
-    from stepwire.aws.rest_door import RestDoor
     from stepwire.engine.express import ExpressCalls
 
 
@@ -50,9 +49,7 @@ class McpHandler:
 
     @builds_once
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
-        """Return the response to one request, of an HTTP API or of a REST API."""
-        if "httpMethod" in event:
-            return self._rest_door.answer(event, lambda asked: self(asked, context))
+        """Return the response to one request."""
         at = SystemClock().now()
         deadline = deadline_of(context, at)
         try:
@@ -84,12 +81,6 @@ class McpHandler:
     @cached_property
     def _settings(self) -> McpSettings:
         return read_mcp_settings(os.environ)
-
-    @cached_property
-    def _rest_door(self) -> "RestDoor":
-        from stepwire.aws.rest_door import RestDoor  # noqa: PLC0415 - behind an HTTP API, nothing of it is needed
-
-        return RestDoor(self._settings.allowed_origins)
 
     @cached_property
     def _table(self) -> Table:

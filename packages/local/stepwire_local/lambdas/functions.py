@@ -126,7 +126,7 @@ class Function:
 
     def __init__(self, settings: FunctionSettings, *, instances: int = 1, layers: Sequence[Path] = ()) -> None:
         self.settings = settings
-        self._own = layers if instances > 1 else ()
+        self._layers = layers
         self._instances = self._loaded(settings, instances)
         self._turns = itertools.cycle(self._instances)
         self._cpu_seconds = 0.0
@@ -232,16 +232,17 @@ class Function:
         )
 
     def _loaded(self, settings: FunctionSettings, instances: int) -> list[_Instance]:
-        return [_load(settings, number, self._own) for number in range(1, instances + 1)]
+        own = self._layers if instances > 1 else ()
+        return [_load(settings, number, self._layers, own) for number in range(1, instances + 1)]
 
 
-def _load(settings: FunctionSettings, number: int, own: Sequence[Path]) -> _Instance:
+def _load(settings: FunctionSettings, number: int, layers: Sequence[Path], own: Sequence[Path]) -> _Instance:
     variables, role = dict(settings.variables), settings.role
     owner = settings.name if number == 1 else f"{settings.name}_{number}"
     if settings.not_run:
         return _Instance(_nothing, variables, role, settings.name)
     with acting_as(role), variables_of(variables), output_of(settings.name):
-        handler = load_handler(settings.handler, settings.folder, owner, own)
+        handler = load_handler(settings.handler, settings.folder, owner, own, layers)
         return _Instance(handler, variables, role, settings.name)
 
 

@@ -27,18 +27,21 @@ _COPIES = "__copies_of_instance__"
 _handlers: set[str] = set()
 
 
-def load_handler(handler: str, folder: Path, owner: str, own: Sequence[Path] = ()) -> Callable[..., Any]:
+def load_handler(
+    handler: str, folder: Path, owner: str, own: Sequence[Path] = (), layers: Sequence[Path] = ()
+) -> Callable[..., Any]:
     """Return the handler, e.g. `app.handler`, loaded for an owner with a unique name.
 
-    It gets its own copies of the modules in its folder and in the folders `own`.
+    It gets its own copies of the modules in its folder and in the folders `own`. The handler may be in a layer.
 
     Raises:
         FunctionLoadError: the handler is missing or cannot be imported.
     """
     module_name, _, attribute = handler.rpartition(".")
-    file = folder.joinpath(*module_name.split(".")).with_suffix(".py")
-    if not file.is_file():
-        raise FunctionLoadError(f"{owner}: handler {handler} needs {file}, which does not exist.")
+    files = [one.joinpath(*module_name.split(".")).with_suffix(".py") for one in (folder, *layers)]
+    file = next((one for one in files if one.is_file()), None)
+    if file is None:
+        raise FunctionLoadError(f"{owner}: handler {handler} needs {files[0]}, which does not exist.")
     try:
         with _own_modules(folder, own):
             module = _import(f"{module_name.replace('.', '_')}_of_{owner}", file)

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stepwire.aws.access_tokens import Rules, TokenRefused, verified_claims
-from stepwire.aws.bearer_tokens import VERIFIED, digest_of, token_in
 from stepwire.aws.invocations import SystemClock, builds_once, new_logger
 from stepwire.aws.issuer_documents import Unanswered
-from stepwire.aws.issuer_keys import IssuerKeys
 from stepwire.aws.settings import read_list, required
+from stepwire.extras.door.access_tokens import Rules, TokenRefused, verified_claims
+from stepwire.extras.door.bearer_tokens import VERIFIED, digest_of, token_in
+from stepwire.extras.door.issuer_keys import IssuerKeys
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger

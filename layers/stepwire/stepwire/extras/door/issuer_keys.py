@@ -13,8 +13,8 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from msgspec import Struct, field
 
-from stepwire.aws.access_tokens import keys_in
 from stepwire.aws.issuer_documents import Unanswered, metadata_of, read_document
+from stepwire.extras.door.access_tokens import keys_in
 from stepwire.json_text import JsonObject
 
 _KEPT_FOR: Final = timedelta(hours=2)

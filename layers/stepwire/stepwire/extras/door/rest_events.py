@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from stepwire.aws.bearer_tokens import VERIFIED, digest_of, token_in
+from stepwire.extras.door.bearer_tokens import VERIFIED, digest_of, token_in
 from stepwire.json_text import JsonObject, as_object
 from stepwire.principal import claim_text, payload_of
 

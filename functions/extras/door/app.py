@@ -1,5 +1,5 @@
 """Verify the tokens of requests at a REST API. Nothing is built before the first request."""
 
-from stepwire.aws.authorizer_function import AuthorizerHandler
+from stepwire.extras.door.authorizer import AuthorizerHandler
 
 handler = AuthorizerHandler()
