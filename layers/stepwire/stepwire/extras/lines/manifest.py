@@ -86,7 +86,7 @@ class ManifestWithLimit(Manifest):
 
     concurrency: ConcurrencyFields | None = None
     """Not more than so many executions at once, and who waits for the others: [Limits per
-    tool](tools.md#limits-per-tool). Without it, every call starts at once."""
+    tool](extras/lines.md). Without it, every call starts at once."""
 
     @model_validator(mode="after")
     def check_limit(self) -> Self:
