@@ -9,6 +9,7 @@ from typing import Any
 
 from stepwire.json_text import as_object
 from stepwire.server.services import Patience
+from tests.extras import parts
 from tests.kits import LISTED, SAMPLED, SAMPLING, World
 from tests.server.answers import Json
 from tests.server.clients import (
@@ -37,13 +38,9 @@ METHODS = (
     "tasks/update",
     "server/discover",
     "subscriptions/listen",
-    "events/list",
-    "events/poll",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
     "notifications/cancelled",
     "notifications/initialized",
+    *(method for part in parts("anything") for method in part.METHODS),
 )
 RIGHT: Json = {"approval": ACCEPT, "model": SAMPLED, "folders": LISTED}
 """Valid answers to all questions, in their order."""

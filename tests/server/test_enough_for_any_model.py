@@ -12,9 +12,10 @@ from typing import Final
 import pytest
 
 from stepwire.rendering import UNFINISHED_TASK
+from tests.extras import parts
 from tests.kits import OUTPUT, TOOLS, World, catalog_of
 from tests.server.answers import Answer
-from tests.server.clients import ASKING_CAPABILITY, CARD_CAPABILITY, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient
 from tests.server.fetching import ASKING, NEXT_STEP, RIGHT, Client, on_first_sleep, without_tasks
 from tests.server.messages import only_task
 
@@ -98,11 +99,10 @@ CASES: Final = (
 CLIENTS: Final[dict[str, Callable[[World], Client]]] = {
     "2025-11-25": lambda world: without_tasks(world, "legacy"),
     "2026-07-28": lambda world: without_tasks(world, "modern"),
-    "2025-11-25, declares cards": lambda world: LegacyClient.opened(world, capabilities=CARD_CAPABILITY),
-    "2026-07-28, declares cards": lambda world: ModernClient(world, capabilities=CARD_CAPABILITY),
     "2025-06-18, declares elicitation": lambda world: LegacyClient.opened(
         world, "2025-06-18", capabilities=ASKING_CAPABILITY
     ),
+    **{name: opened for part in parts("enough") for name, opened in part.CLIENTS.items()},
 }
 
 

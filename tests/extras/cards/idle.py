@@ -4,6 +4,7 @@ from typing import Final
 
 from stepwire.rendering import CARD_URI
 from tests.extras.cards.clients import begun, client_of, seen
+from tests.server.answers import Json
 from tests.server.clients import CARD_CAPABILITY, LegacyClient
 from tests.server.proofs import Client, can_ask
 from tests.wire_oracle.apps import UI_EXTENSION
@@ -18,5 +19,6 @@ def shows_a_card(client: Client) -> bool:
 
 
 DECLARED: Final = CARD_CAPABILITY["extensions"]
+CLAIMED: Final[Json] = {"resources": {}, "extensions": {UI_EXTENSION: {}}}
 LISTS: Final = ("resources/list", "resources/templates/list")
 PROOFS: Final = {"resources": can_ask("resources/list"), f"extensions.{UI_EXTENSION}": shows_a_card}

@@ -25,6 +25,7 @@ from tests.kits import BOB, ELICITING, FORBIDDEN, OPTIONAL, OUTPUT, TELLING, URL
 from tests.server.answers import Json
 from tests.server.clients import CARD_CAPABILITY, FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMED_INPUT, inputs_of, only_task
+from tests.server.test_modern_requests import check_cacheable
 from tests.wire_oracle.apps import APP_ONLY, UI_EXTENSION
 
 
@@ -378,3 +379,9 @@ def test_states_are_recorded_for_cards_alone(era: str, world: World, hidden: dic
     client_of(era, world).call(tool.name)
 
     assert [task.states for task in world.store.tasks.values()] == [None]
+
+
+# M31
+@pytest.mark.parametrize("method", ["resources/list", "resources/read", "resources/templates/list"])
+def test_the_page_and_the_lists_may_be_cached(modern: ModernClient, method: str) -> None:
+    check_cacheable(modern.ask(method, {"uri": "ui://stepwire/task"} if method == "resources/read" else None).result)

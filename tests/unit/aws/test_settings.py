@@ -104,7 +104,7 @@ def test_a_complete_environment_is_read() -> None:
 
 
 def test_an_extra_that_the_release_does_not_have_is_refused() -> None:
-    with pytest.raises(SettingsError, match="EXTRAS names colours; there are: search, "):
+    with pytest.raises(SettingsError, match="EXTRAS names colours; there are: "):
         read_mcp_settings(ENVIRONMENT | {"EXTRAS": "events,colours"})
 
 

@@ -1,0 +1,3 @@
+"""For tests/server/anything.py: the methods of MCP Events without side effects."""
+
+METHODS = ("events/list", "events/poll")
