@@ -1,7 +1,7 @@
 """Stepwire over the fakes: the objects that `aws/mcp_function.py` builds, with a catalog for tests."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
@@ -17,7 +17,6 @@ from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.changes import TaskChange
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
-from stepwire.engine.blocks import BlockedCallers, Blocks
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.limiter import PROOFS, WAITS, PollLimit, proof_places
 from stepwire.engine.routing import TO_APPROVERS
@@ -37,7 +36,7 @@ from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.listening import requested_events
 from stepwire.subscriptions.record import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
-from stepwire.tasks.ids import LETTERS, TaskKey
+from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd
@@ -232,12 +231,6 @@ class World:
     """What workflows have left in S3."""
     blocked: set[str] = field(default_factory=set[str])
     """The hashes of the callers whom an operator has blocked."""
-    block_reads: int = 0
-    """How often the list of them was read."""
-    blocked_fault: Exception | None = None
-    """What the next reads of it meet."""
-    reads_tasks_with_it: bool = False
-    """Whether the task of a request is read with the list, as function mcp does."""
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
@@ -283,9 +276,8 @@ class World:
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream
             self.store.written = self._tell_of
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
-        self.blocks = Blocks(self._read_blocked, self.troubles.append)
         self.delivering = Delivering(
-            self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting(), self.blocks
+            self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting(), self.refuses
         )
         self.services = Services(
             self.catalog,
@@ -300,7 +292,7 @@ class World:
             PARTS,
             Ground(NO_TABLE, {}, self.engine),
             express=self.express.run,
-            blocks=self.blocks,
+            refuses=self.refuses,
             built={
                 events_of: Events(self.event_store, self.subscribing),
                 approvals_of: self.approvals,
@@ -318,12 +310,9 @@ class World:
             ApprovalRecording(self.inbox, self.audit.append).record(change)
         self.recording.record(list(requested_events(self.subscribers, changes)))
 
-    def _read_blocked(self, task: TaskKey | None) -> BlockedCallers:
-        self.block_reads += 1
-        if self.blocked_fault is not None:
-            raise self.blocked_fault
-        known = self.store.tasks if self.reads_tasks_with_it else {}
-        return BlockedCallers(frozenset(self.blocked), None if task is None else known.get(task))
+    def refuses(self, _at: datetime, *hashes: str, may_read: bool = True) -> bool:
+        """Tell whom the operator refuses: who is blocked."""
+        return may_read and not self.blocked.isdisjoint(hashes)
 
     def _secret(self) -> bytes:
         self.store.calls.append("secret")

@@ -66,7 +66,7 @@ def found() -> Iterator[Mapping[Tools, Place]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name.startswith("tools/list")])
-def test_function_mcp_lists_its_tools_with_at_most_the_calls_of_the_floor(
+def test_function_mcp_lists_its_tools_with_the_calls_of_the_floor_and_one_for_who_is_blocked(
     found: Mapping[Tools, Place], name: str
 ) -> None:
     request = REQUESTS[name]
@@ -76,7 +76,8 @@ def test_function_mcp_lists_its_tools_with_at_most_the_calls_of_the_floor(
     least = run(contenders(request, ())[0], request.event, place.aws)
 
     assert all("wait_and_echo" in {tool["name"] for tool in one.answer["result"]["tools"]} for one in ours)
-    assert all(len(one.aws_calls) <= len(least.aws_calls) for one in ours)
+    who_is_blocked = int(request.tools is Tools.TABLE)  # what the release answers by itself waits for no list
+    assert all(len(one.aws_calls) <= len(least.aws_calls) + who_is_blocked for one in ours)
 
 
 @pytest.mark.long
@@ -93,15 +94,15 @@ def test_a_contender_that_answers_with_an_error_stops_the_measurement(found: Map
     ("name", "calls", "modules", "size"),
     [
         ("server/discover", (), 230, 1_500),
-        ("tasks/get", ("BatchGetItem",), 450, 400),
+        ("tasks/get", ("GetItem", "GetItem"), 450, 400),
         (
             "tools/call that starts a workflow",
-            ("BatchGetItem", "UpdateItem", "PutItem", "StartExecution"),
+            ("GetItem", "GetItem", "UpdateItem", "PutItem", "StartExecution"),
             460,
             900,
         ),
         ("tools/list, the catalog in the package", (), 230, 9_000),
-        ("tools/list, the catalog in the table", ("BatchGetItem", "BatchGetItem"), 450, 9_000),
+        ("tools/list, the catalog in the table", ("GetItem", "GetItem", "BatchGetItem"), 450, 9_000),
     ],
 )
 def test_what_a_cold_request_imports_calls_and_answers(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from stepwire.aws.block_commands import BLOCKS
+from stepwire.extras.callers.commands import BLOCKS
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.commanding import OPERATOR, Door
 from stepwire_cli.account.pacing import Pacer

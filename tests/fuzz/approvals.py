@@ -116,7 +116,7 @@ class FunctionApprovals(ApprovalsHandler):
             lambda: SECRET,
             lambda: [b"a secret before it", SECRET],
             _signing_in() if mode is LinkMode.SIGN_IN else None,
-            world.blocks,
+            world.refuses,
         )
         # What the function builds at its first request; and its faults, which it would log.
         vars(self).update(_page=page, _settings=SimpleNamespace(brand="Stepwire"), _report=world.faults.append)

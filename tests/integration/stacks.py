@@ -72,7 +72,6 @@ class AwsCalls:
         session = boto3.session.Session()
         session.events.register("before-call", self._note_call)
         session.events.register("before-parameter-build.dynamodb.GetItem", self._note_key)
-        session.events.register("before-parameter-build.dynamodb.BatchGetItem", self._note_keys)
         session.events.register("creating-client-class", self._note_client)
         kept, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, session
         try:
@@ -84,13 +83,6 @@ class AwsCalls:
         key = params.get("Key", {})
         clocked = {"head": self.catalog_reads, "list": self.block_reads}
         context["counted_in"] = clocked.get(key.get("sk", {}).get("S", ""), self._made)
-
-    def _note_keys(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
-        keys = [key for one in params["RequestItems"].values() for key in one["Keys"]]
-        if {"S": "list"} in [key.get("sk") for key in keys]:
-            context["counted_in"] = self.block_reads
-            if any(key.get("sk", {}).get("S", "").startswith("task#") for key in keys):
-                self._made.append("GetItem")  # of the task, which the request would read by itself
 
     def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> Any:
         self.all.append(model.name)

@@ -294,14 +294,14 @@ def with_alias(stack: Watched, machine: str) -> str:
 
 
 def command_as_an_operator(stack: Watched, modern: ModernClient, clock: Clock) -> None:
-    """Restart a task that has ended, and cancel all of its caller's."""
-    task_id = modern.call("wait_and_echo", FAST["wait_and_echo"]).id_in()
+    """Redrive a task that has ended, and cancel all of its caller's."""
+    task_id = modern.call("wait_and_echo", {"message": "hello", "error": "OnPurpose"}).id_in()
     until(ended(stack, task_id))
     clock.move(seconds=1)  # then it is overdue
     assert modern.task("get", task_id).result["status"] == "completed"
     modern.call("wait_and_echo", {"message": "hello", "seconds": 600})
     (owner,) = {item["pk"]["S"] for item in open_tasks(stack)[1]}
-    for command in ({"command": "restart", "task_id": task_id}, {"command": "cancel_tasks"}):
+    for command in ({"command": "redrive", "task_id": task_id}, {"command": "cancel_tasks"}):
         assert "done" in stack.deployed.stack.invoke("OperatorFunction", {**command, "owner": owner}, TASKS)
 
 

@@ -21,6 +21,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "lines": (),
         "door": (),
         "operations": (),
+        "callers": (),
     }
 )
 """The extras of this release in order of precedence, each with the names of its tools.

@@ -22,16 +22,17 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from stepwire.aws.storage.table import Table
+    from stepwire.aws.storage.table import Item, Table
     from stepwire.background.commands import Commands
     from stepwire.catalog.tools import Caller, Catalog, Tool
     from stepwire.changes import BusEvent, CallerEvent, ChangeServices, TaskChange
     from stepwire.engine.assembly import Engine, Ports
-    from stepwire.engine.ports import Gate
+    from stepwire.engine.ports import Gate, Refuses
     from stepwire.engine.recorder import Recorder
     from stepwire.json_text import JsonObject
     from stepwire.manifests.manifest import Manifest
     from stepwire.manifests.published import Checked, Owners, ToolFile
+    from stepwire.principal import Principal
     from stepwire.protocol.messages import Response
     from stepwire.server.call import Call, Reply
     from stepwire.server.services import Services
@@ -216,8 +217,17 @@ class Extra(Struct, frozen=True, kw_only=True):
     """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases
     all that is held of a caller."""
 
-    commands: "Callable[[], Commands]" = dict
-    """Returns operators' commands, by their names (`stepwire.background.commands`). Called by function operator. A
+    elsewhere: "Callable[[Principal, Item], Iterable[Item]] | None" = None
+    """Returns the keys of items elsewhere to which nothing but this item below a caller leads. Called by whoever erases
+    the item, and erased before it."""
+
+    refuses: "Callable[[Table, Callable[[Exception], None]], Refuses] | None" = None
+    """Returns what tells whom an operator refuses, given the table and what takes faults. Called once by each function
+    that serves callers, and asked before a request reads anything, a decision of an approver, and a delivery. An error
+    in it is the answer; a delivery comes again."""
+
+    commands: "Callable[[Ground], Commands] | None" = None
+    """Returns operators' commands, by their names (`stepwire.background.commands`). Called once by function operator. A
     `CommandRefused` is the operator's answer; any other error fails the invocation."""
 
     fields: "Callable[[], ManifestFields[Any]] | None" = None

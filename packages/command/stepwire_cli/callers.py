@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import to_builtins
 
-from stepwire.aws.block_commands import BLOCKS, LONGEST_REASON, is_reason
+from stepwire.extras.callers.commands import BLOCKS, LONGEST_REASON, is_reason
 from stepwire_cli.account.callers import Callers, Named, Who
 from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import OPERATOR, door_of

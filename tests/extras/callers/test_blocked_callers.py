@@ -1,6 +1,7 @@
 """A caller whom an operator has blocked gets nothing, whatever it presents; nobody else notices."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -8,21 +9,40 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.catalog.live import LiveCatalog, Published
-from stepwire.engine.blocks import REREAD_AFTER
 from stepwire.errors import StoreBusy
+from stepwire.extras.callers.blocks import REREAD_AFTER, Blocks
 from stepwire.principal import principal_of
-from stepwire.subscriptions.delivering import WHEN_BLOCKED, Outcome
-from tests.kits import ALICE, BOB, OUTPUT, World
+from tests.kits import ALICE, BOB, OUTPUT
+from tests.kits import World as Served
 from tests.server.answers import Answer
 from tests.server.clients import LegacyClient, ModernClient, SignedIn
-from tests.server.test_events import ended, tell
 from tests.server.test_isolation import LOOKED_UP, legacy_of, list_after, modern_of, world_with
-from tests.server.test_webhooks import Client, subscribe
 
 CODE: Final = -31004
 WORDS: Final = "You may not use this endpoint at present. Ask whoever runs it."
 PERSON: Final = principal_of(("jwt", "iss", "https://issuer.example", "sub", "alice"), "a stack")
 OF_TASKS: Final = {"legacy tasks/list": list_after, **LOOKED_UP}
+
+
+@dataclass
+class World(Served):
+    """A server that reads the list of blocked callers for itself, as every process does."""
+
+    block_reads: int = 0
+    """How often the list was read."""
+    blocked_fault: Exception | None = None
+    """What the next reads of it meet."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        services = replace(self.services, refuses=Blocks(self._read_blocked, self.troubles.append))
+        self.server = replace(self.server, services=services)
+
+    def _read_blocked(self) -> frozenset[str]:
+        self.block_reads += 1
+        if self.blocked_fault is not None:
+            raise self.blocked_fault
+        return frozenset(self.blocked)
 
 
 class NothingPublished:
@@ -32,10 +52,13 @@ class NothingPublished:
         return None
 
 
-def blocked(world: World, *hashes: str) -> None:
+def blocked(world: Served, *hashes: str) -> None:
     """Block callers; some seconds later, every process knows it."""
     world.blocked.update(hashes)
     world.clock.advance(seconds=REREAD_AFTER.total_seconds())
+
+
+Client = ModernClient | LegacyClient
 
 
 def is_refused(answer: Answer) -> bool:
@@ -46,7 +69,7 @@ def is_refused(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("asked", OF_TASKS.values(), ids=list(OF_TASKS))
-def test_no_request_about_a_task_gets_through(asked: Callable[[World, str], Answer]) -> None:
+def test_no_request_about_a_task_gets_through(asked: Callable[[Served, str], Answer]) -> None:
     world, task_id = world_with(ALICE, timedelta(days=1))
     before = dict(world.store.tasks)
     blocked(world, ALICE)
@@ -88,7 +111,7 @@ def test_what_a_release_answers_by_itself_is_refused_by_a_process_that_knows_the
 def test_a_list_of_tools_that_others_register_is_refused_by_each_process() -> None:
     world = World()
     catalog = LiveCatalog(world.catalog, NothingPublished(), world.clock.now, world.troubles.append)
-    world.server = replace(world.server, services=replace(world.services, catalog=catalog))
+    world.server = replace(world.server, services=replace(world.server.services, catalog=catalog))
     blocked(world, ALICE)
 
     assert is_refused(modern_of(world, ALICE).ask("tools/list"))
@@ -116,61 +139,6 @@ def test_a_session_that_was_opened_before_the_block_is_of_no_use() -> None:
 
     assert is_refused(client.ask("tasks/list"))
     assert client.notify("notifications/cancelled", {"requestId": 1}).status == 403
-
-
-# ------------------------------------------------------------------------------------ a task that is read with the list
-
-
-def due(client_of: Callable[..., Client]) -> tuple[World, Client, str]:
-    """Return a world in which the next request reads the list, and with it the task that it is about."""
-    world = World(reads_tasks_with_it=True)
-    client = client_of(world, ALICE)
-    task_id = client.start()
-    world.clock.advance(seconds=REREAD_AFTER.total_seconds())
-    world.store.calls.clear()
-    return world, client, task_id
-
-
-@pytest.mark.parametrize("client_of", [legacy_of, modern_of])
-def test_a_poll_that_reads_the_list_reads_its_task_with_it_and_the_next_one_reads_it_anew(
-    client_of: Callable[..., Client],
-) -> None:
-    world, client, task_id = due(client_of)
-
-    first, calls = client.task("get", task_id), list(world.store.calls)
-    world.succeed(task_id, OUTPUT)
-    world.store.calls.clear()
-    second = client.task("get", task_id)
-
-    assert (first.result["status"], calls) == ("working", [])
-    assert (second.result["status"], world.store.calls) == ("completed", ["load"])
-
-
-def test_a_poll_that_is_refused_leaves_nothing_for_the_next_one() -> None:
-    world, client, task_id = due(modern_of)
-
-    refused = client.ask("tasks/get", {"taskId": task_id}, headers={"mcp-name": "another"})
-    world.succeed(task_id, OUTPUT)
-
-    assert refused.status == 400
-    assert client.task("get", task_id).result["status"] == "completed"
-
-
-def test_a_task_that_is_read_with_the_list_is_its_callers_alone_and_ends_with_its_ttl() -> None:
-    world, client, task_id = due(modern_of)
-
-    others = modern_of(world, BOB).task("get", task_id)
-    world.clock.advance(seconds=timedelta(days=8).total_seconds())
-    expired = client.task("get", task_id)
-
-    assert (others.status, expired.status) == (400, 400)
-
-
-def test_a_blocked_caller_gets_no_task_that_is_read_with_the_list() -> None:
-    world, client, task_id = due(modern_of)
-    world.blocked.add(ALICE)
-
-    assert is_refused(client.task("get", task_id))
 
 
 # ----------------------------------------------------------------------------------------------------- whom it is about
@@ -281,58 +249,3 @@ def test_a_caller_who_goes_on_fills_no_log() -> None:
         (BOB, "CallerBlocked"),
         (ALICE, "CallerBlocked"),
     ]
-
-
-# -------------------------------------------------------------------------------------------------------- subscriptions
-
-
-def test_no_event_is_delivered_until_the_caller_is_unblocked() -> None:
-    world = World()
-    client = modern_of(world, ALICE)
-    subscribe(client)
-    tell(world, ended(world))
-    sent = len(world.endpoints.posts)
-    blocked(world, ALICE)
-
-    (bell,) = world.queue.take()
-    first = world.delivering.deliver(*bell, "a message")
-    world.clock.advance(seconds=WHEN_BLOCKED.total_seconds())
-    second = world.delivering.deliver(*bell, "a message")
-    held = len(world.endpoints.posts)
-    world.blocked.clear()
-    world.clock.advance(seconds=WHEN_BLOCKED.total_seconds())
-    third = world.delivering.deliver(*bell, "a message")
-
-    assert [first.outcome, second.outcome, third.outcome] == [Outcome.BLOCKED, Outcome.BLOCKED, Outcome.DELIVERED]
-    assert first.again_after == second.again_after == WHEN_BLOCKED
-    assert (held, len(world.endpoints.posts)) == (sent, sent + 1)
-
-
-@pytest.mark.parametrize("times", [1, 2], ids=["begun", "refreshed"])
-def test_a_block_of_a_person_holds_back_the_events_of_each_of_their_principals(times: int) -> None:
-    world = World()
-    for person in ("", PERSON)[-times:]:
-        subscribe(modern_of(SignedIn(world, person=person), ALICE))
-    tell(world, ended(world))
-    sent = len(world.endpoints.posts)
-    blocked(world, PERSON)
-
-    (bell,) = world.queue.take()
-    outcome = world.delivering.deliver(*bell, "a message").outcome
-
-    assert (outcome, len(world.endpoints.posts)) == (Outcome.BLOCKED, sent)
-
-
-def test_news_of_a_blocked_caller_send_no_second_message() -> None:
-    world = World()
-    client = modern_of(world, ALICE)
-    subscribe(client)
-    tell(world, ended(world))
-    blocked(world, ALICE)
-    (bell,) = world.queue.take()
-    world.delivering.deliver(*bell, "a message")
-
-    for _ in range(2):
-        tell(world, ended(world))
-
-    assert world.queue.take() == []

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.block_commands import BLOCKS, ERASURES, commands_of
-from stepwire.aws.storage.blocks import LIST, Block, DynamoDbBlocks, block_in, record_key
 from stepwire.aws.storage.table import Table
 from stepwire.background.commands import obeyed
-from stepwire.engine.blocks import MOST_BLOCKED, Blocks, without_task
-from stepwire.principal import Caller, Principal
+from stepwire.extras.callers.blocks import MOST_BLOCKED, Blocks
+from stepwire.extras.callers.commands import BLOCKS, ERASURES, commands_of
+from stepwire.extras.callers.storage import LIST, Block, DynamoDbBlocks, block_in, record_key
+from stepwire.principal import Principal
 from stepwire_local.account.engine import shared_account
 from tests.kits import ALICE, BOB, World
 from tests.simulated.dynamodb import quick_dynamodb_client
@@ -93,11 +93,11 @@ def test_thousands_fit_into_one_item_and_cost_a_request_nothing(blocks: DynamoDb
         reads.append(None)
         return blocks.read()
 
-    known = Blocks(without_task(read), lambda _fault: None)
-    known.check(Caller(ALICE), AT)
+    known = Blocks(read, lambda _fault: None)
+    known(AT, ALICE)
     began = time.process_time()
     for _ in range(10_000):
-        known.check(Caller(ALICE), AT)
+        known(AT, ALICE)
 
     assert 32 * MOST_BLOCKED < 409_600
     assert len(reads) == 1

@@ -1,6 +1,7 @@
 """What is held of one caller, in the table and in the bucket, and how the command erases it."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,15 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from stepwire.aws import storage
-from stepwire.aws.block_commands import ERASURES, Erased
 from stepwire.aws.clients import s3_client
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
-from stepwire.aws.storage.holdings import KINDS, kind_of, share_key
 from stepwire.aws.storage.items import LARGEST_PART
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
+from stepwire.extras.callers.commands import ERASURES, Erased
+from stepwire.extras.callers.holdings import all_kinds, kind_of
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.ports import Subscriber
@@ -32,6 +33,7 @@ from stepwire_cli.account.erasing import Erasure
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.holding import Held
 from stepwire_cli.account.pacing import Pacer
+from stepwire_local.account.engine import shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.buckets import new_bucket, objects_in
@@ -95,12 +97,15 @@ class Place:
         subscriptions.reserve(owner, wanted.id, AT, 1)
         subscriptions.begin(wanted)
         DynamoDbSubscribers(self.table).keep(Subscriber(owner, owner, frozenset({"d1", "d2"}), AT))
-        self.table.put({**share_key("line#pool:a", owner), "waiting": {"N": "0"}, "round": {"N": "3"}})
+        self.table.put(
+            {"pk": {"S": "line#pool:a"}, "sk": {"S": f"share#{owner}"}, "waiting": {"N": "0"}, "round": {"N": "3"}}
+        )
 
 
 @pytest.fixture
-def place(aws: None) -> Place:
-    return Place(new_bucket())
+def place() -> Iterator[Place]:
+    with shared_account():
+        yield Place(new_bucket())
 
 
 def test_nothing_of_the_caller_is_left_and_all_of_another(place: Place) -> None:
@@ -197,6 +202,6 @@ def test_every_item_below_a_principal_has_its_kind(place: Place) -> None:
     prefixes = {prefix for line in described for prefix in re.findall(r'"([a-z#]+)"', line) if prefix != "#"}
 
     kinds = {kind_of(item) for item in Held(place.calls, place.table.name, ALICE).page()}
-    assert prefixes - {"events#sub#", "events#record"} <= KINDS.keys()
+    assert prefixes - {"events#sub#", "events#record"} <= all_kinds().keys()
     assert kinds >= {"task", "subscription", "approver"}
     assert "item" not in kinds

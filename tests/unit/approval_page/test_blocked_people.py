@@ -9,7 +9,6 @@ from stepwire.approval_page.links import Link, LinkMode, sealed
 from stepwire.approval_page.page import ApprovalPage, PageRequest, PageResponse
 from stepwire.approval_page.pages import DECISION, FORM_TOKEN
 from stepwire.approval_page.signing_in import COOKIE, Client, Endpoints, SigningIn
-from stepwire.engine.blocks import REREAD_AFTER
 from stepwire.engine.ports import QuestionKey
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.tokens import encode
@@ -58,7 +57,7 @@ class Page:
             lambda: SECRET,
             lambda: [SECRET],
             self.signing_in,
-            world.blocks,
+            world.refuses,
         )
 
     def signs_in(self) -> PageResponse:
@@ -77,7 +76,6 @@ class Page:
 def test_who_is_blocked_cannot_sign_in(one: str) -> None:
     page = Page()
     page.world.blocked.add(one)
-    page.world.clock.advance(seconds=REREAD_AFTER.total_seconds())
 
     answer = page.signs_in()
 
@@ -92,11 +90,9 @@ def test_a_form_that_was_opened_before_the_block_decides_nothing(one: str) -> No
     opened = page.signs_in()
     assert (opened.status, "May it go on?" in opened.html) == (200, True)
     page.world.blocked.add(one)
-    page.world.clock.advance(seconds=REREAD_AFTER.total_seconds())
 
     refused = page.votes(opened)
     page.world.blocked.clear()
-    page.world.clock.advance(seconds=REREAD_AFTER.total_seconds())
     counted = page.votes(opened)
 
     assert (refused.status, counted.status) == (403, 200)

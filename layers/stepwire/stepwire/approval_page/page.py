@@ -38,8 +38,7 @@ from stepwire.approval_page.signing_in import COOKIE, IssuerUnavailable, Signing
 from stepwire.codec import value_of
 from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.approvals import Approvals, HasVoted
-from stepwire.engine.blocks import Blocks, nobody_blocked
-from stepwire.engine.ports import OpenQuestion
+from stepwire.engine.ports import OpenQuestion, Refuses, refuses_nobody
 from stepwire.errors import CallerBlocked, UnknownApproval
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.answers import Action, Decision
@@ -126,7 +125,7 @@ class ApprovalPage(Struct, frozen=True):
     secrets: Secrets
     signing_in: SigningIn | None = None
     """Needed in mode SIGN_IN."""
-    blocks: Blocks = field(default_factory=nobody_blocked)
+    refuses: Refuses = refuses_nobody
 
     def answer(self, request: PageRequest) -> PageResponse:
         """Return the answer to a request. Only a POST changes anything."""
@@ -297,7 +296,7 @@ class ApprovalPage(Struct, frozen=True):
 
     def _check_not_blocked(self, approver: Approver) -> None:
         """Refuse a person whom an operator has blocked. Without a sign-in, nobody knows who has a link."""
-        if self.blocks.has(self._now, approver.person, approver.principal or approver.person):
+        if self.refuses(self._now, approver.person, approver.principal or approver.person):
             page = note_page("Not yours to decide", str(CallerBlocked()), self.brand)
             raise _Refused(PageResponse(_FORBIDDEN, page, (_FORGET,)))
 

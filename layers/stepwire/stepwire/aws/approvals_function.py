@@ -16,17 +16,15 @@ from stepwire.approval_page.page import ApprovalPage, PageRequest
 from stepwire.approval_page.pages import note_page
 from stepwire.approval_page.signing_in import IssuerUnavailable, SigningIn, SignInRefused
 from stepwire.aws.approval_settings import ApprovalSettings, read_approval_settings
-from stepwire.aws.bootstrap import ports_of
+from stepwire.aws.bootstrap import ports_of, refuses_of
 from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
 from stepwire.aws.gateway import SignIn, caller_with_claims
 from stepwire.aws.invocations import builds_once, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.approvals import DynamoDbInbox
-from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.access import Access
 from stepwire.engine.assembly import assemble
-from stepwire.engine.blocks import Blocks, without_task
 from stepwire.errors import AccessDenied
 from stepwire.json_text import JsonObject, as_object
 from stepwire.tasks.approvals import Approver
@@ -71,7 +69,7 @@ class ApprovalsHandler:
             secret,
             lambda: secrets_of(secret),
             self._signing_in(secret) if settings.mode is LinkMode.SIGN_IN else None,
-            Blocks(without_task(DynamoDbBlocks(table).read), self._report),
+            refuses_of(table, self._report),
         )
 
     def _signing_in(self, secret: Secret) -> SigningIn | None:

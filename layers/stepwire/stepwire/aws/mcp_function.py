@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from stepwire.aws.audit_log import SampledPolls
-from stepwire.aws.bootstrap import ports_of
+from stepwire.aws.bootstrap import ports_of, refuses_of
 from stepwire.aws.clients import (
     dynamodb_client,
     is_weather,
@@ -21,7 +21,6 @@ from stepwire.aws.gateway import request_of, response_of
 from stepwire.aws.invocations import SystemClock, builds_once, deadline_of, log_fault, new_logger
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_extras, check_scopes, read_mcp_settings
-from stepwire.aws.storage.clocked import ClockedReads
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table import Table
@@ -29,7 +28,6 @@ from stepwire.catalog.live import LiveCatalog
 from stepwire.catalog.tools import Catalog, read_catalog
 from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
-from stepwire.engine.blocks import Blocks
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import AccessDenied, NotSignedIn, UnknownPath
@@ -120,7 +118,7 @@ class McpHandler:
             parts=parts_with(switched_on(settings.extras)),
             ground=Ground(self._table, os.environ, engine),
             access=settings.access,
-            blocks=Blocks(self._clocked.blocked_callers, self._report),
+            refuses=refuses_of(self._table, self._report),
             identity=settings.identity,
             is_weather=is_weather,
         )
@@ -138,12 +136,8 @@ class McpHandler:
     def _catalog(self, recorder: Recorder) -> Catalog:
         if not self._settings.registered_tools:
             return self._built_in
-        source = DynamoDbCatalog(self._table, self._clocked.head)
+        source = DynamoDbCatalog(self._table)
         return LiveCatalog(self._built_in, source, recorder.clock.now, self._report, self._settings.extras)
-
-    @cached_property
-    def _clocked(self) -> ClockedReads:
-        return ClockedReads(self._table, SystemClock().now, has_catalog=self._settings.registered_tools)
 
     def _express(self, engine: Engine) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""

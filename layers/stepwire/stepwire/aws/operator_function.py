@@ -4,17 +4,16 @@ import os
 from functools import cached_property
 from typing import Any, Final
 
-from stepwire.aws import block_commands
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import patient_dynamodb_client, patient_step_functions_client
 from stepwire.aws.invocations import builds_once, log_fault, new_logger
 from stepwire.aws.settings import read_extras, read_usage_limits, required
-from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.table import Table
 from stepwire.background import task_commands
 from stepwire.background.commands import Commands, obeyed
 from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
+from stepwire.hooks import Ground
 from stepwire.json_text import JsonObject
 
 _ALIAS: Final = 7  # where it is in an ARN: arn:aws:lambda:region:account:function:name:alias
@@ -34,10 +33,11 @@ class OperatorHandler:
 
     @cached_property
     def _commands(self) -> Commands:
-        blocks = DynamoDbBlocks(self._table)
-        extras = switched_on(read_extras(os.environ))
-        added = {name: one for extra in extras for name, one in extra.commands().items()}
-        return {**task_commands.COMMANDS, **block_commands.commands_of(blocks), **added}
+        extras, ground = switched_on(read_extras(os.environ)), Ground(self._table, os.environ, self._engine)
+        commands = dict(task_commands.COMMANDS)
+        for extra in extras:
+            commands |= {} if extra.commands is None else extra.commands(ground)
+        return commands
 
     @cached_property
     def _engine(self) -> Engine:

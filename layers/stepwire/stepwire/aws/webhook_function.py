@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from stepwire.aws.audit_log import metrics_in_line, named
+from stepwire.aws.bootstrap import refuses_of
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
 from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
 from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.settings import is_on, required
-from stepwire.aws.storage.blocks import DynamoDbBlocks
 from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
-from stepwire.engine.blocks import Blocks, without_task
 from stepwire.json_text import write
 from stepwire.subscriptions.delivering import (
     IS_SLOW_AFTER,
@@ -151,7 +150,7 @@ class WebhooksHandler:
             sign,
             clock,
             os.urandom,
-            Blocks(without_task(DynamoDbBlocks(table).read), self._report),
+            refuses_of(table, self._report),
             write_delivery,
         )
 

@@ -73,15 +73,13 @@ class Operations(Struct, frozen=True):
     limiter: WaitLimiter
     """Limits the requests that wait."""
 
-    def get(self, owner: Principal, task_id: object, read: Task | None = None) -> Task:
+    def get(self, owner: Principal, task_id: object) -> Task:
         """Return a task after its upkeep (`Upkeep.after_upkeep`). This is a poll, and audited as one.
-
-        `read`: what this very request has read of the task already.
 
         Raises:
             UnknownTask: the caller has no such task.
         """
-        task = self.upkeep.after_upkeep(self.recorder.require(owner, task_id, read))
+        task = self.upkeep.after_upkeep(self.recorder.require(owner, task_id))
         self.recorder.note(AuditAction.POLLED, task)
         return task
 

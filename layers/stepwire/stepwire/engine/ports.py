@@ -445,6 +445,22 @@ Randomness: TypeAlias = Callable[[int], bytes]
 """Returns that many bytes from a cryptographically secure source (X27)."""
 
 
+class Refuses(Protocol):
+    """Whom an operator refuses."""
+
+    def __call__(self, at: datetime, /, *hashes: str, may_read: bool = True) -> bool:
+        """Tell whether a caller is refused, by the hashes that stand for it, as a principal and as a person.
+
+        `may_read`: whether AWS may be asked; if not, what is known decides.
+        """
+        ...
+
+
+def refuses_nobody(_at: datetime, *_hashes: str, may_read: bool = True) -> bool:  # noqa: ARG001 - of the protocol
+    """Refuse nobody: nobody can be blocked here."""
+    return False
+
+
 # ---------------------------------------------------------------------------------------------------------------- lines
 
 

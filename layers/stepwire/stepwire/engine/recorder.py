@@ -46,12 +46,12 @@ class Recorder(Struct, frozen=True):
     read_object: ReadObject | None = None
     """Reads workflows' outputs in S3; None if this function may not."""
 
-    def load(self, key: TaskKey, read: Task | None = None) -> Task | None:
-        """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet.
+    def load(self, key: TaskKey) -> Task | None:
+        """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
+        return self.visible(key, self.store.load(key))
 
-        `read`: a task that this request has already read; it is used only if its key matches.
-        """
-        stored = read if read is not None and read.key == key else self.store.load(key)
+    def visible(self, key: TaskKey, stored: Task | None) -> Task | None:
+        """Return a task that was read from the store, as `load` does."""
         task = self._visible(key.owner, stored)
         if task is not None and task.origin.trace is not None:
             follow_unless_another(task.origin.trace)
@@ -72,14 +72,14 @@ class Recorder(Struct, frozen=True):
         run = None if task is None else task.run_of(execution)
         return None if task is None or run is None else RunOfTask(task, run)
 
-    def require(self, owner: Principal, task_id: object, read: Task | None = None) -> Task:
-        """Return the task with an id that a caller sent; `read` is as of `load`.
+    def require(self, owner: Principal, task_id: object) -> Task:
+        """Return the task with an id that a caller sent.
 
         Raises:
             UnknownTask: the caller has no such task.
         """
         wellformed = task_id_of(task_id)
-        task = self.load(TaskKey(owner, wellformed), read) if wellformed else None
+        task = self.load(TaskKey(owner, wellformed)) if wellformed else None
         if task is None:
             raise UnknownTask
         return task

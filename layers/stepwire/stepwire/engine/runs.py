@@ -311,7 +311,7 @@ class Runs(Struct, frozen=True):
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
         """
         stored = self.recorder.store.load(key)
-        task = self.recorder.load(key, stored) if stored else None
+        task = self.recorder.visible(key, stored)
         if task is not None:
             self._wake_run(task, run)
         if stored is not None and stored.line is not None:  # also of a task that has expired

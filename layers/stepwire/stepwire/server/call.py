@@ -65,8 +65,6 @@ class Call(Struct, frozen=True, dict=True):
     """The client's key for this call: a retry with the same key gets the same task."""
     trace: Trace | None = None
     """The trace that the request continues."""
-    task: Task | None = None
-    """The request's task, if it was read already (`stepwire.engine.blocks`)."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
     """Of the endpoint's URL."""

@@ -5,14 +5,13 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 """
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Final, Protocol
 
 from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.engine.blocks import AwsNeed
 from stepwire.errors import (
     CallerBlocked,
     HttpMethodNotAllowed,
@@ -27,7 +26,7 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.http import EVENT_STREAM, SESSION, HttpRequest, HttpResponse
-from stepwire.protocol.inbound import Inbound, Received, Served, admit, identify, method_of, params_of, receive
+from stepwire.protocol.inbound import Inbound, Received, Served, admit, identify, method_of, receive
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     MODERN_VERSIONS,
@@ -49,10 +48,10 @@ from stepwire.server.responses import take_response
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
 from stepwire.server.ways import Method
-from stepwire.tasks.ids import TaskKey, task_id_of
-from stepwire.tasks.task import Task
 from stepwire.tracing import Trace, follow
 
+_AUDITED_AGAIN_AFTER: Final = timedelta(seconds=30)
+"""The refusals of one blocked caller are audited at most so often."""
 _STATIC: Final = frozenset({"initialize", "notifications/initialized", "ping", "server/discover"})
 _JSON: Final = {"content-type": "application/json"}
 
@@ -102,10 +101,10 @@ class McpServer(Struct, frozen=True, dict=True):
             if self.spans is not None:
                 trace = self.spans.begin(trace)
             follow(trace)
-            task = self.services.blocks.check(request.caller, at, partial(self._need_of, received))  # rung 5
+            self._check_not_blocked(received, at)  # rung 5
             self.services.access.check(request.caller.scopes)  # rung 5
             inbound = identify(received, self._served)
-            message, call = inbound.message, _call_of(inbound, self._served, at, trace, task)
+            message, call = inbound.message, _call_of(inbound, self._served, at, trace)
             answer = partial(self._answer, message, call)
             response = self.services.repeatedly(answer, call.deadline, partial(self._may_be_repeated, message, call))
         except Exception as error:  # noqa: BLE001 - the outermost place that can still answer
@@ -123,13 +122,27 @@ class McpServer(Struct, frozen=True, dict=True):
     def _served(self) -> Served:
         return Served(self._methods, ROUTED)
 
-    def _need_of(self, received: Received) -> AwsNeed:
-        """Tell what a request may need from AWS. Some need only the release's contents."""
-        method = method_of(received)
-        if method == "tasks/get" and (task_id := task_id_of(params_of(received).get("taskId"))) is not None:
-            return AwsNeed(is_needed=True, task=TaskKey(received.http.caller.principal, task_id))
+    def _check_not_blocked(self, received: Received, at: datetime) -> None:
+        """Refuse a caller whom an operator has blocked. What needs only the release's contents waits for no AWS.
+
+        Raises:
+            CallerBlocked: an operator has.
+        """
+        caller, method = received.http.caller, method_of(received)
         is_static = method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change)
-        return AwsNeed(is_needed=not is_static)
+        principal = caller.principal
+        if not self.services.refuses(at, principal, caller.person or principal, may_read=not is_static):
+            return
+        refused_at = self._refused_at.get(principal)
+        is_first = refused_at is None or at - refused_at >= _AUDITED_AGAIN_AFTER
+        if is_first:
+            self._refused_at[principal] = at
+        raise CallerBlocked(is_first=is_first)
+
+    @cached_property
+    def _refused_at(self) -> dict[Principal, datetime]:
+        """When the refusal of a blocked caller was last audited."""
+        return {}
 
     def _may_be_repeated(self, message: Message | Resumption, call: Call) -> bool:
         """Tell whether a message is idempotent. A call that starts work without a key is not."""
@@ -213,7 +226,7 @@ def refusal(error: ProtocolError) -> HttpResponse:
     return _error_response(None, error, error.status)
 
 
-def _call_of(inbound: Inbound, served: Served, at: datetime, trace: Trace | None, task: Task | None) -> Call:
+def _call_of(inbound: Inbound, served: Served, at: datetime, trace: Trace | None) -> Call:
     """Check the last rungs of the ladder, and return the call."""
     received, message = inbound.received, inbound.message
     is_request = isinstance(message, Request)
@@ -229,7 +242,6 @@ def _call_of(inbound: Inbound, served: Served, at: datetime, trace: Trace | None
         session=inbound.session,
         idempotency_key=admit(inbound, message, served) if is_request else None,
         trace=trace,
-        task=task,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,

@@ -10,10 +10,10 @@ from msgspec import Struct, field
 from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.tools import Catalog
 from stepwire.engine.answers import Answers, Permit
-from stepwire.engine.blocks import Blocks, nobody_blocked
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.operations import Operations
+from stepwire.engine.ports import Refuses, refuses_nobody
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
 from stepwire.hooks import Extra, Ground
 from stepwire.protocol.sessions import ResumingClients
@@ -79,8 +79,8 @@ class Services(Struct, frozen=True, dict=True):
     """What the core and the extras that are on add to the server (`server.composition`)."""
     ground: Ground
     access: Access = field(default_factory=Access)
-    blocks: Blocks = field(default_factory=nobody_blocked)
-    """Refuses the callers whom an operator has blocked."""
+    refuses: Refuses = refuses_nobody
+    """Tells whom an operator refuses."""
     express: Callable[[ToolCall, datetime | None], ToolResult | TaskError] = no_express
     """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple

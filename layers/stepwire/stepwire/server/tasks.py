@@ -70,7 +70,7 @@ def get_task(services: Services, call: Call) -> JsonObject:
     """Return a task with the details of its status: result, error or input requests (X10)."""
     _check_declared(call)
     services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
-    task = services.operations.get(call.caller.principal, call.params.get("taskId"), call.task)
+    task = services.operations.get(call.caller.principal, call.params.get("taskId"))
     return _detailed(services, call, task)
 
 
@@ -190,7 +190,7 @@ _MODERN: Final = MappingProxyType[str, Method](
 def get_legacy_task(services: Services, call: Call) -> JsonObject:
     """Return the status of a task."""
     services.polls.check(call.caller.principal, call.params.get("taskId"), call.at)
-    task = services.operations.get(call.caller.principal, call.params.get("taskId"), call.task)
+    task = services.operations.get(call.caller.principal, call.params.get("taskId"))
     return {**legacy_task(task, call.at), **task_meta(task)}
 
 

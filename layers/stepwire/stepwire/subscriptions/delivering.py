@@ -13,13 +13,12 @@ from enum import Enum
 from threading import Lock
 from typing import Final, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
-from stepwire.engine.blocks import Blocks, nobody_blocked
-from stepwire.engine.ports import Clock, Randomness
+from stepwire.engine.ports import Clock, Randomness, Refuses, refuses_nobody
 from stepwire.principal import Principal
 from stepwire.subscriptions.events import Position, Recorded, cursor_of
 from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, SubscriptionStore
@@ -122,7 +121,7 @@ class Delivering(Struct, frozen=True):
     sign: Sign
     clock: Clock
     randomness: Randomness
-    blocks: Blocks = field(default_factory=nobody_blocked)
+    refuses: Refuses = refuses_nobody
     tell: Callable[[Delivery], None] = _tell_nobody
     """Gets each attempt to deliver an event about a task."""
 
@@ -132,11 +131,11 @@ class Delivering(Struct, frozen=True):
         `carrier`: the id of the message that asks for it, the same each time that it comes.
         """
         at = self.clock.now()
-        is_blocked, until = self.blocks.has(at, owner), at + CLAIM
+        is_blocked, until = self.refuses(at, owner), at + CLAIM
         found = self.store.claim(owner, subscription_id, carrier, at, until)
         if found is None:
             return Done(Outcome.NOTHING)  # whoever delivers to it looks for news before it ends
-        if is_blocked or self.blocks.has(at, found.person):  # the same list: it is not read twice
+        if is_blocked or self.refuses(at, found.person):  # the same list: it is not read twice
             self.store.pause(found, until, at + WHEN_BLOCKED)
             return Done(Outcome.BLOCKED, again_after=WHEN_BLOCKED)
         return self._not_yet(found, carrier, until, at) or self._deliver(found, carrier, until, at + BUDGET)

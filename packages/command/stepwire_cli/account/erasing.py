@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from stepwire.aws.block_commands import ERASURES
 from stepwire.aws.step_functions import execution_arn_of
-from stepwire.aws.storage.holdings import keys_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.table import Item, all_of
+from stepwire.extras.callers.commands import ERASURES
+from stepwire.extras.callers.holdings import keys_of
 from stepwire.tasks.task import Task
 from stepwire_cli.account.commanding import Door
 from stepwire_cli.account.errors import AccountError

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stepwire.aws.block_commands import BLOCKS, ERASURES
 from stepwire.background.commands import TASKS
+from stepwire.extras.callers.commands import BLOCKS, ERASURES
 
 
 class Work(StrEnum):

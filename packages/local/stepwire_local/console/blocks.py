@@ -6,7 +6,7 @@ Only read: operators block with `stepwire caller`.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stepwire.aws.storage.blocks import DynamoDbBlocks, block_in, record_key
+from stepwire.extras.callers.storage import DynamoDbBlocks, block_in, record_key
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire_local.console.table import table_of

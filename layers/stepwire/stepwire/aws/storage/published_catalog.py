@@ -29,8 +29,6 @@ class DynamoDbCatalog(Struct, frozen=True):
     """The published catalog in a DynamoDB table."""
 
     table: Table
-    read_head: Callable[[], Item | None] | None = None
-    """Returns the head, which may have been read with something else just now; None: it is read from the table."""
 
     def read(self, known: str | None) -> Published | None:
         """Return what is published; None if nothing is, or if that is still the version `known`."""
@@ -41,7 +39,7 @@ class DynamoDbCatalog(Struct, frozen=True):
         return self._read(known, lambda head: files_in(head).get(extra, []))
 
     def _read(self, known: str | None, names: Callable[[Item], list[str]]) -> Published | None:
-        head = self.table.get(HEAD, is_consistent=False) if self.read_head is None else self.read_head()
+        head = self.table.get(HEAD, is_consistent=False)
         if head is None or head["version"]["N"] == known:
             return None
         return Published(head["version"]["N"], self.texts(names(head)))

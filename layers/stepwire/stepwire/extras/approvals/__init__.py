@@ -3,16 +3,18 @@
 Only who may decide something is shown them, so most requests load nothing of this.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.hooks import EventType, Extra, Ground, ManifestFields, OnChange, Streams, TableGround, Tools
 from stepwire.json_text import JsonObject
+from stepwire.principal import Principal
 from stepwire.protocol.messages import Response
 from stepwire.server.call import Call, approver_in
 from stepwire.server.services import Services
 
 if TYPE_CHECKING:
+    from stepwire.aws.storage.table import Item
     from stepwire.changes import BusEvent, ChangeServices, TaskChange
     from stepwire.engine.approvals import Approvals
     from stepwire.engine.ports import Askings
@@ -88,10 +90,21 @@ def _fields() -> ManifestFields[Any]:
     return FIELDS
 
 
+def _elsewhere(owner: Principal, item: "Item") -> "Iterator[Item]":
+    """Yield the keys under which an approver is found who subscribes to questions."""
+    from stepwire.aws.storage.approvals import APPROVER, found_key, subscriber_in
+
+    if item["sk"]["S"] == APPROVER:
+        yield from (found_key(digest, owner) for digest in sorted(subscriber_in(owner, item).digests))
+
+
+_ITEMS: Final = {"asking#": "question that was shown", "events#approver": "approver"}
 EXTRA: Final = Extra(
     name="approvals",
     tools=Tools(_tools),
     streams=Streams(_take),
     on_change=OnChange(_listed, _tell, _types),
+    items=_ITEMS,
+    elsewhere=_elsewhere,
     fields=_fields,
 )

@@ -10,11 +10,11 @@ from typing import Annotated, Final, Literal, TypeGuard
 from msgspec import Meta
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.aws.storage.blocks import Block, DynamoDbBlocks
 from stepwire.background.commands import Command, Commands, Fields, Owner
 from stepwire.engine.assembly import Engine
-from stepwire.engine.blocks import MOST_BLOCKED, REREAD_AFTER
 from stepwire.errors import CommandRefused
+from stepwire.extras.callers.blocks import MOST_BLOCKED, REREAD_AFTER
+from stepwire.extras.callers.storage import Block, DynamoDbBlocks
 from stepwire.json_text import JsonObject
 from stepwire.visible_text import first_invisible
 

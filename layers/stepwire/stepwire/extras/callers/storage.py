@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from stepwire.aws.storage.table import Item, Table, in_milliseconds
 from stepwire.codec import moment_of
-from stepwire.engine.blocks import MOST_BLOCKED
+from stepwire.extras.callers.blocks import MOST_BLOCKED
 from stepwire.principal import Principal
 
 PARTITION: Final = "blocks"

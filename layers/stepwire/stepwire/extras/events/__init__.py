@@ -48,9 +48,17 @@ def _recorded(services: "ChangeServices", changes: "Sequence[TaskChange]") -> in
 
 _NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in _NAMES})
+_ITEMS: Final = {
+    "change#": "event",
+    "events#places": "places of subscriptions",
+    "events#record": "record of events",
+    "events#sub#": "subscription",
+    "verified#": "verified endpoint",
+}
 EXTRA: Final = Extra(
     name="events",
     methods=dict.fromkeys(ALL_VERSIONS, _METHODS),
     capabilities=_capabilities,
     on_change=OnChange(_recorded),
+    items=_ITEMS,
 )

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import EventType, Extra, Gates, ManifestFields, OnChange
+from stepwire.hooks import EventType, Extra, Gates, Ground, ManifestFields, OnChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from stepwire.aws.storage.table import Table
+    from stepwire.aws.storage.table import Item, Table
     from stepwire.background.commands import Commands
     from stepwire.catalog.tools import Caller, Catalog, Tool
     from stepwire.changes import BusEvent, ChangeServices, TaskChange
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stepwire.engine.recorder import Recorder
     from stepwire.extras.lines.turns import Turns
     from stepwire.json_text import JsonObject
+    from stepwire.principal import Principal
     from stepwire.tasks.limits import LineTerms
 
 
@@ -37,10 +38,19 @@ def gate_of(table: "Table") -> "Callable[[Recorder, Ports], Turns]":
     return build
 
 
-def _commands() -> "Commands":
+def _commands(_ground: Ground) -> "Commands":
     from stepwire.extras.lines.commands import COMMANDS
 
     return COMMANDS
+
+
+def _elsewhere(owner: "Principal", item: "Item") -> "Iterator[Item]":
+    """Yield the key of what a task's line remembers of its caller."""
+    from stepwire.aws.storage.items import TASK_PREFIX, task_of
+    from stepwire.extras.lines.storage import share_key
+
+    if item["sk"]["S"].startswith(TASK_PREFIX) and (line := task_of(item).line) is not None:
+        yield share_key(line.line, owner)
 
 
 def _fields() -> ManifestFields[Any]:
@@ -65,6 +75,7 @@ EXTRA: Final = Extra(
     name="lines",
     gate=Gates(line=_line, build=gate_of),
     on_change=OnChange(tell=_tell, types=_types),
+    elsewhere=_elsewhere,
     commands=_commands,
     fields=_fields,
 )

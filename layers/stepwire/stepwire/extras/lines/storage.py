@@ -189,3 +189,8 @@ def _order_of(place: Place) -> str:
 
 def _line_of(item: Item) -> Line:
     return decode(item["line"]["S"], Line, version=int(item["version"]["N"]))
+
+
+def share_key(line: str, owner: Principal) -> Item:
+    """Return the primary key of what a line remembers of a caller."""
+    return _key(line, _SHARE + owner)

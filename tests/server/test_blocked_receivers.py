@@ -1,0 +1,67 @@
+"""Nothing is delivered to a caller whom an operator has blocked, and nothing is lost."""
+
+from typing import Final
+
+import pytest
+
+from stepwire.principal import principal_of
+from stepwire.subscriptions.delivering import WHEN_BLOCKED, Outcome
+from tests.kits import ALICE, World
+from tests.server.clients import SignedIn
+from tests.server.test_events import ended, tell
+from tests.server.test_isolation import modern_of
+from tests.server.test_webhooks import subscribe
+
+PERSON: Final = principal_of(("jwt", "iss", "https://issuer.example", "sub", "alice"), "a stack")
+
+
+def test_no_event_is_delivered_until_the_caller_is_unblocked() -> None:
+    world = World()
+    client = modern_of(world, ALICE)
+    subscribe(client)
+    tell(world, ended(world))
+    sent = len(world.endpoints.posts)
+    world.blocked.add(ALICE)
+
+    (bell,) = world.queue.take()
+    first = world.delivering.deliver(*bell, "a message")
+    world.clock.advance(seconds=WHEN_BLOCKED.total_seconds())
+    second = world.delivering.deliver(*bell, "a message")
+    held = len(world.endpoints.posts)
+    world.blocked.clear()
+    world.clock.advance(seconds=WHEN_BLOCKED.total_seconds())
+    third = world.delivering.deliver(*bell, "a message")
+
+    assert [first.outcome, second.outcome, third.outcome] == [Outcome.BLOCKED, Outcome.BLOCKED, Outcome.DELIVERED]
+    assert first.again_after == second.again_after == WHEN_BLOCKED
+    assert (held, len(world.endpoints.posts)) == (sent, sent + 1)
+
+
+@pytest.mark.parametrize("times", [1, 2], ids=["begun", "refreshed"])
+def test_a_block_of_a_person_holds_back_the_events_of_each_of_their_principals(times: int) -> None:
+    world = World()
+    for person in ("", PERSON)[-times:]:
+        subscribe(modern_of(SignedIn(world, person=person), ALICE))
+    tell(world, ended(world))
+    sent = len(world.endpoints.posts)
+    world.blocked.add(PERSON)
+
+    (bell,) = world.queue.take()
+    outcome = world.delivering.deliver(*bell, "a message").outcome
+
+    assert (outcome, len(world.endpoints.posts)) == (Outcome.BLOCKED, sent)
+
+
+def test_news_of_a_blocked_caller_send_no_second_message() -> None:
+    world = World()
+    client = modern_of(world, ALICE)
+    subscribe(client)
+    tell(world, ended(world))
+    world.blocked.add(ALICE)
+    (bell,) = world.queue.take()
+    world.delivering.deliver(*bell, "a message")
+
+    for _ in range(2):
+        tell(world, ended(world))
+
+    assert world.queue.take() == []
