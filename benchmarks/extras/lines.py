@@ -1,8 +1,8 @@
-"""Count what turns cost, and how a flood delays others: `python -m benchmarks.lines [--update] [--calls N]`.
+"""Count what turns cost, and how a flood delays others: `python -m benchmarks.extras.lines [--update] [--calls N]`.
 
 Calls and units are counted on the simulated DynamoDB, by its rules, in a short line and in one of 10,000, which takes
 two minutes because moto copies a table for each part of a transaction. The waits are of a simulated day of 4,000 calls
-(`tests.simulated.day`): 50 callers, and one more who makes a twentieth of all calls within a minute at noon. With
+(`tests.extras.lines.day`): 50 callers, and one more who makes a twentieth of all calls within a minute at noon. With
 --update, the tables go to docs/performance.md. With --calls N alone, only a day of so many calls passes: 100,000 take
 some minutes.
 """
@@ -25,10 +25,10 @@ from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Execution
 from stepwire_local.account.engine import shared_account
+from tests.extras.lines.day import MOST, Day, caller, seconds
 from tests.kits import EXECUTION_PREFIX, OPTIONAL, OUTPUT, catalog_of, keeping, state_machine_arn
 from tests.server.clients import ModernClient
 from tests.server.neighbours import CountedWorld
-from tests.simulated.day import MOST, Day, caller, seconds
 
 WAITING: Final = 25
 """Runs that wait while is counted."""

@@ -4,7 +4,7 @@ from statistics import quantiles
 
 import pytest
 
-from tests.simulated.day import MOST, Day, seconds
+from tests.extras.lines.day import MOST, Day, seconds
 
 
 @pytest.mark.parametrize("calls", [1_000, pytest.param(10_000, marks=pytest.mark.long)])

@@ -1,0 +1,1 @@
+"""The benchmarks of the extras, a module each."""
