@@ -592,12 +592,10 @@ def test_a_stream_that_has_ended_is_not_resumed(world: World) -> None:
 @pytest.mark.parametrize(
     "position",
     [
-        pytest.param(["asks", 1, "task_cancel", {"task_id": "{task}"}, 9, 9, None, 0, 0, False], id="another tool"),
-        pytest.param(
-            ["asks", 1, APPROVAL_ANSWER, {"task_id": "{task}"}, 9, 9, None, 0, 0, False], id="no argument of it"
-        ),
-        pytest.param(["asks", 1, APPROVAL_ANSWER], id="a part"),
-        pytest.param(["asks"], id="nothing"),
+        pytest.param([1, [2, "task_cancel", {"task_id": "{task}"}, None], 9, 9, 0, 0, False], id="another tool"),
+        pytest.param([1, [2, APPROVAL_ANSWER, {"task_id": "{task}"}, None], 9, 9, 0, 0, False], id="no argument of it"),
+        pytest.param([1, [2, APPROVAL_ANSWER]], id="a part"),
+        pytest.param([1, [2]], id="nothing"),
     ],
 )
 def test_an_event_id_that_the_server_did_not_issue_runs_nothing(world: World, position: list[Any]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwire.errors import InvalidRequest
-from stepwire.protocol.tokens import position_of, wrap
+from stepwire.protocol.tokens import TaskNews, position_of, wrap
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import (
@@ -69,21 +69,28 @@ def test_a_session_with_an_unknown_flag_is_refused(world: World, flag: Any) -> N
 # ----------------------------------------------------------------------------------------------------- forged event ids
 
 
-POSITION: Final[list[Any]] = [1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
+NEWS: Final[list[Any]] = [1, "0" * 36, False, 0, -1, False, False]
+POSITION: Final[list[Any]] = [1, NEWS, 0, 0, 0, 0, False]
+FORGED_NEWS: Final[dict[int, tuple[Any, ...]]] = {
+    0: (0, 3, None),
+    1: (7, "0" * 3_000),
+    2: (2, 1),
+    3: (-1, 0.5, True),
+    4: ("0", True, None),
+    5: (0,),
+    6: (1,),
+}
 FORGED_FIELDS: Final[dict[int, tuple[Any, ...]]] = {
-    0: (0, 2, None),
-    1: (None, 1.5, True, "x" * 257),
-    2: (7, "0" * 3_000),
-    3: (2, True),
-    4: (-1, 0.5, True),
-    5: ("0", True, None),
-    6: (-1,),
-    7: ("0", 1.5),
-    8: (False, 2),
-    9: (-1, True),
-    10: (None, "0"),
-    11: (2,),
-    12: (True,),
+    0: (None, 1.5, True, "x" * 257),
+    1: (
+        *([], "0" * 36, None, NEWS[:-1], [*NEWS, 0], [2, "approval_answer"]),
+        *([*NEWS[:place], one, *NEWS[place + 1 :]] for place, others in FORGED_NEWS.items() for one in others),
+    ),
+    2: (-1,),
+    3: ("0", 1.5),
+    4: (False, 1.5),
+    5: (-1, True),
+    6: (None, "0", 2),
 }
 
 
@@ -110,7 +117,7 @@ def test_an_event_id_that_was_never_issued_is_refused(resuming: LegacyClient, wo
 # L8, T13: a well-formed id of a task that does not exist
 @pytest.mark.parametrize("task_id", ["0" * 36, "", "nonsense", "../x", "x" * 500])
 def test_an_event_id_that_names_no_task_ends_its_stream(resuming: LegacyClient, task_id: str) -> None:
-    forged = wrap([1, "r", task_id, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0])
+    forged = wrap(["r", [1, task_id, False, 0, -1, False, False], 0, 0, 0, 0, False])
 
     answer = resuming.resume(forged, opened_by={"id": "r", "method": "tasks/result", "params": {"taskId": task_id}})
 
@@ -135,10 +142,11 @@ def event_ids(draw: st.DrawFn) -> Any:
     """Draw any text, or a text in the form of an event id, for one of two tasks."""
     if draw(st.booleans()):
         return draw(st.text())
-    right: list[Any] = [1, "r", draw(st.integers(0, 1)), 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
+    news: list[Any] = [1, draw(st.integers(0, 1)), False, 0, -1, False, False]
+    right: list[Any] = ["r", news, 0, 0, 0, 0, False]
     for _ in range(draw(st.integers(0, 3))):
-        place = draw(st.integers(0, 12).filter(lambda place: place != 2))
-        right[place] = draw(st.integers(-1, 10) | st.sampled_from((2**53 - 1, 1.5, True)) | json_values)
+        part, place = draw(st.sampled_from([(one, place) for one in (news, right) for place in (0, *range(2, 7))]))
+        part[place] = draw(st.integers(-1, 10) | st.sampled_from((2**53 - 1, 1.5, True)) | json_values)
     return right
 
 
@@ -160,8 +168,11 @@ def got(world: World, event_id: str, session: str | None) -> Answer:
     except InvalidRequest:
         opened_by: Json = {}
     else:
-        method = "tools/call" if position.is_call else "tasks/result"
-        opened_by = {"id": position.message_id, "method": method, "params": {"taskId": position.task_id}}
+        awaited = position.awaited
+        is_result = isinstance(awaited, TaskNews) and not awaited.is_call
+        method = "tasks/result" if is_result else "tools/call"
+        params = {"taskId": awaited.task_id} if isinstance(awaited, TaskNews) else {"name": awaited.tool}
+        opened_by = {"id": position.message_id, "method": method, "params": params}
     sent = headers if session is None else {**headers, "mcp-session-id": session}
     return RawSender(world, BOB).get(sent, opened_by=opened_by)
 
@@ -178,7 +189,10 @@ def test_a_resumption_with_forged_ids_gets_a_well_formed_answer_and_no_secret_of
     for task_id in ids:
         happens(world, task_id)
     before, stops = dict(world.store.tasks), list(world.workflows.stops)
-    event_id = forged if isinstance(forged, str) else wrap([*forged[:2], ids[forged[2]], *forged[3:]])
+    event_id = forged
+    if not isinstance(forged, str):
+        message_id, (kind, which, *received), *rest = forged
+        event_id = wrap([message_id, [kind, ids[which], *received], *rest])
 
     answer = got(world, event_id, session)
 

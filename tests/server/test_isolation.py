@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from stepwire.engine.ports import TaskPage, WatchedTask
 from stepwire.principal import Principal
-from stepwire.protocol.tokens import Continuation, Kind, StreamPosition, Subject, state_of
+from stepwire.protocol.tokens import Continuation, Kind, StreamPosition, Subject, TaskNews, state_of
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
 from tests.fakes import InMemoryTaskStore
@@ -58,7 +58,7 @@ def call_again_with_state(world: World, task_id: str, kind: Kind) -> Answer:
 
 
 def resumes(world: World, task_id: str, *, is_call: bool) -> Answer:
-    event_id = StreamPosition("r", task_id, is_call, 0).event_id()
+    event_id = StreamPosition("r", TaskNews(task_id, is_call, 0)).event_id()
     return legacy_of(world, ALICE).resume(event_id, opened_by=RESUMED)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stepwire.errors import InvalidRequest
 from stepwire.json_text import LARGEST_INTEGER
 from stepwire.protocol.messages import LONGEST_ID
-from stepwire.protocol.tokens import LONGEST, StreamPosition, position_of, wrap
+from stepwire.protocol.tokens import LONGEST, StreamPosition, TaskNews, ToolRun, position_of, wrap
 from tests.strategies import amounts, json_values, task_ids
 
 counts = st.integers(0, LARGEST_INTEGER)
@@ -18,16 +18,12 @@ message_ids = st.text(max_size=LONGEST_ID) | st.integers(-LARGEST_INTEGER, LARGE
 positions = st.builds(
     StreamPosition,
     message_ids,
-    task_ids,
-    st.booleans(),
-    counts,
-    st.just(-1) | amounts,
+    st.builds(TaskNews, task_ids, st.booleans(), counts, st.just(-1) | amounts, st.booleans(), st.booleans())
+    | st.builds(ToolRun, st.text(max_size=20), st.just({"approval_id": "a"}), st.none() | st.text(max_size=20)),
     counts,
     counts,
-    st.booleans(),
     counts,
     counts,
-    st.booleans(),
     st.booleans(),
 )
 
@@ -50,6 +46,8 @@ def test_any_other_text_is_refused(text: str) -> None:
 
 
 def test_the_longest_message_id_still_makes_an_event_id_that_is_read() -> None:
-    position = StreamPosition("\x01" * LONGEST_ID, "0" * 36, False, LARGEST_INTEGER, 1.2345678901234567e300)
+    position = StreamPosition(
+        "\x01" * LONGEST_ID, TaskNews("0" * 36, False, LARGEST_INTEGER, 1.2345678901234567e300), LARGEST_INTEGER
+    )
 
     assert position_of(position.event_id()) == position

@@ -18,7 +18,6 @@ from enum import Enum
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct, ValidationError, to_builtins
-from msgspec.structs import astuple
 
 from stepwire.codec import value_of
 from stepwire.errors import InvalidCursor, InvalidRequest, InvalidRequestState
@@ -246,19 +245,12 @@ def _digest_of(arguments: JsonObject) -> str:
 # ------------------------------------------------------------------------------------------------ positions on a stream
 
 
-_FORMAT: Final = 1
-
-
 _Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
 
 
-class StreamPosition(Struct, frozen=True, array_like=True):
-    """How much a client has received of one stream."""
+class TaskNews(Struct, frozen=True, array_like=True, tag=1, forbid_unknown_fields=True):
+    """A stream that waits for news of a task, and how much of them its client has received."""
 
-    message_id: (
-        Annotated[str, Meta(max_length=LONGEST_ID)] | Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
-    )
-    """The JSON-RPC id of the request that opened the stream; its response must repeat it with its type."""
     task_id: str
     is_call: bool
     """Whether a `tools/call` without a task opened the stream; else `tasks/result` did."""
@@ -266,24 +258,43 @@ class StreamPosition(Struct, frozen=True, array_like=True):
     """When the task changed to the last status that was sent, in milliseconds since 1970."""
     progress: int | float = -1
     """The last progress that was sent."""
+    is_repeat: bool = False
+    """Whether the call started nothing, because another call began its task."""
+    is_fetch: bool = False
+    """Whether a call of `task_result` opened the stream; then it sends no progress: the token is of another call."""
+
+
+class ToolRun(Struct, frozen=True, array_like=True, tag=2, forbid_unknown_fields=True):
+    """A stream whose bodies each run one of Stepwire's own tools again."""
+
+    tool: str
+    arguments: JsonObject
+    progress_token: str | int | None = None
+
+
+class StreamPosition(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """How much a client has received of one stream."""
+
+    message_id: (
+        Annotated[str, Meta(max_length=LONGEST_ID)] | Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+    )
+    """The JSON-RPC id of the request that opened the stream; its response must repeat it with its type."""
+    awaited: TaskNews | ToolRun
+    """What the stream waits for."""
+    ends_at: _Count = 0
+    """When the response comes at the latest, in milliseconds since 1970; 0: when the work ends."""
+    sent_at: _Count = 0
+    """When progress was last sent, or the stream began, in milliseconds since 1970."""
     asked: _Count = 0
     """Sequence number of the last question that was sent."""
     polls: _Count = 0
     """How often the client has resumed the stream."""
     has_ended: bool = False
     """Whether the response has been sent."""
-    ends_at: _Count = 0
-    """When the response comes at the latest, in milliseconds since 1970; 0: when the work ends."""
-    sent_at: _Count = 0
-    """When progress was last sent, or the stream began, in milliseconds since 1970."""
-    is_repeat: bool = False
-    """Whether the call started nothing, because another call began its task."""
-    is_fetch: bool = False
-    """Whether a call of `task_result` opened the stream; then it sends no progress: the token is of another call."""
 
     def event_id(self) -> str:
         """Return the position as an event id: printable ASCII, without white space."""
-        return wrap([_FORMAT, *(int(one) if isinstance(one, bool) else one for one in astuple(self))])
+        return wrap(to_builtins(self))
 
 
 def position_of(event_id: str) -> StreamPosition:
@@ -292,69 +303,8 @@ def position_of(event_id: str) -> StreamPosition:
     Raises:
         InvalidRequest: this server did not issue the id.
     """
-    match unwrap(event_id):
-        case [1, *fields] if len(fields) == len(StreamPosition.__struct_fields__):
-            flags = [type(fields[place]) is int and fields[place] in (0, 1) for place in _FLAGS]
-            for place in _FLAGS:
-                fields[place] = bool(fields[place])
-            with suppress(ValidationError):
-                if all(flags):
-                    return value_of(fields, StreamPosition)
-        case _:
-            pass
+    with suppress(ValidationError, ValueError):
+        found = value_of(unwrap(event_id), StreamPosition)
+        if found.event_id() == event_id:  # what is written otherwise, this server did not issue
+            return found
     raise InvalidRequest("The Last-Event-ID was not issued by this server.")
-
-
-def is_asking(event_id: str) -> bool:
-    """Tell whether an event id may be of a stream that asks the user of a client, and has no task."""
-    return event_id.startswith(_ASKING_START)
-
-
-class AskingPosition(Struct, frozen=True, array_like=True):
-    """How much a client has received of the stream of one of Stepwire's own tools that asks its user."""
-
-    message_id: (
-        Annotated[str, Meta(max_length=LONGEST_ID)] | Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
-    )
-    """The JSON-RPC id of the request that opened the stream."""
-    tool: str
-    arguments: JsonObject
-    ends_at: _Count
-    """When the response comes at the latest, in milliseconds since 1970."""
-    sent_at: _Count
-    """When progress was last sent, or the stream began, in milliseconds since 1970."""
-    progress_token: str | int | None = None
-    asked: _Count = 0
-    """The number of the last question that was sent."""
-    polls: _Count = 0
-    """How often the client has resumed the stream."""
-    has_ended: bool = False
-    """Whether the response has been sent."""
-
-    def event_id(self) -> str:
-        """Return the position as an event id."""
-        return wrap([_ASKING, *astuple(self)])
-
-
-def asking_position_of(event_id: str) -> AskingPosition:
-    """Return the position that an event id holds.
-
-    Raises:
-        InvalidRequest: this server did not issue the id.
-    """
-    match unwrap(event_id):
-        case [mark, *fields] if mark == _ASKING:
-            with suppress(ValidationError):
-                return value_of(fields, AskingPosition)
-        case _:
-            pass
-    raise InvalidRequest("The Last-Event-ID was not issued by this server.")
-
-
-_ASKING: Final = "asks"
-_ASKING_START: Final = wrap([_ASKING, 0])[:8]
-"""Six bytes: the bracket, the quotes and the mark itself, without what follows."""
-_FLAGS: Final = tuple(
-    place for place, kind in enumerate(StreamPosition.__annotations__.values()) if kind in (bool, "bool")
-)
-"""The fields that are 0 or 1 in an event id."""

@@ -29,15 +29,15 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
-from stepwire.server.call import Call, Reply, SessionOpened, Stream, listed_tools, text_in
+from stepwire.server.call import Call, Reply, SessionOpened, listed_tools, text_in
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import capabilities_of, offered_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
-from stepwire.server.sse_polling import open_stream
+from stepwire.server.sse_polling import open_asking, open_stream
 from stepwire.server.tasks import ROUTED_NAMES
-from stepwire.server.ways import CACHED_FOR, Ask, Method, PlainWay
+from stepwire.server.ways import CACHED_FOR, Method, PlainWay
 from stepwire.tasks.inputs import Mode
 
 TOOLS_PAGE_SIZE: Final = 100
@@ -159,14 +159,8 @@ def _on_stream(services: Services, call: Call, tool: str) -> PlainWay:
     return PlainWay(
         partial(_awaited, services, call),
         question=lambda task: open_stream(services, call, task, is_call=True, is_fetch=True),
-        ask=partial(_asked_on_stream, services, call, tool),
+        ask=partial(open_asking, services, call, tool),
     )
-
-
-def _asked_on_stream(services: Services, call: Call, tool: str, ask: Ask) -> Stream:
-    from stepwire.server.asking import open_asking  # noqa: PLC0415 - few calls are an approver's
-
-    return open_asking(services, call, tool, ask)
 
 
 _LEGACY: Final = Era(

@@ -39,7 +39,6 @@ from stepwire.protocol.messages import (
     error_text,
     result_text,
 )
-from stepwire.protocol.tokens import is_asking
 from stepwire.rendering import complete_result
 from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
 from stepwire.server.composition import own_tool
@@ -161,7 +160,7 @@ class McpServer(Struct, frozen=True, dict=True):
                     reply = open_stream(self.services, call, reply.task, is_call=False)
                 return _response(call, reply)
             case Resumption(event_id):
-                return _response(call, _resumed(self.services, call, event_id))
+                return _response(call, resume_stream(self.services, call, event_id))
             case Notification() | Response():
                 if not call.is_modern:  # M6: this era has none that means anything
                     self._accept(call, message)
@@ -261,14 +260,6 @@ def _response(call: Call, reply: JsonObject | Stream | Written | SessionOpened) 
         case result:
             shown = complete_result(result) if call.is_modern else result
             return HttpResponse(200, result_text(call.message_id, shown), _JSON)
-
-
-def _resumed(services: Services, call: Call, event_id: str) -> Stream:
-    if not is_asking(event_id):
-        return resume_stream(services, call, event_id)
-    from stepwire.server.asking import resume_asking  # noqa: PLC0415 - few streams are an approver's
-
-    return resume_asking(services, call, event_id)
 
 
 def _page_for_a_browser(request: HttpRequest, error: HttpMethodNotAllowed) -> HttpResponse | None:
