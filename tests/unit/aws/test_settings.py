@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from stepwire.aws.gateway import SignIn
 from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings
 from stepwire.catalog.access import Access
+from stepwire.composition import EXTRAS
 from stepwire.engine.limiter import WAITS
 from stepwire.engine.upkeep import Intervals
 from stepwire.protocol.sessions import ResumingClient, ResumingClients, resuming_clients
@@ -43,7 +44,7 @@ ENVIRONMENT = {
     "LAMBDA_TASK_ROOT": "/var/task",
     "TRACING": "Active",
     "SPANS": "on",
-    "EXTRAS": ",events,,skills",
+    "EXTRAS": f",{',,'.join(EXTRAS)},",
 }
 CONSTANT = {
     *("INLINE_WAIT_SECONDS", "HOLD_SECONDS", "CALL_SECONDS", "PROGRESS_CALL_SECONDS", "STATE_AFTER_SECONDS"),
@@ -96,7 +97,7 @@ def test_a_complete_environment_is_read() -> None:
         waits=Places.shared(5),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
-        extras=("events", "skills"),
+        extras=tuple(EXTRAS),
         identity=Identity(),
         x_ray=True,
         spans=True,
@@ -105,7 +106,7 @@ def test_a_complete_environment_is_read() -> None:
 
 def test_an_extra_that_the_release_does_not_have_is_refused() -> None:
     with pytest.raises(SettingsError, match="EXTRAS names colours; there are: "):
-        read_mcp_settings(ENVIRONMENT | {"EXTRAS": "events,colours"})
+        read_mcp_settings(ENVIRONMENT | {"EXTRAS": ",colours"})
 
 
 def test_the_endpoint_is_shown_to_people_as_its_operator_says() -> None:
