@@ -31,7 +31,7 @@ class AuditAction(Enum):
     RETRIEVED = "retrieved"
     CANCELLED = "cancelled"
     ANSWERED = "answered"
-    """A question was answered on the card of a task; `outcome` is the person's action."""
+    """A question was answered where the host shows the task; `outcome` is the person's action."""
     ASKED = "asked"
     """A question to others than the caller was asked."""
     SEEN = "seen"

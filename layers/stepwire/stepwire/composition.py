@@ -5,31 +5,41 @@ To add an extra: its folder `stepwire/extras/NAME` and its line here. To remove 
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from stepwire.hooks import Extra
 
-EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+
+class Reserved(NamedTuple):
+    """The names that an extra keeps for itself, on or off, so that it can be switched on later."""
+
+    tools: tuple[str, ...] = ()
+    """Of its tools: no manifest may take one."""
+    parameters: tuple[str, ...] = ()
+    """Of what it reads from the endpoint's URL: a path may have one."""
+
+
+EXTRAS: Final[Mapping[str, Reserved]] = MappingProxyType(
     {
-        "search": ("find_tools", "call_tool"),
-        "cards": ("card_answer", "card_cancel", "card_task"),
-        "events": (),
-        "approvals": ("approvals_list", "approval_answer"),
-        "client_tasks": (),
-        "skills": (),
-        "lines": (),
-        "door": (),
-        "operations": (),
-        "callers": (),
+        "search": Reserved(("find_tools", "call_tool"), ("discover",)),
+        "cards": Reserved(("card_answer", "card_cancel", "card_task"), ("cards",)),
+        "events": Reserved(),
+        "approvals": Reserved(("approvals_list", "approval_answer")),
+        "client_tasks": Reserved(),
+        "skills": Reserved(),
+        "lines": Reserved(),
+        "door": Reserved(),
+        "operations": Reserved(),
+        "callers": Reserved(),
     }
 )
-"""The extras of this release in order of precedence, each with the names of its tools.
+"""The extras of this release in order of precedence.
 
-The first extra that wants a call or a client's response has it, and tools are listed in this order. No manifest may
-take the name of a tool, whether its extra is on or off: so an extra can be switched on later.
+The first extra that wants a client's response has it; ways of calls are changed, and tools listed, in this order.
 """
-RESERVED_TOOLS: Final = frozenset(name for names in EXTRAS.values() for name in names)
+RESERVED_TOOLS: Final = frozenset(name for one in EXTRAS.values() for name in one.tools)
+RESERVED_PARAMETERS: Final = frozenset(name for one in EXTRAS.values() for name in one.parameters)
 
 
 def switched_on(names: Collection[str]) -> "tuple[Extra, ...]":

@@ -84,6 +84,19 @@ class Streams(Struct, frozen=True):
     """Returns how long this client waits before it resumes, at most `ways.LONGEST_PAUSE`; None: as long as usual."""
 
 
+class View(Struct, frozen=True):
+    """A resource by which a host shows a task beside the conversation, to its user, who can answer there (MCP Apps)."""
+
+    is_shown: "Callable[[Services, Call], bool]"
+    """Tells whether this client's host shows it."""
+    of_tool: "Callable[[Tool], JsonObject]"
+    """Returns what `_meta` of a listed tool says of the view; empty: none of its tasks is shown."""
+    of_result: "Callable[[Task], JsonObject]"
+    """Returns what `_meta` of the result of an ended task says of it, for a client that polls the task."""
+    place: str
+    """Where the user can answer what the client cannot ask, in words for a model."""
+
+
 class Resources(Struct, frozen=True):
     """Resources, by the scheme of their URIs, for the methods `resources/*` of both eras."""
 
@@ -97,6 +110,8 @@ class Resources(Struct, frozen=True):
     """Whether the content is the same for every caller."""
     children: "Callable[[Services, Call, str], Iterable[JsonObject]] | None" = None
     """Returns the entries directly below a URI, for `resources/directory/read`; None: there are no directories."""
+    view: View | None = None
+    """How hosts show tasks by one of them; None: not at all."""
 
 
 class EventType(Struct, frozen=True):
@@ -195,8 +210,9 @@ class Extra(Struct, frozen=True, kw_only=True):
     """Tools of Stepwire's own. Called with `tools/list` and with each `tools/call`. An error is the answer."""
 
     way: "Callable[[Services, Call, Tool, Way], Way | None] | None" = None
-    """Returns how a call of a tool of the catalog is confirmed and answered, given the way of a plain call; None: not
-    this extra's. Called with each `tools/call` that is no task; the first way holds. An error is the answer."""
+    """Returns how a call of a tool of the catalog is confirmed and answered, given the way so far: a task's or a plain
+    call's, as the extras before have changed it; None: it stays. Called with each `tools/call`. An error is the
+    answer."""
 
     streams: Streams | None = None
     """Additions to the streams of legacy clients, and their responses. Called with each body of a stream, and with each

@@ -64,13 +64,6 @@ FOLLOWS: Final = "stepwire/follows"
 FOLLOW_UPS: Final = "stepwire/followUps"
 LINE: Final = "stepwire/line"
 """The server's own member of `_meta`, on a task that waits in line, and on its progress: where it stands."""
-CARD: Final = "stepwire/card"
-"""The server's own member of `_meta`: which task a card shows, and what lets it answer that task's questions."""
-CARD_URI: Final = "ui://stepwire/task"
-TOOL_WITH_CARD: Final[JsonObject] = {
-    "ui": {"resourceUri": CARD_URI, "visibility": ["model", "app"]},
-    "ui/resourceUri": CARD_URI,  # where older hosts look for it
-}
 _UNFINISHED_SCHEMA: Final[JsonObject] = {
     "description": "The work goes on: this is no result yet.",
     "type": "object",
@@ -162,17 +155,16 @@ def legacy_result(result: ToolResult, related_task: str | None = None) -> JsonOb
     return {**value, "_meta": {**meta, RELATED_TASK: {"taskId": related_task}}}
 
 
-def naming_card(result: JsonObject, task_id: str, *, has_ended: bool = False) -> JsonObject:
-    """Return a result that names the task whose card a host shows; an ended one, so that the card need not tell it."""
-    card: JsonObject = {"taskId": task_id, **({"ended": True} if has_ended else {})}
-    return {**result, "_meta": {**as_object(result.get("_meta")), CARD: card}}
+def with_meta(result: JsonObject, meta: JsonObject) -> JsonObject:
+    """Return a result with more members of `_meta`."""
+    return {**result, "_meta": {**as_object(result.get("_meta")), **meta}}
 
 
 def mark_repeated(result: JsonObject, *, is_repeat: bool) -> JsonObject:
     """Return the result of a call, in either era, with a mark if the call started nothing."""
     if not is_repeat:
         return result
-    return {**result, "_meta": {**as_object(result.get("_meta")), REPEATED: True}}
+    return with_meta(result, {REPEATED: True})
 
 
 def request_params(request: InputRequest) -> JsonObject:
@@ -218,10 +210,10 @@ def line_data(in_line: InLine) -> JsonObject:
     return {"position": in_line.position, **begins, **({"paused": True} if in_line.is_paused else {})}
 
 
-def legacy_tool(tool: Tool, *, with_tasks: bool, with_card: bool = False) -> JsonObject:
+def legacy_tool(tool: Tool, *, with_tasks: bool, meta: JsonObject | None = None) -> JsonObject:
     """Write a tool as `tools/list` of the legacy versions shows it."""
     as_task = with_tasks and tool.task_support is TaskSupport.REQUIRED
-    shown = modern_tool(tool, as_task=as_task, with_card=with_card)
+    shown = modern_tool(tool, as_task=as_task, meta=meta)
     if shown.get("outputSchema", {}).get("type") != "object":
         # M36: this era allows `type: object` only; clients reject a list that contains another type.
         shown.pop("outputSchema", None)
@@ -231,7 +223,7 @@ def legacy_tool(tool: Tool, *, with_tasks: bool, with_card: bool = False) -> Jso
     return shown
 
 
-def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonObject:
+def modern_tool(tool: Tool, *, as_task: bool, meta: JsonObject | None = None) -> JsonObject:
     """Write a tool as `tools/list` of 2026-07-28 shows it.
 
     `as_task`: the client can call it as a task only; else a call may end with an unfinished result.
@@ -245,7 +237,7 @@ def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonOb
         "outputSchema": schema if schema is None or as_task or tool.is_express else _with_unfinished(schema),
         "annotations": tool.annotations,
         "icons": list(tool.icons) or None,
-        "_meta": TOOL_WITH_CARD if with_card else None,
+        "_meta": meta or None,
     }
     return {key: value for key, value in shown.items() if value is not None}
 

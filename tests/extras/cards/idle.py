@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from stepwire.rendering import CARD_URI
+from stepwire.extras.cards import CARD_URI
 from tests.extras.cards.clients import begun, client_of, seen
 from tests.server.answers import Json
 from tests.server.clients import CARD_CAPABILITY, LegacyClient

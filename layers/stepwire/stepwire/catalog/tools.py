@@ -27,7 +27,7 @@ from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.approvals import Approvers, People
-from stepwire.tasks.inputs import FormElicitation, Mode
+from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
 from stepwire.tasks.task import Causes
@@ -42,11 +42,6 @@ RESULT_TOOL: Final = "task_result"
 CANCEL_TOOL: Final = "task_cancel"
 ANSWER_TOOL: Final = "task_answer"
 LIST_TOOL: Final = "task_list"
-CARD_TASK_TOOL: Final = "card_task"
-CARD_ANSWER_TOOL: Final = "card_answer"
-CARD_CANCEL_TOOL: Final = "card_cancel"
-CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOOL})
-"""The names of the tools that only a card calls."""
 TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of the tools for clients without tasks."""
 APPROVALS_LIST: Final = "approvals_list"
@@ -62,7 +57,6 @@ ICON_PATTERN: Final = (
     r"|data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2})$"
 )
 """What the source of an icon may be. Whoever shows it may fetch a URL, so it is one of no other scheme."""
-_NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 _NOT_OURS: Final = "catalog.json is not what this version of Stepwire compiles: run `make catalog` again"
 
 
@@ -206,20 +200,6 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
     """As MCP writes them."""
     extras: Mapping[str, JsonObject] = {}
     """What extras keep of its manifest, by their names, in its stored form."""
-
-    @cached_property
-    def has_card(self) -> bool:
-        """Tell whether a host may show a card of its tasks.
-
-        A tool that never is a task has none to show. A card asks its user, and has no model and no roots, so a tool
-        that needs those has none either.
-        """
-        may_be_task = self.task_support is not TaskSupport.FORBIDDEN and not self.is_express
-        return (
-            self.extras.get("cards", {}).get("is_shown", True)
-            and may_be_task
-            and _NOT_ON_CARDS.isdisjoint(self.client_capabilities)
-        )
 
     def kept_by(self, name: str, kind: type[T]) -> T | None:
         """Return what an extra keeps of its manifest; None: nothing."""

@@ -88,8 +88,8 @@ class ToolCall(Struct, frozen=True):
     """The owner's verified identity."""
     line: LineTerms | None = None
     """The line in which its runs wait for their turns; None: the tool has no limit."""
-    has_card: bool = False
-    """Whether a card shows the task; then its states' names are recorded."""
+    records_states: bool = False
+    """Whether the names of the states that it passes are recorded with the task."""
 
 
 class Begun(Struct, frozen=True):
@@ -319,7 +319,7 @@ class Calls(Struct, frozen=True):
             retry=tool.retry or ONCE,
             origin=call.origin,
             keep_result=tool.keep_result,
-            states=() if call.has_card and tool.shows_state else None,
+            states=() if call.records_states and tool.shows_state else None,
         )
 
 

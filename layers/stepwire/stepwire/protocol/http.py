@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct, field
 
+from stepwire.composition import RESERVED_PARAMETERS
 from stepwire.errors import HeaderMismatch, InvalidParams
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
@@ -157,7 +158,7 @@ def _accepted(accept: str) -> list[str]:
 
 LONGEST_QUERY: Final = 8_192  # characters; API Gateway takes no more than 10,240 bytes of headers and URL
 MOST_NAMES: Final = 100  # of tools and groups in one selection
-PARAMETERS: Final = frozenset({"cards", "discover", "group", "resume", "rounds", "tools"})
+PARAMETERS: Final = frozenset({"group", "resume", "rounds", "tools"}) | RESERVED_PARAMETERS
 """All that this server reads from a query, and so the names that a path may have instead."""
 _MOST_FIELDS: Final = 20
 _TOOLS: Final = "tools"

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
 from stepwire.protocol.http import switch_in
-from stepwire.protocol.messages import CARD_MIME_TYPE, UI_EXTENSION, MessageId
+from stepwire.protocol.messages import MessageId
 from stepwire.protocol.tokens import LONGEST, encode, unwrap, wrap
 
 PARAMETER: Final = "resume"
@@ -152,7 +152,6 @@ _FORMAT: Final = 1
 _LONGEST_NAME: Final = 64  # characters
 _LONGEST_VERSION: Final = 32  # characters
 _MOST_CAPABILITIES: Final = 16
-_CARDS: Final = "cards"
 
 
 class Session(Struct, frozen=True):
@@ -194,7 +193,7 @@ def session_id_of(version: str, params: JsonObject, random: bytes, resumes: Resu
     client, flags, nonce = client_info_of(params), resumes.calls + 2 * resumes.results, encode(random)
     capabilities = as_object(params.get("capabilities"))
     tasks = _declared({"tasks": capabilities.get("tasks")}, 4)  # which requests may become tasks is named that deep
-    declared = ({**_declared(capabilities, 2), **tasks, **_cards(capabilities)}, _declared(capabilities, 1))
+    declared = ({**_declared(capabilities, 2), **tasks, **_extensions(capabilities)}, _declared(capabilities, 1))
     tokens = (wrap([_FORMAT, version, client.name, client.version, each, flags, nonce]) for each in declared)
     # Oversized declarations are cut to their top level, then dropped with the names.
     return next((one for one in tokens if len(one) <= LONGEST), wrap([_FORMAT, version, "", "", {}, flags, nonce]))
@@ -218,34 +217,26 @@ def session_of(session_id: str | None) -> Session:
             raise UnknownSession("The MCP-Session-Id was not issued by this server: initialize again.")
 
 
-def shows_cards(capabilities: JsonObject, query: str = "") -> bool:
-    """Tell whether a client declares that its host shows cards (MCP Apps), in a message or in its session.
-
-    `cards=1` in the query of the URL says so for a host that declares nothing, and `cards=0` that it does not.
-
-    Raises:
-        InvalidParams: the query says something else.
-    """
-    asked = switch_in(query, _CARDS) if query else None
-    if asked is not None:
-        return asked
-    if "extensions" not in capabilities:
-        return False  # most clients
-    declared: Json = as_object(as_object(capabilities.get("extensions")).get(UI_EXTENSION)).get("mimeTypes")
-    return isinstance(declared, list | dict) and CARD_MIME_TYPE in cast(list[Json] | JsonObject, declared)
-
-
 def _text(value: Json, longest: int) -> str:
     return str(value)[:longest] if isinstance(value, str) else ""
 
 
-def _cards(capabilities: JsonObject) -> JsonObject:
-    """Return the extensions of a client whose host shows cards, with what says so; empty for all others."""
-    if not shows_cards(capabilities):
-        return {}
-    # An object takes the place of the list: a session holds names, and names of settings.
-    shown: JsonObject = {UI_EXTENSION: {"mimeTypes": {CARD_MIME_TYPE: {}}}}
-    return {"extensions": {**_declared(capabilities["extensions"], 1), **shown}}
+def _extensions(capabilities: JsonObject) -> JsonObject:
+    """Return the declared extensions, with the names of their settings and of what a setting lists."""
+    declared = as_object(capabilities.get("extensions"))
+    names = _declared(declared, 1)
+    return {"extensions": {name: _listed(as_object(declared[name])) for name in names}} if names else {}
+
+
+def _listed(settings: JsonObject) -> JsonObject:
+    """Return the names of settings. An object takes the place of a list: a session holds names."""
+    listed: JsonObject = {}
+    for name, value in settings.items():
+        if isinstance(value, list):
+            listed[name] = {str(one): {} for one in cast(list[Json], value)}
+        elif isinstance(value, dict):
+            listed[name] = value
+    return _declared(listed, 2)
 
 
 def _declared(capabilities: Json, depth: int) -> JsonObject:

@@ -3,7 +3,7 @@
 Two kinds. A plain token (a session, a position on a stream, a cursor) is JSON in base64url. Its reader checks it like
 any input, and looks its task up among those of the caller that sends it. A signed token is made with the stack's
 secret: no client can forge or change it. A requestState is a signed payload (M45); its reader checks what it is bound
-to: caller, tool, arguments and time. A card's answer token is a MAC alone, bound to caller, task and question.
+to: caller, tool, arguments and time.
 What approvers keep is encrypted besides (`approval_page.sealed`).
 """
 
@@ -42,7 +42,6 @@ PAGE_SIZE: Final = 100  # of what has a URI
 _IN_URI: Final = "://"
 NO_PROGRESS_SENT: Final = -1.0  # progress begins at 0
 _STATE: Final = "stepwire requestState 1"
-_ANSWER: Final = "stepwire card answer 1"
 
 
 # ---------------------------------------------------------------------------------------------------------------- plain
@@ -119,13 +118,13 @@ def page_of(member: str, ones: Iterable[JsonObject], params: JsonObject) -> Json
 def sign(payload: JsonObject, secret: bytes) -> str:
     """Return a payload as a signed token."""
     body = encode(write(payload).encode())
-    return f"{body}.{_mac(_STATE, body, secret)}"
+    return f"{body}.{mac_of(_STATE, body, secret)}"
 
 
 def is_signed(token: str, secret: bytes) -> bool:
     """Tell whether a token was signed with this secret and has not been changed since."""
     body, _, tag = token.partition(".")
-    return len(token) <= LONGEST_STATE and hmac.compare_digest(_mac(_STATE, body, secret).encode(), tag.encode())
+    return len(token) <= LONGEST_STATE and hmac.compare_digest(mac_of(_STATE, body, secret).encode(), tag.encode())
 
 
 def payload_of(token: str, secret: bytes) -> JsonObject:
@@ -139,21 +138,8 @@ def payload_of(token: str, secret: bytes) -> JsonObject:
     return as_object(load_json(decode(token.partition(".")[0]).decode()))
 
 
-def answer_token(owner: str, task_id: str, key: str, secret: bytes) -> str:
-    """Return the token that lets a card answer one question of a task: 43 characters.
-
-    Keys are used once in the life of a task, and a question is answered once; so is a token of use only once.
-    """
-    # None of the parts has a line break.
-    return _mac(_ANSWER, "\n".join((owner, task_id, key)), secret)
-
-
-def is_answer_token(token: str, owner: str, task_id: str, key: str, secret: bytes) -> bool:
-    """Tell whether a text is the token for a question, signed with this secret."""
-    return hmac.compare_digest(token.encode(errors="replace"), answer_token(owner, task_id, key, secret).encode())
-
-
-def _mac(purpose: str, text: str, secret: bytes) -> str:
+def mac_of(purpose: str, text: str, secret: bytes) -> str:
+    """Return what shows that we wrote a text for a purpose: 43 characters."""
     return encode(hmac.digest(secret, f"{purpose}\n{text}".encode(), hashlib.sha256))
 
 

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from stepwire.catalog.tools import OWN_TOOLS, Tool
 from stepwire.errors import InvalidParams, UnknownSelection, UnknownTool
+from stepwire.hooks import View
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.principal import Caller
 from stepwire.protocol.http import RequestHeaders, Selection, selection_in, switch_in
@@ -28,7 +29,7 @@ from stepwire.protocol.messages import (
     MessageId,
     is_id,
 )
-from stepwire.protocol.sessions import NEVER, Resumes, Session, shows_cards
+from stepwire.protocol.sessions import NEVER, Resumes, Session
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import Task
@@ -110,14 +111,14 @@ class Call(Struct, frozen=True, dict=True):
         """The kinds of questions that the client can be asked."""
         return modes_of(self.client_capabilities)
 
-    @cached_property
-    def shows_cards(self) -> bool:
-        """Whether the client's host shows cards: declared in this request (modern) or in its session (legacy)."""
-        return shows_cards(self.client_capabilities, self.query)
+    @property
+    def task_ttl_ms(self) -> int | None:
+        """The ttl that a client of 2025-11-25 asks for its task.
 
-    def shows_card_of(self, tool: Tool) -> bool:
-        """Tell whether the client's host shows a card of this tool's tasks."""
-        return tool.has_card and self.shows_cards
+        Raises:
+            InvalidParams: it is no duration.
+        """
+        return None if self.is_modern else optional_milliseconds_in(self.params["task"], "ttl", "params.task.ttl")
 
     @cached_property
     def selection(self) -> Selection | None:
@@ -268,6 +269,17 @@ def approver_in(services: Services, call: Call) -> "Approver | None":
     approver = approver_of(call.caller, services.access.prefix)
     # An audience without conditions is whatever each question says.
     return approver if any(not one.conditions or approver.fits(one) for one in audiences) else None
+
+
+def views(services: Services, call: Call) -> list[View]:
+    """Return the views that the client's host shows."""
+    found = [one.resources.view for one in services.parts if one.resources is not None]
+    return [view for view in found if view is not None and view.is_shown(services, call)]
+
+
+def meta_of(shown: list[View], tool: Tool) -> JsonObject:
+    """Return the `_meta` of a tool that a client with these views is listed; empty: it has none."""
+    return {name: value for view in shown for name, value in view.of_tool(tool).items()}
 
 
 def reached_tools(services: Services, call: Call) -> list[Tool]:

@@ -44,7 +44,7 @@ _UNKNOWN: Final = tool_error(
 class Era(Struct, frozen=True):
     """The parts of a call that differ between the eras."""
 
-    check: Callable[[Call, Tool], None]
+    check: Callable[[Call, Tool, Way], None]
     """Checks whether this client may call the tool in this way; raises a ProtocolError."""
     plain: Callable[[Services, Call, str], PlainWay]
     """Returns the way of a call of a tool, by its name, that is no task."""
@@ -62,8 +62,9 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
         era.check_own(call, own)
         return _run_own(services, call, own, era)
     tool = reached_tool(services, call)
-    era.check(call, tool)
     way = way_of(services, call, tool, era.plain(services, call, tool.name))
+    era.check(call, tool, way)
+    ttl_ms = call.task_ttl_ms if way.is_task else None
     checked = checked_arguments(tool, call.arguments, services.calls.admission.limits.argument_bytes, call.caller)
     if checked.faults:
         words = rejection(tool.name, checked.faults)
@@ -72,7 +73,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
         resumed = way.resume(tool.confirmation is not None)
         if resumed is not None:
             return resumed
-    new = _new_call(services, call, tool, checked.complete, way)
+    new = _new_call(services, call, tool, checked.complete, way, ttl_ms)
     if tool.is_express:
         return written(call, result_or_raise(services.express(new, call.deadline)))
     if tool.confirmation is None or way.confirm is None:
@@ -82,9 +83,11 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     return way.answer(begun) if isinstance(begun, Begun) else begun
 
 
-def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, way: Way) -> ToolCall:
-    followed, shows_card = call.is_followed(as_task=way.is_task), call.shows_card_of(tool)
-    if shows_card:
+def _new_call(
+    services: Services, call: Call, tool: Tool, complete: JsonObject, way: Way, ttl_ms: int | None
+) -> ToolCall:
+    followed = call.is_followed(as_task=way.is_task)
+    if way.is_shown:
         # Its call answers soon, so answers of the client's model, or its roots, would come too late.
         modes = ELICITATION_MODES | (call.modes if call.declares_tasks else frozenset[Mode]())
     else:
@@ -97,7 +100,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
         call.caller.principal,
         tool,
         complete,
-        way.ttl_ms,
+        ttl_ms,
         Origin(
             modes,
             call.progress_token if gets_progress else None,
@@ -109,7 +112,7 @@ def _new_call(services: Services, call: Call, tool: Tool, complete: JsonObject, 
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
         _line_of(services, call, tool, complete),
-        shows_card,
+        way.is_shown,
     )
 
 

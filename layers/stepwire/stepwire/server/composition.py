@@ -25,7 +25,7 @@ def own_tool(services: Services, call: Call) -> OwnTool | None:
     """Return the tool of Stepwire's own that is called; None if the call names another, or one that is not offered."""
     name = str(call.params.get("name"))
     for one in services.parts:
-        if one.tools is not None and name in EXTRAS.get(one.name, TASK_TOOLS):
+        if one.tools is not None and name in (EXTRAS[one.name].tools if one.name in EXTRAS else TASK_TOOLS):
             return one.tools.offered(services, call).get(name)
     return None
 
@@ -37,9 +37,12 @@ def offered_tools(services: Services, call: Call) -> tuple[OwnTool, ...]:
 
 
 def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
-    """Return the way of a call: a part's, or the given one of a plain call."""
-    ways = (one.way(services, call, tool, plain) for one in services.parts if one.way is not None)
-    return next((way for way in ways if way is not None), plain)
+    """Return the way of a call: the given one of a plain call, as the parts change it in turn."""
+    way = plain
+    for one in services.parts:
+        if one.way is not None:
+            way = one.way(services, call, tool, way) or way
+    return way
 
 
 def capabilities_of(services: Services, call: Call) -> JsonObject:

@@ -29,7 +29,7 @@ from stepwire.protocol.messages import (
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
-from stepwire.server.call import Call, Reply, SessionOpened, listed_tools, text_in
+from stepwire.server.call import Call, Reply, SessionOpened, listed_tools, meta_of, text_in, views
 from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import capabilities_of, offered_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
@@ -37,7 +37,7 @@ from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
 from stepwire.server.sse_polling import open_asking, open_stream
 from stepwire.server.tasks import ROUTED_NAMES
-from stepwire.server.ways import CACHED_FOR, Method, PlainWay
+from stepwire.server.ways import CACHED_FOR, Method, PlainWay, Way
 from stepwire.tasks.inputs import Mode
 
 TOOLS_PAGE_SIZE: Final = 100
@@ -74,13 +74,13 @@ def _that_fit(tools: list[Tool]) -> Iterator[Tool]:
         yield tool
 
 
-def _missing_capabilities(call: Call, tool: Tool) -> JsonObject:
+def _missing_capabilities(call: Call, tool: Tool, way: Way) -> JsonObject:
     """Return the capabilities that the tool needs and the client does not declare; a confirmation needs forms."""
     missing = {name: one for name, one in tool.client_capabilities.items() if name not in call.client_capabilities}
     if tool.confirmation is not None and Mode.FORM not in call.modes:
         missing["elicitation"] = {"form": {}}
-    if "elicitation" in missing and call.shows_card_of(tool):
-        del missing["elicitation"]  # the card asks
+    if "elicitation" in missing and way.is_shown:
+        del missing["elicitation"]  # the user is asked where the task is shown
     return missing
 
 
@@ -112,10 +112,8 @@ def ping(_services: Services, _call: Call) -> JsonObject:
 
 def list_legacy_tools(services: Services, call: Call) -> JsonObject:
     """Return a page of tools; with their task support if the version has tasks."""
-    with_tasks = call.version == LEGACY_WITH_TASKS
-    return _tools_page(
-        services, call, lambda tool: legacy_tool(tool, with_tasks=with_tasks, with_card=call.shows_card_of(tool))
-    )
+    with_tasks, shown = call.version == LEGACY_WITH_TASKS, views(services, call)
+    return _tools_page(services, call, lambda tool: legacy_tool(tool, with_tasks=with_tasks, meta=meta_of(shown, tool)))
 
 
 def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> None:
@@ -125,18 +123,18 @@ def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> No
         raise MethodNotFound(f"The tool {tool} runs as a task only: call it with params.task (2025-11-25).")
 
 
-def _check_legacy(call: Call, tool: Tool) -> None:
+def _check_legacy(call: Call, tool: Tool, way: Way) -> None:
     """L3: rely on nothing that was not declared. This era has no error for it."""
     as_task = call.asks_for_task
     _check_kind_of_call(tool.name, tool.task_support, as_task=as_task)
-    missing = _missing_capabilities(call, tool)
+    missing = _missing_capabilities(call, tool, way)
     if missing:
         needed = ", ".join(sorted(missing))
         raise ClientNotCapable(
             f"The tool {tool.name} needs a client that declares these capabilities when it initializes, and sends the "
             f"MCP-Session-Id that it gets: {needed}."
         )
-    if tool.confirmation is not None and not call.shows_card_of(tool) and not call.is_followed(as_task=as_task):
+    if tool.confirmation is not None and not way.is_shown and not call.is_followed(as_task=as_task):
         raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and no question reaches this client.")
 
 
@@ -190,19 +188,20 @@ def discover(services: Services, call: Call) -> JsonObject:
 
 def list_tools(services: Services, call: Call) -> JsonObject:
     """Return a page of tools; private to the caller, because it depends on the caller's scopes (M32)."""
+    shown = views(services, call)
 
     def written(tool: Tool) -> JsonObject:
         as_task = call.declares_tasks and tool.task_support is not TaskSupport.FORBIDDEN
-        return modern_tool(tool, as_task=as_task, with_card=call.shows_card_of(tool))
+        return modern_tool(tool, as_task=as_task, meta=meta_of(shown, tool))
 
     return {**_tools_page(services, call, written), "ttlMs": CACHED_FOR // MILLISECOND, "cacheScope": "private"}
 
 
-def _check_modern(call: Call, tool: Tool) -> None:
+def _check_modern(call: Call, tool: Tool, way: Way) -> None:
     if tool.parameter_headers and not call.is_indirect:
         check_parameter_headers(call.headers, tool.parameter_headers, call.arguments)
     _ = call.request_state, call.input_responses  # refused here where they cannot be read
-    missing = _missing_capabilities(call, tool)
+    missing = _missing_capabilities(call, tool, way)
     if missing:  # M19
         needed = ", ".join(sorted(missing))
         raise MissingClientCapability(f"The tool {tool.name} needs the client capabilities: {needed}.", missing)

@@ -65,7 +65,7 @@ def _served_at(services: Services, uri: str) -> Resources | None:
 def _caching(call: Call, of: Resources | None = None) -> JsonObject:
     """Return how long a client of the newer era may keep a result (M31); in the older one, nothing says so.
 
-    A list depends on whether the client shows cards, and on the caller's tools.
+    A list depends on what the client shows, and on the caller's tools.
     """
     if not call.is_modern:
         return {}

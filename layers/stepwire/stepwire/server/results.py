@@ -23,7 +23,7 @@ from stepwire.rendering import (
     timestamp,
 )
 from stepwire.schemas.validation import Violation
-from stepwire.server.call import Call
+from stepwire.server.call import Call, views
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
@@ -37,10 +37,6 @@ from stepwire.tasks.inputs import (
 from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult, tool_error
 from stepwire.visible_text import quoted, visible
 
-_CARD: Final = (
-    "If this client shows cards, your user sees the task on one, with its progress and its result, and the card tells "
-    "you when it has ended: then you may end your turn now."
-)
 _FOR_OTHERS: Final = (
     "It waits for others to decide, who hear of it by another way: nobody can answer it here, so do not try. It may "
     "take long; tell your user whom it waits for."
@@ -168,9 +164,7 @@ def stops_waiting(services: Services, call: Call) -> Callable[[Task], bool]:
     return lambda task: task.has_ended or bool(_for_this_model(services, call, task))
 
 
-def unfinished(
-    services: Services, call: Call, task: Task, *, is_repeat: bool = False, on_card: bool = False
-) -> ToolResult:
+def unfinished(services: Services, call: Call, task: Task, *, is_repeat: bool = False, more: str = "") -> ToolResult:
     """Return a result that gives the status of an unfinished task, and the next step of the client's model."""
     first = [repeat_words(services.catalog.tools.get(task.work.tool))] if is_repeat else []
     step = next_step(services, call, task)
@@ -179,7 +173,7 @@ def unfinished(
         _progress_words(services, task),
         *who_answers(services, call, task),
         step,
-        *([_CARD] if on_card else []),
+        *([more] if more else []),
     ]
     shown = {**summary(services, task), **question_shown(services, call, task)}
     return _unfinished(" ".join(words), {**shown, "repeated": True} if is_repeat else shown)
@@ -257,7 +251,7 @@ def who_answers(services: Services, call: Call, task: Task) -> list[str]:
     users = [one for one in task.input_requests if isinstance(one.asked, Elicitation)]
     if not users or any(can_ask(call, one) for one in users):
         return others
-    here = "your user can give it on the card of the task, if this client shows one" if call.shows_cards else _NOT_HERE
+    here = next((view.place for view in views(services, call)), _NOT_HERE)
     return [
         *others,
         f"It waits for an answer that a person gives; {here}. Do not answer for them. Tell your user: the question can "

@@ -41,7 +41,7 @@ class Patience(Struct, frozen=True):
     possibly_short_lived: timedelta = timedelta(seconds=4)
     """How long the first request of a plain call waits, if its client may give up after 5 seconds."""
     first_request: timedelta = timedelta(seconds=2)
-    """How long the first request of a plain call waits for the result, if it can be resumed or has a card."""
+    """How long the first request of a plain call waits for the result, if it can be resumed or its task is shown."""
     resuming_request: timedelta = timedelta()
     """How long each request that resumes a response waits for news."""
     whole_call: timedelta = timedelta(seconds=50)

@@ -42,15 +42,14 @@ from stepwire.rendering import (
     modern_answer,
     modern_requests,
     modern_task,
-    naming_card,
     task_meta,
+    with_meta,
 )
-from stepwire.server.call import Call, Reply, ResultOnStream, Stream, object_in, optional_milliseconds_in
+from stepwire.server.call import Call, Reply, ResultOnStream, Stream, object_in, views
 from stepwire.server.results import answer_or_raise, has_ended, repeat_words
 from stepwire.server.services import Services
 from stepwire.server.ways import Method, Way
 from stepwire.tasks.ids import task_id_of
-from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -138,8 +137,8 @@ def _detailed(services: Services, call: Call, task: Task) -> JsonObject:
             return shown
         case _ if task.has_ended:
             answer = modern_answer(services.operations.result_of(task))
-            if call.shows_cards and "result" in answer:
-                answer["result"] = naming_card(answer["result"], task.task_id, has_ended=True)
+            for view in views(services, call) if "result" in answer else ():
+                answer["result"] = with_meta(answer["result"], view.of_result(task))
             return {**shown, **answer}
         case _:
             return shown
@@ -256,18 +255,12 @@ def _way(_services: Services, call: Call, tool: Tool, plain: Way) -> Way | None:
     """Answer a call with its task."""
     if tool.task_support is TaskSupport.FORBIDDEN or not call.asks_for_task:
         return None
-    # A client with tasks that can ask its user does so itself, though its host shows cards.
-    asks_on_card = tool.confirmation is not None and call.shows_card_of(tool) and Mode.FORM not in call.modes
-    ttl_ms = None
-    if not call.is_modern:
-        ttl_ms = optional_milliseconds_in(call.params["task"], "ttl", "params.task.ttl")
     return Way(
         partial(_task_handle, call, tool),
-        None if asks_on_card else plain.confirm,
+        plain.confirm,
         plain.resume,
         refuse=None if call.is_modern else _refuse_task,
         is_task=True,
-        ttl_ms=ttl_ms,
         is_cancellable=False,
     )
 
@@ -287,8 +280,6 @@ def _task_handle(call: Call, tool: Tool, begun: Begun) -> JsonObject:
         result = {"task": {**shown, "status": "working"} if task.awaits_confirmation else shown}
         if begun.is_repeat:
             result["_meta"] = {MODEL_IMMEDIATE_RESPONSE: repeat_words(tool)}  # T33
-    if call.shows_card_of(tool):
-        result = naming_card(result, task.task_id)
     return mark_repeated(result, is_repeat=begun.is_repeat)
 
 

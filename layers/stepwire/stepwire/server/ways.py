@@ -106,10 +106,10 @@ class Way(Struct, frozen=True):
     """Answers a call whose arguments are wrong; None: with the result of a tool that failed."""
     is_task: bool = False
     """Whether the client gets a task, and polls it."""
-    ttl_ms: int | None = None
-    """The ttl that the client asks for."""
     is_cancellable: bool = True
     """Whether a cancellation of the request stops the work."""
+    is_shown: bool = False
+    """Whether the host shows the task to its user, who is asked there; the names of its states are then recorded."""
 
 
 class PlainWay(Way, frozen=True, kw_only=True):

@@ -255,7 +255,7 @@ def _text(text: str) -> JsonObject:
 
 
 def _tool_result(value: JsonObject) -> JsonObject:
-    # X11: the workflow must not supply what is the protocol's or Stepwire's to say: whose task, whose card it is.
+    # X11: the workflow must not supply what is the protocol's or Stepwire's to say, such as whose task it is.
     meta = {key: item for key, item in as_object(value.get("_meta")).items() if not is_reserved(key)}
     members = {key: item for key, item in value.items() if key != "_meta"}
     return {"isError": False, **members, **({"_meta": meta} if meta else {})}

@@ -308,7 +308,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
     in_line: InLine | None = None
     """Its place in that line; None: it does not wait, or another run's state is shown."""
     states: tuple[str, ...] | None = None
-    """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
+    """Names of the states that the workflow has passed (`newest_states`); None: not recorded."""
     version: int = 0
     """Number of saves, for optimistic locking; only the store changes it."""
 

@@ -5,9 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from stepwire.extras.cards import CARD_MIME_TYPE, CARD_URI, shows_cards
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import CARD_MIME_TYPE
-from stepwire.rendering import CARD_URI
 from stepwire.server.call import Call
 from stepwire.server.services import Services
 
@@ -31,7 +30,7 @@ def listed(_services: Services, call: Call) -> Iterable[JsonObject]:
         "mimeType": CARD_MIME_TYPE,
         "_meta": _UI,
     }
-    return [card] if call.shows_cards else []
+    return [card] if shows_cards(call) else []
 
 
 def read(_services: Services, _call: Call, uri: str) -> JsonObject | None:

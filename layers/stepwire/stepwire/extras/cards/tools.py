@@ -6,18 +6,19 @@ text for a model holds. The rule: tokens are in `_meta`, never in the content or
 may give to its model. Loaded with the first request of such a host.
 """
 
+import hmac
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from stepwire.audit import AuditAction
-from stepwire.catalog.tools import CARD_ANSWER_TOOL, CARD_CANCEL_TOOL, CARD_TASK_TOOL
 from stepwire.codec import MILLISECOND
 from stepwire.engine.calls import Begun
 from stepwire.errors import TaskAlreadyEnded
+from stepwire.extras.cards import CARD, naming_card
 from stepwire.json_text import JsonObject, load_json, write
-from stepwire.protocol.tokens import answer_token, is_answer_token
-from stepwire.rendering import CARD, line_data, modern_status, naming_card, request_params, status_message, timestamp
+from stepwire.protocol.tokens import mac_of
+from stepwire.rendering import line_data, modern_status, request_params, status_message, timestamp
 from stepwire.server.call import Call
 from stepwire.server.results import NotOpen, answer_or_raise, answer_question, title_of, unfinished
 from stepwire.server.services import Services
@@ -27,6 +28,14 @@ from stepwire.tasks.inputs import Elicitation, InputRequest, UrlElicitation
 from stepwire.tasks.task import Completed, Failed, Task, ToolResult
 from stepwire.visible_text import visible
 
+CARD_TASK_TOOL: Final = "card_task"
+CARD_ANSWER_TOOL: Final = "card_answer"
+CARD_CANCEL_TOOL: Final = "card_cancel"
+_ANSWER: Final = "stepwire card answer 1"
+_MORE: Final = (
+    "If this client shows cards, your user sees the task on one, with its progress and its result, and the card tells "
+    "you when it has ended: then you may end your turn now."
+)
 _LINE_ENDS: Final = "\n\t"
 _OF_A_RESULT: Final = ("content", "structuredContent", "isError")
 _TASK_ID: Final[JsonObject] = {"type": "string", "description": "The id of the task that the card shows."}
@@ -46,7 +55,7 @@ def first_result(services: Services, call: Call, begun: Begun) -> ToolResult:
     )
     if task.has_ended:
         return _with_card(answer_or_raise(services, task), task)
-    return _with_card(unfinished(services, call, task, is_repeat=begun.is_repeat, on_card=True), task)
+    return _with_card(unfinished(services, call, task, is_repeat=begun.is_repeat, more=_MORE), task)
 
 
 def _with_card(result: ToolResult, task: Task) -> ToolResult:
@@ -82,6 +91,20 @@ def _is_signed(services: Services, call: Call, arguments: JsonObject) -> bool:
     return is_answer_token(*named, services.secret()) or any(
         is_answer_token(*named, other) for other in services.other_secrets()
     )
+
+
+def answer_token(owner: str, task_id: str, key: str, secret: bytes) -> str:
+    """Return the token that lets a card answer one question of a task, bound to the caller, the task and the question.
+
+    Keys are used once in the life of a task, and a question is answered once; so is a token of use only once.
+    """
+    # None of the parts has a line break.
+    return mac_of(_ANSWER, "\n".join((owner, task_id, key)), secret)
+
+
+def is_answer_token(token: str, owner: str, task_id: str, key: str, secret: bytes) -> bool:
+    """Tell whether a text is the token for a question, signed with this secret."""
+    return hmac.compare_digest(token.encode(errors="replace"), answer_token(owner, task_id, key, secret).encode())
 
 
 def _cancel(services: Services, call: Call, arguments: JsonObject) -> ToolResult:

@@ -16,8 +16,7 @@ from stepwire.errors import InvalidParams
 from stepwire.hooks import Extra, Ground, Tools
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse, write
 from stepwire.protocol.http import switch_in
-from stepwire.rendering import TOOL_WITH_CARD
-from stepwire.server.call import Call, reached_tools
+from stepwire.server.call import Call, meta_of, reached_tools, views
 from stepwire.server.results import text_result
 from stepwire.server.services import Services
 from stepwire.server.ways import OwnTool
@@ -107,9 +106,13 @@ def _tools(services: Services, call: Call) -> Mapping[str, OwnTool]:
     if not _searches(services, call):
         return {}
     tools = reached_tools(services, call)
-    card = TOOL_WITH_CARD if any(map(call.shows_card_of, tools)) else None
+    shown = views(services, call)
+    meta = {name: value for tool in tools for name, value in meta_of(shown, tool).items()}
     support = _common_support(tools)
-    return {FIND_TOOL: _FIND, CALL_TOOL: replace(_CALL, annotations=_cautious(tools), meta=card, task_support=support)}
+    return {
+        FIND_TOOL: _FIND,
+        CALL_TOOL: replace(_CALL, annotations=_cautious(tools), meta=meta or None, task_support=support),
+    }
 
 
 _FIND: Final = OwnTool(
