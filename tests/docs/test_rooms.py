@@ -44,10 +44,7 @@ def test_every_module_at_the_top_of_a_package_has_its_place(heading: str, before
 
 
 OF_AN_INNER_FOLDER: Final = {
-    *(
-        f"{name}.py"
-        for name in ("doctor", "tasks", "histories", "lives", "callers_tasks", "holding", "erasing", "commanding")
-    ),
+    *(f"{name}.py" for name in ("doctor", "tasks", "histories", "lives", "commanding")),
     "static/",
     "storage/",
 }

@@ -10,12 +10,12 @@ from stepwire.aws.s3 import LargeResults
 from stepwire.extras.callers.commands import BLOCKS
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire_cli.account.callers_tasks import CallersTasks
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.commanding import OPERATOR, Door
-from stepwire_cli.account.erasing import Erasure
-from stepwire_cli.account.holding import Held, view_of
 from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.extras.callers.erasing import Erasure
+from stepwire_cli.extras.callers.holding import Held, view_of
+from stepwire_cli.extras.callers.tasks import CallersTasks
 from stepwire_local import never
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from stepwire_cli.caller_commands import caller
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.extras import groups
 from stepwire_cli.operator_commands import queue, redrive, task, trace
 from stepwire_cli.server_commands import gateway, server_json, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
@@ -63,7 +63,8 @@ app.add_typer(tasks, name="tasks")
 app.add_typer(sign_in, name="sign-in")
 app.add_typer(gateway, name="agentcore")
 app.add_typer(queue, name="queue")
-app.add_typer(caller, name="caller")
+for _name, _group in groups():
+    app.add_typer(_group, name=_name)
 new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(new, name="new")
 

@@ -13,8 +13,8 @@ import pytest
 from packages.command.tests.aws import Aws, Refusal
 from packages.command.tests.operated import ID, OWNER, Stepwire, account, moment, working
 from stepwire.aws.gateway import SignIn
-from stepwire_cli.account.callers_tasks import MOST_PAUSES, PAUSE
 from stepwire_cli.exits import Exit
+from stepwire_cli.extras.callers.tasks import MOST_PAUSES, PAUSE
 
 SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/live/0"
 ISSUER = "https://issuer.example.com/"

@@ -35,8 +35,8 @@ from stepwire.subscriptions.events import FINISHED, Filter, Position
 from stepwire.subscriptions.subscription import Subscription
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Task
-from stepwire_cli.account.erasing import Remains
 from stepwire_cli.exits import Exit
+from stepwire_cli.extras.callers.erasing import Remains
 
 OPERATOR: Final = "arn:aws:lambda:eu-central-1:123456789012:function:live-OperatorFunction"
 

@@ -29,10 +29,10 @@ from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Completed, Terms, ToolResult
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.commanding import Door
-from stepwire_cli.account.erasing import Erasure
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.holding import Held
 from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.extras.callers.erasing import Erasure
+from stepwire_cli.extras.callers.holding import Held
 from stepwire_local.account.engine import shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client

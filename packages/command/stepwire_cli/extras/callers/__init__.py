@@ -1,4 +1,4 @@
-"""The commands about one caller. `app` has the others."""
+"""The commands about one caller, whom an operator blocks, exports and erases."""
 
 import inspect
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from stepwire_cli.operator_commands import OfStack
 from stepwire_cli.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwire_cli.account.callers import Who
+    from stepwire_cli.extras.callers.who import Who
 
 _OTHER_WORDS: Final = {"find": "whois", "who": "whois", "list": "blocked", "blocks": "blocked", "cancel": "cancel-all"}
 """What people type, and the command that does it."""
@@ -71,7 +71,7 @@ def about_a_caller(act: Callable[..., int]) -> Callable[..., None]:
         stack: OfStack = "stepwire",
         **own: Any,
     ) -> None:
-        from stepwire_cli.callers import who_of
+        from stepwire_cli.extras.callers.acts import who_of
 
         raise typer.Exit(act(context.obj, stack, who_of(name, jwt, sub, issuer, claim), **own))
 
@@ -85,71 +85,71 @@ def about_a_caller(act: Callable[..., int]) -> Callable[..., None]:
 @about_a_caller
 def whois(settings: Settings, stack: str, who: "Who") -> int:
     """Say by which hash the endpoint knows a caller: that of the log and of the table."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.whois(settings, stack, who)
+    return acts.whois(settings, stack, who)
 
 
 @caller.command()
 @about_a_caller
 def show(settings: Settings, stack: str, who: "Who") -> int:
     """Show what a caller has: what runs, questions, places in lines, subscriptions, and a block."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.show(settings, stack, who)
+    return acts.show(settings, stack, who)
 
 
 @caller.command()
 @about_a_caller
 def block(settings: Settings, stack: str, who: "Who", *, reason: Reason = None, yes: Agreed = False) -> int:
     """Refuse everything that a caller asks, within a minute. What runs for them goes on: see cancel-all."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.block(settings, stack, who, reason, is_agreed=yes)
+    return acts.block(settings, stack, who, reason, is_agreed=yes)
 
 
 @caller.command()
 @about_a_caller
 def unblock(settings: Settings, stack: str, who: "Who") -> int:
     """Let a blocked caller in again, within a minute."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.unblock(settings, stack, who)
+    return acts.unblock(settings, stack, who)
 
 
 @caller.command()
 def blocked(context: typer.Context, *, stack: OfStack = "stepwire") -> None:
     """List the callers that are blocked: since when, by whom and why."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    raise typer.Exit(callers.blocked(context.obj, stack))
+    raise typer.Exit(acts.blocked(context.obj, stack))
 
 
 @caller.command("cancel-all")
 @about_a_caller
 def cancel_all(settings: Settings, stack: str, who: "Who", *, yes: Agreed = False) -> int:
     """Cancel all tasks of a caller that have not ended. After an interruption, the same command goes on."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.cancel_all(settings, stack, who, is_agreed=yes)
+    return acts.cancel_all(settings, stack, who, is_agreed=yes)
 
 
 @caller.command()
 @about_a_caller
 def export(settings: Settings, stack: str, who: "Who") -> int:
     """Print everything that is held of a caller as JSON lines, with what they sent and received."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.export(settings, stack, who)
+    return acts.export(settings, stack, who)
 
 
 @caller.command()
 @about_a_caller
 def erase(settings: Settings, stack: str, who: "Who", *, cancel: CancelsFirst = False, yes: Agreed = False) -> int:
     """Erase what is held of a caller, and name what remains. After an interruption, the same command goes on."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    return callers.erase(settings, stack, who, cancels=cancel, is_agreed=yes)
+    return acts.erase(settings, stack, who, cancels=cancel, is_agreed=yes)
 
 
 class Work(StrEnum):
@@ -169,6 +169,9 @@ def policy(
     stack: OfStack = "stepwire",
 ) -> None:
     """Print the IAM policy of an operator who reads, blocks, cancels or erases."""
-    from stepwire_cli import callers
+    from stepwire_cli.extras.callers import acts
 
-    raise typer.Exit(callers.policy(context.obj, stack, work))
+    raise typer.Exit(acts.policy(context.obj, stack, work))
+
+
+GROUPS: Final = {"caller": caller}

@@ -13,17 +13,17 @@ from typing import Final
 from msgspec import to_builtins
 
 from stepwire.extras.callers.commands import BLOCKS, LONGEST_REASON, is_reason
-from stepwire_cli.account.callers import Callers, Named, Who
-from stepwire_cli.account.callers_tasks import CallersTasks, Cancelled
 from stepwire_cli.account.commanding import OPERATOR, door_of
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.account.erasing import Erased, Erasure, Remains
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.holding import Held, blocks_in, view_of, view_rows
-from stepwire_cli.account.policies import Names, Work, policy_of
 from stepwire_cli.agreeing import agrees, answered
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.extras.callers.erasing import Erased, Erasure, Remains
+from stepwire_cli.extras.callers.holding import Held, blocks_in, view_of, view_rows
+from stepwire_cli.extras.callers.policies import Names, Work, policy_of
+from stepwire_cli.extras.callers.tasks import CallersTasks, Cancelled
+from stepwire_cli.extras.callers.who import Callers, Named, Who
 from stepwire_cli.screen import Screen, moment
 from stepwire_cli.settings import Settings
 from stepwire_cli.token_files import LARGEST_TOKEN, refuse_tokens, sized, token_in

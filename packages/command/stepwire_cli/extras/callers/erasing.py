@@ -19,7 +19,7 @@ from stepwire.extras.callers.holdings import keys_of
 from stepwire.tasks.task import Task
 from stepwire_cli.account.commanding import Door
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.account.holding import Held
+from stepwire_cli.extras.callers.holding import Held
 
 HISTORIES_KEPT: Final = timedelta(days=90)
 """How long Step Functions keeps the history of an execution after its end."""
