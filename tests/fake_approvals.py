@@ -5,7 +5,7 @@ from datetime import datetime
 
 from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.principal import Principal
-from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
+from stepwire.subscriptions.listening import MOST_FOUND, Subscriber
 
 
 class InMemoryInbox:

@@ -8,7 +8,6 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from stepwire.audit import AuditEntry
-from stepwire.aws.endpoints import sign
 from stepwire.aws.storage.table import Table
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
 from stepwire.background.expirations import Expirations
@@ -18,11 +17,15 @@ from stepwire.changes import TaskChange
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.limiter import PROOFS, WAITS, PollLimit, proof_places
+from stepwire.engine.limiter import WAITS, PollLimit
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.approvals import approvals_of, askings_of, subscribers_of
 from stepwire.extras.events import events_of
+from stepwire.extras.events.delivering import Delivering
+from stepwire.extras.events.endpoints import sign
+from stepwire.extras.events.record import Recording
+from stepwire.extras.events.subscribing import PROOFS, Events, Subscribing, proof_places
 from stepwire.extras.skills import skills_of
 from stepwire.hooks import Ground
 from stepwire.json_text import Json, JsonObject, write
@@ -32,10 +35,7 @@ from stepwire.server.composition import parts_with
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
-from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.listening import requested_events
-from stepwire.subscriptions.record import Recording
-from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.limiter import Limits, Places
@@ -44,8 +44,8 @@ from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from tests.docs.audit_schema import CheckedAudit
 from tests.extras import parts
+from tests.extras.events.fakes import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
-from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_objects import FakeObjects
 from tests.fake_workflows import FakeWorkflows

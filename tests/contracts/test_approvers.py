@@ -9,8 +9,7 @@ from stepwire.aws.storage.approvals import DynamoDbAskings, DynamoDbInbox, Dynam
 from stepwire.aws.storage.table import Table
 from stepwire.engine.ports import Asking, Askings
 from stepwire.principal import Principal
-from stepwire.subscriptions.listening import REQUESTED
-from stepwire.subscriptions.ports import MOST_FOUND, Subscriber, Subscribers
+from stepwire.subscriptions.listening import MOST_FOUND, REQUESTED, Subscriber, Subscribers
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.fake_approvals import InMemoryAskings, InMemorySubscribers

@@ -24,16 +24,16 @@ from stepwire import errors
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.composition import EXTRAS, switched_on
+from stepwire.extras.events import refusals
 from stepwire.principal import principal_of
 from stepwire.server.composition import parts_with
 from stepwire.server.eras import methods_with
-from stepwire.subscriptions import refusals
 from stepwire.tracing import follow
 from stepwire_cli.app import app
 from stepwire_cli.exits import Exit
 from stepwire_client import TaskClient, connect
 from tests.docs.manifest_pages import schema
-from tests.event_types import listed
+from tests.extras.events.event_types import listed
 from tests.recorded import recorded as sample_event
 from tests.template.document import template
 

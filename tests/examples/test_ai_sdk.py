@@ -9,8 +9,8 @@ import pytest
 from examples.woken import SignIn
 from stepwire_local import LocalStack
 from tests import npm
-from tests.event_types import EVENT_NAMES
 from tests.examples.stacks import EXAMPLES, ROOT
+from tests.extras.events.event_types import EVENT_NAMES
 from tests.waiting import HANG_GUARD
 
 NODE: Final = Path(__file__).parents[1] / "interop" / "node"

@@ -27,7 +27,7 @@ from stepwire.aws.clients import (
     sqs_client,
     step_functions_client,
 )
-from stepwire.subscriptions.ports import Answer, NotReached
+from stepwire.extras.events.ports import Answer, NotReached
 from tests.simulated.wire import answered, refused_by_s3, subject_of
 
 Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]

@@ -10,22 +10,22 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.queues import Doorbells
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.approvals import DynamoDbSubscribers
-from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
-from stepwire.aws.webhook_function import WebhooksHandler
 from stepwire.composition import EXTRAS, switched_on
-from stepwire.engine.limiter import PROOFS, WAITS, proof_places
+from stepwire.engine.limiter import WAITS
 from stepwire.extras.events.changes import recording_of
+from stepwire.extras.events.delivering import Delivering
+from stepwire.extras.events.doorbells import Doorbells
+from stepwire.extras.events.ports import Answer
+from stepwire.extras.events.record import Recording
+from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptionStore
+from stepwire.extras.events.subscribing import PROOFS, Events, Subscribing, proof_places
+from stepwire.extras.events.webhook_function import WebhooksHandler
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import Delivering
-from stepwire.subscriptions.ports import Answer
-from stepwire.subscriptions.record import Recording
-from stepwire.subscriptions.subscribing import Events, Subscribing
-from tests.fake_events import FakeEndpoints
+from tests.extras.events.fakes import FakeEndpoints
 from tests.faults.seen import Act, Seen, seen_in, taken
 from tests.faults.site import VISIBILITY, WEBHOOK_QUEUE, Site
 from tests.faults.tasks_at_hand import created

@@ -43,13 +43,13 @@ from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.approvals import subscribers_of
 from stepwire.extras.events import events_of
+from stepwire.extras.events.subscribing import Events
 from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
-from stepwire.subscriptions.ports import Subscribers
-from stepwire.subscriptions.subscribing import Events
+from stepwire.subscriptions.listening import Subscribers
 from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import ExecutionState

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from stepwire import errors
 from stepwire.errors import ProtocolError
+from stepwire.extras.events import refusals
 from stepwire.json_text import JsonObject
-from stepwire.subscriptions import refusals
 from tests.refusals.endpoint import AT_THE_LIMIT, POLLED_TOO_OFTEN
 
 LEGACY: Final = "2025-11-25"
@@ -124,7 +124,7 @@ OF_EVENTS: Final = frozenset(
         refusals.Unsupported,
     }
 )
-"""Of methods that the libraries lack: tests/server/test_events.py and test_webhooks.py have them."""
+"""Of methods that the libraries lack: tests/extras/events/test_polls.py and test_webhooks.py have them."""
 
 
 OF_URLS: Final = frozenset({errors.UnknownSelection})

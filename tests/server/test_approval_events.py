@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from stepwire.subscriptions.listening import REQUESTED
 from stepwire.tasks.approvals import Escalation, HasClaim, People
-from tests.event_types import EVENT_NAMES
+from tests.extras.events.event_types import EVENT_NAMES
+from tests.extras.events.test_webhooks import wish
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Answer, Json
 from tests.server.approving import CAROL, GROUP, POLICY, Decider, refunds, started
 from tests.server.messages import ACCEPT
-from tests.server.test_webhooks import wish
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from typing import Final
 
 import pytest
 
+from stepwire.extras.events.delivering import WHEN_BLOCKED, Outcome
 from stepwire.principal import principal_of
-from stepwire.subscriptions.delivering import WHEN_BLOCKED, Outcome
+from tests.extras.events.test_polls import ended, tell
+from tests.extras.events.test_webhooks import subscribe
 from tests.kits import ALICE, World
 from tests.server.clients import SignedIn
-from tests.server.test_events import ended, tell
 from tests.server.test_isolation import modern_of
-from tests.server.test_webhooks import subscribe
 
 PERSON: Final = principal_of(("jwt", "iss", "https://issuer.example", "sub", "alice"), "a stack")
 

@@ -12,20 +12,21 @@ from typing import Final
 
 import pytest
 
-from stepwire.engine.limiter import WAITS, express_places, proof_places
+from stepwire.engine.limiter import WAITS, express_places
+from stepwire.extras.events.ports import Answer
+from stepwire.extras.events.subscribing import proof_places
 from stepwire.json_text import write
 from stepwire.principal import Principal, principal_of
 from stepwire.server.services import Patience
-from stepwire.subscriptions.ports import Answer
 from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded
 from stepwire.tasks.task import Execution
-from tests.fake_events import Post, echo
+from tests.extras.events.fakes import Post, echo
+from tests.extras.events.test_webhooks import wish
 from tests.fake_express import FakeSyncWorkflows
 from tests.kits import ALICE, EXPRESS, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.server.answers import Answer as McpAnswer
 from tests.server.clients import LegacyClient, ModernClient
-from tests.server.test_webhooks import wish
 from tests.virtual_time import VirtualClock, VirtualTime
 
 WAIT: Final = 15.0  # seconds, `WaitSeconds`

@@ -11,14 +11,14 @@ from stepwire.audit import AuditEntry
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.request_spans import RequestSpans, trace_of_x_ray
 from stepwire.aws.spans import with_tasks
-from stepwire.aws.webhook_function import write_delivery
+from stepwire.extras.events.webhook_function import write_delivery
 from stepwire.server.mcp_server import McpServer
 from stepwire.tracing import follow
+from tests.extras.events.test_polls import ended, tell
+from tests.extras.events.test_webhooks import deliver, subscribe
 from tests.kits import ALICE, OPTIONAL, World
 from tests.server.answers import Json
 from tests.server.clients import PLAIN_HEADERS, LegacyClient, ModernClient, RawSender
-from tests.server.test_events import ended, tell
-from tests.server.test_webhooks import deliver, subscribe
 
 TRACE_ID: Final = "0af7651916cd43dd8448eb211c80319c"
 PARENT: Final = f"00-{TRACE_ID}-b7ad6b7169203331-01"

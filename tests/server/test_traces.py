@@ -14,22 +14,22 @@ from stepwire.audit import AuditAction, AuditEntry
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.invocations import log_fault
 from stepwire.aws.status_changes_function import StatusChangesHandler
-from stepwire.aws.webhook_function import write_delivery
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.errors import WorkflowsUnavailable
-from stepwire.subscriptions.events import written
-from stepwire.subscriptions.ports import Answer
+from stepwire.extras.events.events import written
+from stepwire.extras.events.ports import Answer
+from stepwire.extras.events.webhook_function import write_delivery
 from stepwire.tasks.outcomes import ExecutionFailed
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task
 from stepwire.tracing import follow
-from tests.event_types import event_of
+from tests.extras.events.event_types import event_of
+from tests.extras.events.test_polls import ended, poll, tell
+from tests.extras.events.test_webhooks import URL, deliver, subscribe
 from tests.kits import ALICE, World
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
-from tests.server.test_events import ended, poll, tell
-from tests.server.test_webhooks import URL, deliver, subscribe
 from tests.unit.background.test_status_changes import Bus, record
 
 TRACE_ID: Final = "0af7651916cd43dd8448eb211c80319c"

@@ -45,7 +45,7 @@ def small(models: Path) -> Any:
 
 def called() -> Iterator[tuple[str, str]]:
     """Yield each method that the package names, with the literal text of its first argument where it is called."""
-    for path in AWS.rglob("*.py"):
+    for path in (*AWS.rglob("*.py"), *(AWS.parent / "extras").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute):
                 yield node.attr, ""

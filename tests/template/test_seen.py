@@ -12,7 +12,7 @@ import pytest
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
-from stepwire.aws.webhook_function import write_counts
+from stepwire.extras.events.webhook_function import write_counts
 from stepwire.principal import principal_of
 from stepwire_local.cloudformation.intrinsics import resolve
 from stepwire_local.cloudformation.template import load

@@ -9,6 +9,7 @@ from mcp_types import jsonrpc
 from pydantic import BaseModel
 
 from stepwire.json_text import as_object
+from tests.extras.events.oracle import EVENT_CODES, EVENT_RESULTS, EVENTS_EXTENSION, without_events
 from tests.wire_oracle.apps import RESOURCE_RESULTS, check_tool_meta, declares_apps, without_apps
 from tests.wire_oracle.comparisons import (
     JSON_RPC_CODES,
@@ -30,7 +31,6 @@ from tests.wire_oracle.comparisons import (
     check_times,
     is_object,
 )
-from tests.wire_oracle.events import EVENT_CODES, EVENT_RESULTS, EVENTS_EXTENSION, without_events
 from tests.wire_oracle.questions import check_input_requests, declared_tasks
 from tests.wire_oracle.skills import SKILL_RESULTS, without_skills
 

@@ -30,7 +30,7 @@
     │   │   ├── WorkflowNotStopped
     │   │   └── NotSignedIn                    HTTP 401
     │   ├── ResourceNotFound           -32002  before 2026-07-28: no such resource
-    │   ├── those of MCP Events        -32011 to -32015: `stepwire.subscriptions.refusals`
+    │   ├── those of extras            -32011 to -32015: their `refusals`
     │   ├── HeaderMismatch             -32020
     │   ├── MissingClientCapability    -32021
     │   ├── UnsupportedProtocolVersion -32022

@@ -26,13 +26,13 @@ from packages.command.tests.operated import (
 from packages.command.tests.terminal import at_a_terminal
 from packages.command.tests.test_callers import Runs, endpoint, held
 from stepwire.aws.s3 import prefix_of
-from stepwire.aws.storage.events import subscription_in
 from stepwire.aws.storage.items import divided
 from stepwire.aws.storage.table import Item, in_milliseconds
 from stepwire.codec import encode, encode_without
 from stepwire.extras.callers.storage import LIST, PARTITION, record_key
-from stepwire.subscriptions.events import FINISHED, Filter, Position
-from stepwire.subscriptions.subscription import Subscription
+from stepwire.extras.events.events import FINISHED, Filter, Position
+from stepwire.extras.events.store import subscription_in
+from stepwire.extras.events.subscription import Subscription
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Task
 from stepwire_cli.exits import Exit

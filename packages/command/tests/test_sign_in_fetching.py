@@ -23,7 +23,7 @@ from packages.command.tests.sites import (
     said,
     site,
 )
-from stepwire.subscriptions import subscription
+from stepwire.extras.events import subscription
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.sign_in.addresses import is_public
 from stepwire_cli.sign_in.commands import found_at

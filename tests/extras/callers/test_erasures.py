@@ -10,20 +10,21 @@ import pytest
 from msgspec import convert
 from msgspec.structs import replace
 
+from stepwire import extras
 from stepwire.aws import storage
 from stepwire.aws.clients import s3_client
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.approvals import DynamoDbSubscribers
-from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.items import LARGEST_PART
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.extras.callers.commands import ERASURES, Erased
 from stepwire.extras.callers.holdings import all_kinds, kind_of
+from stepwire.extras.events.events import FINISHED, Filter, Position
+from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptionStore
+from stepwire.extras.events.subscription import Subscription
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import FINISHED, Filter, Position
-from stepwire.subscriptions.ports import Subscriber
-from stepwire.subscriptions.subscription import Subscription
+from stepwire.subscriptions.listening import Subscriber
 from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Completed, Terms, ToolResult
@@ -197,7 +198,8 @@ def test_what_is_left_elsewhere_names_each_execution_and_until_when_it_is_kept(p
 
 def test_every_item_below_a_principal_has_its_kind(place: Place) -> None:
     place.fill(ALICE)
-    texts = "".join(path.read_text(encoding="utf-8") for path in Path(storage.__file__).parent.glob("*.py"))
+    places = [*Path(storage.__file__).parent.glob("*.py"), *Path(extras.__file__).parent.rglob("*.py")]
+    texts = "".join(path.read_text(encoding="utf-8") for path in places)
     described = re.findall(r"pk  (?:the|an?) [\w']+ principal +sk  (.*)", texts)
     prefixes = {prefix for line in described for prefix in re.findall(r'"([a-z#]+)"', line) if prefix != "#"}
 

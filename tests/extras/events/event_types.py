@@ -6,8 +6,8 @@ from typing import Final
 
 from stepwire.changes import CallerEvent, Removal, TaskChange
 from stepwire.composition import EXTRAS, switched_on
+from stepwire.extras.events.events import added_types, shown_types, task_event
 from stepwire.json_text import JsonObject
-from stepwire.subscriptions.events import added_types, shown_types, task_event
 from stepwire.tasks.task import Task
 from tests.fakes import START_OF_TIME
 

@@ -9,11 +9,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.changes import CallerEvent
+from stepwire.extras.events.events import SLACK, Head, Recorded
+from stepwire.extras.events.ports import CARRIED, Answer, Listener, NotReached
+from stepwire.extras.events.subscription import RESERVATION, Subscription
 from stepwire.json_text import Json
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import SLACK, Head, Recorded
-from stepwire.subscriptions.ports import CARRIED, Answer, Listener, NotReached
-from stepwire.subscriptions.subscription import RESERVATION, Subscription
 
 
 @dataclass

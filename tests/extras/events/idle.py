@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
+from tests.extras.events.oracle import EVENTS_EXTENSION
+from tests.extras.events.test_polls import STATUS_CHANGED
 from tests.server.answers import Json
 from tests.server.proofs import can_ask
-from tests.server.test_events import STATUS_CHANGED
-from tests.wire_oracle.events import EVENTS_EXTENSION
 
 DECLARED: Final[dict[str, Any]] = {EVENTS_EXTENSION: {}}
 CLAIMED: Final[Json] = {"events": {}, "extensions": {EVENTS_EXTENSION: {}}}

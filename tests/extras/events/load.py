@@ -14,14 +14,14 @@ from random import Random
 from typing import Any, Final
 
 from stepwire.changes import CallerEvent
+from stepwire.extras.events.delivering import Delivering, Job, Taking
+from stepwire.extras.events.events import STATUS_CHANGED, Filter, Position
+from stepwire.extras.events.ports import Answer, NotReached
+from stepwire.extras.events.record import Recording
+from stepwire.extras.events.subscription import LONGEST_SUBSCRIPTION, Subscription
 from stepwire.principal import Principal, principal_of
-from stepwire.subscriptions.delivering import Delivering, Job, Taking
-from stepwire.subscriptions.events import STATUS_CHANGED, Filter, Position
-from stepwire.subscriptions.ports import Answer, NotReached
-from stepwire.subscriptions.record import Recording
-from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, Subscription
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
-from tests.fake_events import InMemoryEventStore, InMemorySubscriptionStore, Post
+from tests.extras.events.fakes import InMemoryEventStore, InMemorySubscriptionStore, Post
 from tests.fakes import START_OF_TIME, counting
 from tests.template.document import resource
 from tests.virtual_time import VirtualTime

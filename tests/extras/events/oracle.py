@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
-from tests.event_types import listed
+from tests.extras.events.event_types import listed
 from tests.wire_oracle.comparisons import Exchange, Json, check_members, check_schema
 
 EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"

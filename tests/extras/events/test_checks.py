@@ -1,6 +1,6 @@
 """The checks of the official suite's scenarios for MCP Events, which are in no released package.
 
-`tests/conformance/events_checks.csv` has all of them, by the names that pull request 504 of
+`conformance_checks.csv` has all of them, by the names that pull request 504 of
 modelcontextprotocol/conformance gives them (`sep-9999-` left out), each with our test or the reason why it does not
 apply. The tests here are those that no other file had.
 """
@@ -19,24 +19,24 @@ from typing import Final
 import pytest
 
 from stepwire.errors import InvalidParams, ProtocolError
-from stepwire.subscriptions.events import FINISHED, STATUS_CHANGED
-from stepwire.subscriptions.ports import Answer
-from stepwire.subscriptions.refusals import (
+from stepwire.extras.events.events import FINISHED, STATUS_CHANGED
+from stepwire.extras.events.ports import Answer
+from stepwire.extras.events.refusals import (
     CallbackEndpointError,
     EntityNotFound,
     Forbidden,
     ResourceExhausted,
     Unsupported,
 )
-from tests.event_types import EVENT_NAMES
-from tests.fake_events import Post, echo
+from tests.extras.events.event_types import EVENT_NAMES
+from tests.extras.events.fakes import Post, echo
+from tests.extras.events.test_polls import ended, poll, tell
+from tests.extras.events.test_webhooks import SECRET, URL, deliver, subscribe, wish
 from tests.kits import ALICE, World
 from tests.server.clients import ModernClient
-from tests.server.test_events import ended, poll, tell
-from tests.server.test_webhooks import SECRET, URL, deliver, subscribe, wish
 
-TESTS: Final = Path(__file__).parents[1]
-_CHECKS: Final = (TESTS / "conformance" / "events_checks.csv").read_text(encoding="utf-8")
+ROOT: Final = Path(__file__).parents[3]
+_CHECKS: Final = Path(__file__).with_name("conformance_checks.csv").read_text(encoding="utf-8")
 CHECKS: Final = list(csv.DictReader(_CHECKS.splitlines()))
 SCENARIOS: Final = {"discovery": 12, "poll": 33, "push": 17, "webhook": 27, "webhook-delivery": 28, "": 14}
 """How many checks each scenario of the suite makes; those without a scenario are declared, and made by none."""
@@ -44,7 +44,7 @@ SCENARIOS: Final = {"discovery": 12, "poll": 33, "push": 17, "webhook": 27, "web
 
 @cache
 def _tests_in(path: str) -> frozenset[str]:
-    tree = ast.parse((TESTS.parent / path).read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     return frozenset(one.name for one in tree.body if isinstance(one, ast.FunctionDef))
 
 

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from stepwire.aws.endpoints import LARGEST_ANSWER, HttpsEndpoints
 from stepwire.errors import InvalidParams
-from stepwire.subscriptions.ports import NotPublic, NotReached
-from stepwire.subscriptions.subscription import is_public
+from stepwire.extras.events.endpoints import LARGEST_ANSWER, HttpsEndpoints
+from stepwire.extras.events.ports import NotPublic, NotReached
+from stepwire.extras.events.subscription import is_public
 from tests.waiting import HANG_GUARD
 
 NAME: Final = "hooks.example"

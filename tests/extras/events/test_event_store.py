@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.aws.storage.events import DynamoDbEventStore
 from stepwire.aws.storage.table import Table
 from stepwire.changes import CallerEvent
-from stepwire.subscriptions.events import FINISHED, SLACK, STATUS_CHANGED
-from stepwire.subscriptions.ports import EventStore
+from stepwire.extras.events.events import FINISHED, SLACK, STATUS_CHANGED
+from stepwire.extras.events.ports import EventStore
+from stepwire.extras.events.store import DynamoDbEventStore
 from tests.contracts.task_stores import a_task, places
-from tests.fake_events import InMemoryEventStore
+from tests.extras.events.fakes import InMemoryEventStore
 from tests.fakes import START_OF_TIME as NOW
 from tests.kits import ALICE, BOB
 from tests.simulated.dynamodb import quick_dynamodb_client

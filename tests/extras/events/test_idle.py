@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from tests.extras.events.test_polls import ended, names, poll, tell
 from tests.kits import World
 from tests.server.clients import LegacyClient, ModernClient
 from tests.server.proofs import Client
-from tests.server.test_events import ended, names, poll, tell
 from tests.server.test_idle import AT_MOST, IDLE
 
 

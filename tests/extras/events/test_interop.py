@@ -10,14 +10,14 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.errors import InvalidParams
-from stepwire.subscriptions.events import FINISHED
-from stepwire.subscriptions.subscription import check_secret
-from tests.event_types import listed
-from tests.fake_events import Post, echo
+from stepwire.extras.events.events import FINISHED
+from stepwire.extras.events.subscription import check_secret
+from tests.extras.events.event_types import listed
+from tests.extras.events.fakes import Post, echo
+from tests.extras.events.test_polls import ended, tell
+from tests.extras.events.test_webhooks import BAD_SECRETS, SECRET, URL, deliver, wish
 from tests.kits import World
 from tests.server.clients import ModernClient
-from tests.server.test_events import ended, tell
-from tests.server.test_webhooks import BAD_SECRETS, SECRET, URL, deliver, wish
 
 # It has no types.
 library: Any = importlib.import_module("mcp_webhook_events")

@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
+from stepwire.extras.events.delivering import IS_SLOW_AFTER, PLACES
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import IS_SLOW_AFTER, PLACES
-from tests.load.webhooks import CONCURRENCY, DEAD, Simulation
+from tests.extras.events.load import CONCURRENCY, DEAD, Simulation
 from tests.virtual_time import VirtualTime
 
 EVENTS: Final = 2_000

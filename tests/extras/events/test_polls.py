@@ -9,10 +9,7 @@ from msgspec.structs import replace
 
 from stepwire.catalog.access import Access
 from stepwire.changes import Removal, TaskChange
-from stepwire.extras.lines.places import IN_LINE, TYPES
-from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.rendering import timestamp
-from stepwire.subscriptions.events import (
+from stepwire.extras.events.events import (
     FINISHED,
     INPUT_REQUIRED,
     PROGRESSED,
@@ -21,14 +18,17 @@ from stepwire.subscriptions.events import (
     caller_events,
     task_event,
 )
-from stepwire.subscriptions.record import MOST_READ
+from stepwire.extras.events.record import MOST_READ
+from stepwire.extras.lines.places import IN_LINE, TYPES
+from stepwire.protocol.tokens import unwrap, wrap
+from stepwire.rendering import timestamp
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Cancelled, Progress, Task
-from tests.event_types import EVENT_NAMES, removed, saved
+from tests.extras.events.event_types import EVENT_NAMES, removed, saved
+from tests.extras.events.oracle import EVENTS_EXTENSION
 from tests.kits import ALICE, BOB, PARTS, REQUIRED, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
-from tests.wire_oracle.events import EVENTS_EXTENSION
 
 Client = ModernClient | LegacyClient
 

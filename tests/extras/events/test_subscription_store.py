@@ -8,14 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.storage.events import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
-from stepwire.subscriptions.events import FINISHED, Filter, Position
-from stepwire.subscriptions.ports import CARRIED, Listener, SubscriptionStore
-from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
+from stepwire.extras.events.events import FINISHED, Filter, Position
+from stepwire.extras.events.ports import CARRIED, Listener, SubscriptionStore
+from stepwire.extras.events.store import DynamoDbSubscriptionStore
+from stepwire.extras.events.subscription import RESERVATION, Standing, Subscription
 from stepwire.tasks.ids import TaskId
 from tests.contracts.task_stores import places
-from tests.fake_events import InMemorySubscriptionStore
+from tests.extras.events.fakes import InMemorySubscriptionStore
 from tests.fakes import START_OF_TIME as NOW
 from tests.kits import ALICE, BOB
 from tests.tables import new_table

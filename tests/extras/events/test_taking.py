@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from stepwire.extras.events.delivering import IS_SLOW_AFTER, PLACES, TAKES_MORE_FOR, Job, Taking
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import IS_SLOW_AFTER, PLACES, TAKES_MORE_FOR, Job, Taking
+from tests.extras.events.load import Threads
 from tests.kits import ALICE, BOB
-from tests.load.webhooks import Threads
 from tests.virtual_time import VirtualTime
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from stepwire.subscriptions.delivering import CLAIM
+from stepwire.extras.events.delivering import CLAIM
+from tests.extras.events.test_polls import ended, tell
+from tests.extras.events.test_webhooks import OTHER, URL, wish
 from tests.kits import BOB, World
 from tests.server.clients import ModernClient
-from tests.server.test_events import ended, tell
-from tests.server.test_webhooks import OTHER, URL, wish
 
 STEPS: Final = (
     *("event_store.head", "event_store.append", "subscriptions.live", "subscriptions.ask", "queue.ring"),

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.queues import Bell, Doorbells, bell_of
-from stepwire.aws.webhook_function import WebhooksHandler
 from stepwire.errors import StoreBusy
+from stepwire.extras.events.delivering import Done, Outcome
+from stepwire.extras.events.doorbells import Bell, Doorbells, bell_of
+from stepwire.extras.events.webhook_function import WebhooksHandler
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import Done, Outcome
 from tests.kits import ALICE
 
 HIDDEN: Final = "https://queue.example/webhooks"

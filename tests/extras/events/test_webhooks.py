@@ -10,11 +10,10 @@ from msgspec.structs import force_setattr, replace
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.catalog.access import Access
-from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import Done, Outcome
-from stepwire.subscriptions.events import FINISHED, RETENTION, STATUS_CHANGED
-from stepwire.subscriptions.ports import CARRIED, Answer, NotPublic
-from stepwire.subscriptions.subscription import (
+from stepwire.extras.events.delivering import Done, Outcome
+from stepwire.extras.events.events import FINISHED, RETENTION, STATUS_CHANGED
+from stepwire.extras.events.ports import CARRIED, Answer, NotPublic
+from stepwire.extras.events.subscription import (
     LONGEST_SUBSCRIPTION,
     MOST_SUBSCRIPTIONS,
     PATIENCE,
@@ -22,14 +21,15 @@ from stepwire.subscriptions.subscription import (
     ROTATION,
     SHORTEST_TTL,
 )
+from stepwire.principal import Principal
 from stepwire.tasks.limiter import Places
-from tests.fake_events import Post, echo
+from tests.extras.events.fakes import Post, echo
+from tests.extras.events.oracle import check_occurrence
+from tests.extras.events.test_polls import ended, poll, tell
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer as McpAnswer
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
-from tests.server.test_events import ended, poll, tell
-from tests.wire_oracle.events import check_occurrence
 
 URL: Final = "https://hooks.example/agent?id=1"
 OTHER: Final = "https://other.example/hook"

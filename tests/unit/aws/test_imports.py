@@ -85,7 +85,7 @@ def test_function_catalog_alone_loads_the_compiler_of_manifests() -> None:
     assert len(functions) > 1
 
 
-@pytest.mark.parametrize("function", ["execution_events", "input_requests", "webhooks"])
+@pytest.mark.parametrize("function", ["execution_events", "input_requests", "extras/events/webhooks"])
 def test_a_function_for_which_no_client_waits_loads_no_server(function: str) -> None:
     modules = imported(function)["modules"]
 

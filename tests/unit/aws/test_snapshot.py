@@ -16,7 +16,7 @@ from stepwire.aws.background_functions import (
 from stepwire.aws.catalog_function import CatalogHandler
 from stepwire.aws.mcp_function import McpHandler
 from stepwire.aws.status_changes_function import StatusChangesHandler
-from stepwire.aws.webhook_function import WebhooksHandler
+from stepwire.extras.events.webhook_function import WebhooksHandler
 from tests.cold_start import CREDENTIALS, ROOT, Aws, always_succeeding_aws, run, write_catalog
 
 HANDLERS: Final = (

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.aws.storage.approvals import DynamoDbInbox
-from stepwire.aws.storage.events import DynamoDbEventStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Table
 from stepwire.engine.ports import QuestionKey
+from stepwire.extras.events.store import DynamoDbEventStore
 from stepwire.subscriptions.approvals import QUESTION_ASKED, QUESTION_CLOSED
 from stepwire.tasks.approvals import Approver, Approvers, Escalation, HasClaim, HasScope, People, VoteWay, digest_of
 from stepwire.tasks.task import Task

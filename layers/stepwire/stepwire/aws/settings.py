@@ -221,8 +221,7 @@ def check_extras(extras: Collection[str], catalog: Catalog) -> None:
 def is_on(environment: Mapping[str, str], name: str) -> bool:
     """Tell whether a variable is on.
 
-    CLIENT_CREDENTIALS: programs get tokens without a user. SPANS: spans in the log. LOCAL_WEBHOOKS: webhooks may lead
-    to this machine; only the local stack sets it, if asked to.
+    CLIENT_CREDENTIALS: programs get tokens without a user. SPANS: spans in the log. Extras have others.
     """
     return environment.get(name) == "on"
 

@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry, each one line of the log: of a task from its call to its end, and of deliveries to webhooks.
+"""Spans of OpenTelemetry, each one line of the log: of a task from its call to its end.
 
 Loaded only with Spans on, so that a cold start pays nothing while it is off. A line is OTLP in JSON, which a collector
 reads as it is; `service`, `span`, `trace_id` and `milliseconds` beside it are for Logs Insights.
@@ -17,8 +17,6 @@ from msgspec import Struct
 from stepwire.audit import Audit, AuditAction, AuditEntry
 from stepwire.aws.audit_log import named
 from stepwire.json_text import JsonObject, write
-from stepwire.subscriptions.delivering import Delivery
-from stepwire.subscriptions.subscription import Verdict
 from stepwire.tracing import Trace
 
 INTERNAL: Final = 1
@@ -48,29 +46,19 @@ def write_task(entry: AuditEntry) -> None:
     ended, tool = time.time_ns(), entry.tool or _UNKNOWN
     began = ended - int(entry.duration.total_seconds() * 1_000_000_000)
     outcome = entry.outcome or ""
-    attributes = {"gen_ai.tool.name": tool, "stepwire.outcome": outcome, **_of_task(entry.task_id)}
+    attributes = {"gen_ai.tool.name": tool, "stepwire.outcome": outcome, **of_task(entry.task_id)}
     error = "" if outcome == "completed" else outcome
-    own = entry.trace.with_span(_new_span_id())
+    own = entry.trace.with_span(new_span_id())
     write_span(Span(f"task {tool}", INTERNAL, own, entry.trace, began, ended, attributes, error))
 
 
-def write_delivery(delivery: Delivery) -> None:
-    """Write the span of an attempt to deliver an event to a webhook."""
-    if delivery.trace is None:
-        return
-    ended = time.time_ns()
-    began = ended - int(delivery.took.total_seconds() * 1_000_000_000)
-    attributes = {"stepwire.event": delivery.event, **_of_task(delivery.task_id)}
-    error = "" if delivery.verdict is Verdict.DELIVERED else delivery.verdict.value
-    own = delivery.trace.with_span(_new_span_id())
-    write_span(Span(f"webhook {delivery.event}", CLIENT, own, delivery.trace, began, ended, attributes, error))
-
-
-def _new_span_id() -> str:
+def new_span_id() -> str:
+    """Return the id of a new part of a trace."""
     return os.urandom(8).hex()
 
 
-def _of_task(task_id: str | None) -> dict[str, str]:
+def of_task(task_id: str | None) -> dict[str, str]:
+    """Return the attributes that name a task."""
     return {f"stepwire.{name}": value for name, value in named(task_id).items()}
 
 

@@ -5,8 +5,8 @@
   it is reclaimed when the caller reaches the limit.
 - `WaitLimiter` limits requests that wait, each of which occupies a function instance. The functions that record the
   ends of executions share the account's concurrency limit with them, so they are counted in the store. A place is a
-  lease: it expires if its function dies. Requests that cannot be answered without their wait, calls of EXPRESS tools
-  and proofs of endpoints, have places of their own: waits for tasks, which are free of other limits, take none of them.
+  lease: it expires if its function dies. Requests that cannot be answered without their wait, such as calls of EXPRESS
+  tools, have places of their own: waits for tasks, which are free of other limits, take none of them.
 - `PollLimit` and `Allowance` are rates in the memory of one function instance. Instances do not know of each other, so
   a caller may reach a multiple of the one, and the other uses little of the account's quotas.
 """
@@ -49,8 +49,7 @@ TIME_TO_ANSWER: Final = timedelta(seconds=9)
 ALL_CALLERS: Final = "everybody"
 """The pool that all callers share; no principal has this form."""
 EXPRESS: Final = "express "
-PROOFS: Final = "proofs "
-"""The other kinds of pools."""
+"""Another kind of pools."""
 WAITS: Final = Places.shared(5)
 """Waits for tasks, unless an operator says otherwise: half the concurrency limit of a new account."""
 _RANDOM_BYTES: Final = 2
@@ -135,11 +134,6 @@ def _next_batch(refused: SlotsTaken, at: datetime) -> frozenset[Slot]:
 def express_places(waits: Places) -> Places:
     """Return the places of calls of EXPRESS tools: half as many as of waits for tasks, rounded up."""
     return waits.resized(-(-waits.all // 2))
-
-
-def proof_places(waits: Places) -> Places:
-    """Return the places of requests that wait for the proof of an endpoint: as many, and one if there are none."""
-    return waits.resized(max(1, express_places(waits).all))
 
 
 class HeldPlace(Struct, frozen=True):

@@ -1,4 +1,1 @@
-"""MCP Events (`io.modelcontextprotocol/events`): tells callers what happens to their tasks, by poll and by webhook.
-
-The rule: an event says what happened to which task, and never contains arguments, questions, answers or results.
-"""
+"""What is told of questions to others than the caller, and to whom."""

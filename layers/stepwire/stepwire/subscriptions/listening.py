@@ -5,16 +5,17 @@ against the whole audience, and not only where they were found. Whoever has lost
 the time for which they had asked is over, at the latest; and no more once they ask anew.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
+
+from msgspec import Struct
 
 from stepwire.changes import MOMENT, CallerEvent
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.rendering import approval_id_of, timestamp
 from stepwire.subscriptions.approvals import OPEN, ApprovalChange
-from stepwire.subscriptions.ports import Subscriber, Subscribers
 from stepwire.tasks.approvals import Approver, People, digest_of
 
 REQUESTED: Final = "approval.requested"
@@ -38,8 +39,37 @@ SHOWN: Final[JsonObject] = {
     "payloadSchema": {"type": "object", "properties": _DATA, "required": list(_DATA)},
 }
 """The type of events, as `events/list` shows it."""
+MOST_FOUND: Final = 100
+"""Of those who hear of questions for people with one quality."""
 MOST_DIGESTS: Final = 50
 """Of one sign-in; those that the catalog names come first."""
+
+
+class Subscriber(Struct, frozen=True):
+    """A caller who may decide questions of others' tasks, and hears of them."""
+
+    owner: Principal
+    person: str
+    """The digest that stands for the person."""
+    digests: frozenset[str]
+    """Of the qualities that their sign-in has shown."""
+    until: datetime
+
+
+class Subscribers(Protocol):
+    """Who hears of questions to others, by the qualities that these must have."""
+
+    def known(self, owner: Principal) -> Subscriber | None:
+        """Return a caller, who may not hear of them any more; None if they never did."""
+        ...
+
+    def keep(self, subscriber: Subscriber) -> None:
+        """Let a caller hear of them until a time, with these qualities and no others."""
+        ...
+
+    def find(self, digests: Iterable[str], at: datetime) -> Sequence[Subscriber]:
+        """Return those who hear of questions for people with any of these, `MOST_FOUND` of each at most."""
+        ...
 
 
 def listen(

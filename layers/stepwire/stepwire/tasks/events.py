@@ -6,7 +6,7 @@ runs must be stopped is in the task itself (`Pending.STOP`), because that must h
 events come after the end of a task (`AfterEnd`): they change what is noted beside its status, which is final.
 
 These events are not to be confused with those of `background.execution_events` (what Step Functions reports),
-`subscriptions.events` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
+`changes` (what Stepwire publishes) and `aws.workflow_events` (EventBridge's JSON).
 """
 
 from collections.abc import Callable, Mapping

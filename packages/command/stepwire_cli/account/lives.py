@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any, Final
 
 from stepwire.audit import AuditAction
-from stepwire.aws.storage.events import event_in
 from stepwire.changes import CallerEvent
+from stepwire.extras.events.store import event_in
 from stepwire.tasks.task import Execution, Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint

@@ -1,6 +1,6 @@
 """Which IP addresses are public.
 
-The rule: the list is that of the server's webhooks, `stepwire.subscriptions.subscription`, which is in a package that
+The rule: the list is that of the server's webhooks, `stepwire.extras.events.subscription`, which is in a package that
 this one does not need; a test holds the two together.
 """
 

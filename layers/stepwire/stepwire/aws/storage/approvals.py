@@ -33,7 +33,7 @@ from stepwire.codec import milliseconds_of, moment_of
 from stepwire.engine.ports import Asking, Found, InboxEntry, QuestionKey
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
-from stepwire.subscriptions.ports import MOST_FOUND, Subscriber
+from stepwire.subscriptions.listening import MOST_FOUND, Subscriber
 from stepwire.tasks.ids import TaskId, TaskKey
 
 MOST_PARTITIONS: Final = 50

@@ -128,6 +128,22 @@ class Table(Struct, frozen=True, dict=True):
         """Update an item if it meets the condition, and return whether it does."""
         return self.update(key, expression, condition, values, names) is None
 
+    def updated(self, key: Item, expression: str, condition: str, values: Item) -> Item | None:
+        """Update an item if it meets the condition, and return it as it is then; None: it does not meet it."""
+        try:
+            made = self.client.update_item(
+                TableName=self.name,
+                Key=key,
+                UpdateExpression=expression,
+                ConditionExpression=condition,
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+            )
+        except ClientError as error:
+            refused_item(error)  # raises any other error
+            return None
+        return cast(Item, made["Attributes"])
+
     def delete(self, key: Item, condition: str, values: Item) -> Item | None:
         """Delete an item; return None, or the item that does not meet the condition, which may be empty."""
         return _write(self.client.delete_item, condition, values, TableName=self.name, Key=key)

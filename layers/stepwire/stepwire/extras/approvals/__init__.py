@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stepwire.engine.approvals import Approvals
     from stepwire.engine.ports import Askings
     from stepwire.server.ways import OwnTool
-    from stepwire.subscriptions.ports import Subscribers
+    from stepwire.subscriptions.listening import Subscribers
 
 ASKED: Final = "approval."
 """What the ids begin with of the requests that put such a question to the user of a legacy client."""

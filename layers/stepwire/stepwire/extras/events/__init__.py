@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING, Final
 
 from stepwire.hooks import Extra, Ground, OnChange
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import EVENTS_EXTENSION
-from stepwire.server.call import Call, Reply
-from stepwire.server.services import Services
-from stepwire.server.ways import ALL_VERSIONS
+from stepwire.protocol.messages import EVENTS_EXTENSION, LEGACY_VERSIONS, MODERN_VERSIONS
 
 if TYPE_CHECKING:
     from stepwire.changes import ChangeServices, TaskChange
-    from stepwire.subscriptions.subscribing import Events
+    from stepwire.extras.events.subscribing import Events
+    from stepwire.server.call import Call, Reply
+    from stepwire.server.services import Services
 
 
-def _capabilities(_services: Services, call: Call) -> JsonObject:
+def _capabilities(_services: "Services", call: "Call") -> JsonObject:
     """Return what ChatGPT reads, and what others do. The older era has no extensions; some of its clients name this."""
     declared = call.client_capabilities
     is_named = "events" in declared or EVENTS_EXTENSION in declared.get("extensions", {})
     return {"events": {}, **({"extensions": {EVENTS_EXTENSION: {}}} if call.is_modern or is_named else {})}
 
 
-def _answered(method: str, services: Services, call: Call) -> Reply:
+def _answered(method: str, services: "Services", call: "Call") -> "Reply":
     from stepwire.extras.events.methods import METHODS
 
     return METHODS[method](services, services.of(events_of), call)
@@ -35,9 +34,9 @@ def _answered(method: str, services: Services, call: Call) -> Reply:
 
 def events_of(ground: Ground) -> "Events":
     """Build the service for MCP Events."""
-    from stepwire.aws.event_services import events_of
+    from stepwire.extras.events.service import events_on
 
-    return events_of(ground.table, ground.engine)
+    return events_on(ground)
 
 
 def _recorded(services: "ChangeServices", changes: "Sequence[TaskChange]") -> int:
@@ -57,7 +56,7 @@ _ITEMS: Final = {
 }
 EXTRA: Final = Extra(
     name="events",
-    methods=dict.fromkeys(ALL_VERSIONS, _METHODS),
+    methods=dict.fromkeys((*MODERN_VERSIONS, *LEGACY_VERSIONS), _METHODS),
     capabilities=_capabilities,
     on_change=OnChange(_recorded),
     items=_ITEMS,

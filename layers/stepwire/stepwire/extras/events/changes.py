@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 from functools import partial
 
 from stepwire.aws.clients import sqs_client
-from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import required
-from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.changes import ChangeServices, TaskChange
+from stepwire.extras.events.doorbells import Doorbells
+from stepwire.extras.events.events import added_types, caller_events
+from stepwire.extras.events.record import Recording
+from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.hooks import TableGround
-from stepwire.subscriptions.events import added_types, caller_events
-from stepwire.subscriptions.record import Recording
 
 
 def recorded(services: ChangeServices, changes: Sequence[TaskChange]) -> int:

@@ -19,10 +19,9 @@ from msgspec.structs import replace
 from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
 from stepwire.engine.ports import Clock, Randomness, Refuses, refuses_nobody
-from stepwire.principal import Principal
-from stepwire.subscriptions.events import Position, Recorded, cursor_of
-from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, SubscriptionStore
-from stepwire.subscriptions.subscription import (
+from stepwire.extras.events.events import Position, Recorded, cursor_of
+from stepwire.extras.events.ports import Endpoints, EventStore, NotReached, SubscriptionStore
+from stepwire.extras.events.subscription import (
     Message,
     Sign,
     Subscription,
@@ -34,6 +33,7 @@ from stepwire.subscriptions.subscription import (
     is_refusal,
     verdict_on,
 )
+from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.limiter import Places
 from stepwire.tracing import Trace, follow

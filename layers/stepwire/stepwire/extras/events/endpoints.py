@@ -22,8 +22,8 @@ from msgspec import Struct
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.codec import NO_TIME
-from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
-from stepwire.subscriptions.subscription import Endpoint, endpoint_of, is_public, is_success
+from stepwire.extras.events.ports import Answer, NotPublic, NotReached
+from stepwire.extras.events.subscription import Endpoint, endpoint_of, is_public, is_success
 
 DEADLINE: Final = 10.0  # seconds for a whole exchange, with the resolution of the name
 LARGEST_ANSWER: Final = 64 * 1024  # bytes, with its headers

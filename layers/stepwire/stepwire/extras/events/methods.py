@@ -7,15 +7,15 @@ from typing import Final
 
 from stepwire.codec import MILLISECOND
 from stepwire.errors import InvalidCursor, InvalidParams
+from stepwire.extras.events.events import POLL, WEBHOOK, Filter, added_types, filter_of, position_of, shown_types
+from stepwire.extras.events.record import USUAL_EVENTS, Poll, poll
+from stepwire.extras.events.refusals import EntityNotFound, Forbidden, Unsupported
+from stepwire.extras.events.subscribing import Asked, Events
+from stepwire.extras.events.subscription import check_secret, endpoint_of, granted
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import cursor_of
 from stepwire.server.call import Call, object_in, optional_milliseconds_in, text_in
 from stepwire.server.services import Services
-from stepwire.subscriptions.events import POLL, WEBHOOK, Filter, added_types, filter_of, position_of, shown_types
-from stepwire.subscriptions.record import USUAL_EVENTS, Poll, poll
-from stepwire.subscriptions.refusals import EntityNotFound, Forbidden, Unsupported
-from stepwire.subscriptions.subscribing import Asked, Events
-from stepwire.subscriptions.subscription import check_secret, endpoint_of, granted
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LISTENS_FOR: Final = timedelta(hours=1)

@@ -8,12 +8,9 @@ from msgspec import Struct
 
 from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
+from stepwire.extras.events.events import Filter, Head, Recorded
+from stepwire.extras.events.subscription import Subscription
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import Filter, Head, Recorded
-from stepwire.subscriptions.subscription import Subscription
-
-MOST_FOUND: Final = 100
-"""Of those who hear of questions for people with one quality."""
 
 
 class EventStore(Protocol):
@@ -134,33 +131,6 @@ class SubscriptionStore(Protocol):
 
     def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
         """Remember that an endpoint has proved itself."""
-        ...
-
-
-class Subscriber(Struct, frozen=True):
-    """A caller who may decide questions of others' tasks, and hears of them."""
-
-    owner: Principal
-    person: str
-    """The digest that stands for the person."""
-    digests: frozenset[str]
-    """Of the qualities that their sign-in has shown."""
-    until: datetime
-
-
-class Subscribers(Protocol):
-    """Who hears of questions to others, by the qualities that these must have."""
-
-    def known(self, owner: Principal) -> Subscriber | None:
-        """Return a caller, who may not hear of them any more; None if they never did."""
-        ...
-
-    def keep(self, subscriber: Subscriber) -> None:
-        """Let a caller hear of them until a time, with these qualities and no others."""
-        ...
-
-    def find(self, digests: Iterable[str], at: datetime) -> Sequence[Subscriber]:
-        """Return those who hear of questions for people with any of these, `MOST_FOUND` of each at most."""
         ...
 
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from stepwire.changes import CallerEvent
 from stepwire.codec import MILLISECOND
+from stepwire.extras.events.events import RETENTION, Filter, Position, cursor_of, matches, start_of, written
+from stepwire.extras.events.ports import EventStore, Ring, SubscriptionStore
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import RETENTION, Filter, Position, cursor_of, matches, start_of, written
-from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
 
 MOST_READ: Final = 200  # of a record in one poll
 MOST_EVENTS: Final = 100

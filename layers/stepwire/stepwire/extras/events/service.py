@@ -3,23 +3,21 @@
 import os
 
 from stepwire.aws.clients import sqs_client
-from stepwire.aws.endpoints import HttpsEndpoints, sign
-from stepwire.aws.queues import Doorbells
 from stepwire.aws.settings import is_on, required
-from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.limiter import CallerUsage
-from stepwire.aws.storage.table import Table
-from stepwire.engine.assembly import Engine
-from stepwire.engine.limiter import PROOFS, proof_places
+from stepwire.extras.events.doorbells import Doorbells
+from stepwire.extras.events.endpoints import HttpsEndpoints, sign
+from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptionStore
+from stepwire.extras.events.subscribing import LONGEST_PROOF, PROOFS, Events, Subscribing, proof_places
+from stepwire.hooks import Ground
 from stepwire.principal import Principal
-from stepwire.subscriptions.subscribing import LONGEST_PROOF, Events, Subscribing
 
 
-def events_of(table: Table, engine: Engine) -> Events:
+def events_on(ground: Ground) -> Events:
     """Return what serves MCP Events."""
-    settings = engine.settings
-    record, rate = DynamoDbEventStore(table), CallerUsage(table)
-    allows_local = is_on(os.environ, "LOCAL_WEBHOOKS")
+    table, engine, environment = ground.table, ground.engine, ground.environment
+    settings, rate, record = engine.settings, CallerUsage(table), DynamoDbEventStore(table)
+    allows_local = is_on(environment, "LOCAL_WEBHOOKS")
 
     def count_call(owner: Principal) -> None:
         refused = rate.count(owner, settings.limits, engine.recorder.clock.now())
@@ -31,7 +29,7 @@ def events_of(table: Table, engine: Engine) -> Events:
         DynamoDbSubscriptionStore(table),
         HttpsEndpoints(allows_local=allows_local, deadline=LONGEST_PROOF.total_seconds()),
         sign,
-        lambda owner, ids: Doorbells(required(os.environ, "WEBHOOK_QUEUE"), sqs_client).ring(owner, ids),
+        lambda owner, ids: Doorbells(required(environment, "WEBHOOK_QUEUE"), sqs_client).ring(owner, ids),
         os.urandom,
         count_call,
         engine.limiter_of(PROOFS, proof_places(settings.waits)),

@@ -26,17 +26,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, cast
 
-from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds, refused_item
+from stepwire.aws.storage.table import Item, Table, all_of, in_milliseconds, in_seconds
 from stepwire.changes import CallerEvent
 from stepwire.codec import decode, encode, encode_without, milliseconds_of, moment_of
 from stepwire.errors import StoreBusy
+from stepwire.extras.events.events import LARGEST_NUMBER, RETENTION, SLACK, Filter, Head, Recorded
+from stepwire.extras.events.ports import CARRIED, Listener
+from stepwire.extras.events.subscription import LONGEST_SUBSCRIPTION, RESERVATION, Subscription
 from stepwire.principal import Principal
-from stepwire.subscriptions.events import LARGEST_NUMBER, RETENTION, SLACK, Filter, Head, Recorded
-from stepwire.subscriptions.ports import CARRIED, Listener
-from stepwire.subscriptions.subscription import LONGEST_SUBSCRIPTION, RESERVATION, Subscription
 
 RECORD: Final = "events#record"
 _EVENT: Final = "change#"
@@ -64,6 +63,7 @@ _IS_LIVE_AND_FREE: Final = (
     "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(busy_until) OR busy_until <= :at"
     " OR (busy_until = :until AND busy_by = :by))"
 )
+_CLAIM: Final = "SET busy_until = :until, busy_by = :by, carried_until = :carried REMOVE news, asked_for"
 _IS_CLAIMED: Final = "busy_until = :until"
 _IS_NOT_REFRESHED: Final = "attribute_exists(busy_by)"
 _HAS_NO_NEWS: Final = "attribute_not_exists(news)"
@@ -271,26 +271,14 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
     def claim(
         self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
     ) -> Subscription | None:
-        try:
-            claimed = self.table.client.update_item(
-                TableName=self.table.name,
-                Key=_key(owner, subscription_id),
-                UpdateExpression=(
-                    "SET busy_until = :until, busy_by = :by, carried_until = :carried REMOVE news, asked_for"
-                ),
-                ConditionExpression=_IS_LIVE_AND_FREE,
-                ExpressionAttributeValues={
-                    ":at": in_milliseconds(at),
-                    ":until": in_milliseconds(until),
-                    ":by": {"S": carrier},
-                    ":carried": in_milliseconds(until + CARRIED),
-                },
-                ReturnValues="ALL_NEW",
-            )
-        except ClientError as error:
-            refused_item(error)  # raises any other error
-            return None
-        return subscription_in(cast(Item, claimed["Attributes"]))
+        values: Item = {
+            ":at": in_milliseconds(at),
+            ":until": in_milliseconds(until),
+            ":by": {"S": carrier},
+            ":carried": in_milliseconds(until + CARRIED),
+        }
+        claimed = self.table.updated(_key(owner, subscription_id), _CLAIM, _IS_LIVE_AND_FREE, values)
+        return None if claimed is None else subscription_in(claimed)
 
     def finish(self, subscription: Subscription, until: datetime) -> bool:
         removed = "REMOVE busy_until, busy_by, carried_until, asked_for"

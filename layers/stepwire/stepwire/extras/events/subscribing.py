@@ -8,23 +8,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.engine.limiter import WaitLimiter
+from stepwire.engine.limiter import WaitLimiter, express_places
 from stepwire.engine.ports import Randomness
 from stepwire.errors import InvalidParams
-from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
-from stepwire.principal import Principal
-from stepwire.rendering import timestamp
-from stepwire.subscriptions.events import Filter, Position, Start, cursor_of, start_of
-from stepwire.subscriptions.ports import (
-    Endpoints,
-    EventStore,
-    NotPublic,
-    NotReached,
-    Ring,
-    SubscriptionStore,
-)
-from stepwire.subscriptions.refusals import CallbackEndpointError, EntityNotFound, ResourceExhausted
-from stepwire.subscriptions.subscription import (
+from stepwire.extras.events.events import Filter, Position, Start, cursor_of, start_of
+from stepwire.extras.events.ports import Endpoints, EventStore, NotPublic, NotReached, Ring, SubscriptionStore
+from stepwire.extras.events.refusals import CallbackEndpointError, EntityNotFound, ResourceExhausted
+from stepwire.extras.events.subscription import (
     MOST_SUBSCRIPTIONS,
     VERIFIED,
     Sign,
@@ -35,16 +25,26 @@ from stepwire.subscriptions.subscription import (
     is_success,
     subscription_id_of,
 )
-from stepwire.tasks.limiter import Refused
+from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
+from stepwire.principal import Principal
+from stepwire.rendering import timestamp
+from stepwire.tasks.limiter import Places, Refused
 from stepwire.tasks.limits import span
 
 LONGEST_PROOF: Final = timedelta(seconds=3)
 """How long a request waits for the proof of an endpoint, with the resolution of its name."""
+PROOFS: Final = "proofs "
+"""The kind of the pools of requests that wait for the proof of an endpoint."""
 _CHALLENGE_BYTES: Final = 24
 _TOO_MANY: Final = (
     f"You have {MOST_SUBSCRIPTIONS} subscriptions, the most there may be: end one of them first. "
     "One that was begun and ended, or that failed, counts for a minute."
 )
+
+
+def proof_places(waits: Places) -> Places:
+    """Return the places of such requests: as many as of calls of EXPRESS tools, and one if there are none."""
+    return waits.resized(max(1, express_places(waits).all))
 
 
 class Events(Struct, frozen=True):

@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
 from stepwire.errors import InvalidParams
+from stepwire.extras.events.events import RETENTION, Filter, Position, Recorded, cursor_of, matches, written
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.events import RETENTION, Filter, Position, Recorded, cursor_of, matches, written
 from stepwire.tasks.limiter import rests_until
 from stepwire.tracing import Trace
 

@@ -1,6 +1,6 @@
 """The composition root of function webhooks, which takes messages of the queue and delivers to subscriptions.
 
-Which messages an invocation takes, and when each begins, says `subscriptions.delivering`
+Which messages an invocation takes, and when each begins, says `delivering`
 (docs/decisions/0047-one-way-to-deliver.md). A message that must come again is sent again with a delay: what comes after
 its visibility timeout was received by an invocation that failed.
 """
@@ -20,14 +20,10 @@ from msgspec.structs import replace
 from stepwire.aws.audit_log import metrics_in_line, named
 from stepwire.aws.bootstrap import refuses_of
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
-from stepwire.aws.endpoints import HttpsEndpoints, sign
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
-from stepwire.aws.queues import Bell, Doorbells, bell_of
 from stepwire.aws.settings import is_on, required
-from stepwire.aws.storage.events import DynamoDbEventStore, DynamoDbSubscriptionStore
 from stepwire.aws.storage.table import Table
-from stepwire.json_text import write
-from stepwire.subscriptions.delivering import (
+from stepwire.extras.events.delivering import (
     IS_SLOW_AFTER,
     PLACES,
     Delivering,
@@ -37,10 +33,14 @@ from stepwire.subscriptions.delivering import (
     Outcome,
     Taking,
 )
+from stepwire.extras.events.doorbells import Bell, Doorbells, bell_of
+from stepwire.extras.events.endpoints import HttpsEndpoints, sign
+from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptionStore
+from stepwire.json_text import write
 from stepwire.tracing import follow
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools import Logger
+    from stepwire.aws.invocations import Logger
 
 _LARGEST_BATCH: Final = 10  # messages that SQS returns at once
 _LONG_POLL: Final = 1  # second
@@ -219,9 +219,9 @@ def write_delivery(delivery: Delivery) -> None:
     }
     sys.stdout.write(write(line) + "\n")
     if is_on(os.environ, "SPANS"):
-        from stepwire.aws import spans  # noqa: PLC0415 - off by default
+        from stepwire.extras.events.spans import write_delivery as write_span  # noqa: PLC0415 - off by default
 
-        spans.write_delivery(delivery)
+        write_span(delivery)
 
 
 def write_counts(counts: Mapping[str, int], about: Mapping[str, str]) -> None:

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from stepwire.aws.s3 import prefix_of
-from stepwire.aws.storage.events import subscription_in
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.table import Item
 from stepwire.codec import moment_of, moment_of_seconds
 from stepwire.extras.callers.holdings import kind_of
 from stepwire.extras.callers.storage import LIST, Block, block_in, hashes_in, record_key
+from stepwire.extras.events.store import subscription_in
 from stepwire.json_text import load_json
 from stepwire.principal import Principal
 from stepwire.tasks.inputs import mode_of

@@ -1,5 +1,5 @@
 """Deliver events to the endpoints of subscriptions. Nothing is built before the first message."""
 
-from stepwire.aws.webhook_function import WebhooksHandler
+from stepwire.extras.events.webhook_function import WebhooksHandler
 
 handler = WebhooksHandler()
