@@ -24,7 +24,6 @@ from packages.command.tests.operated import (
     working,
 )
 from packages.command.tests.terminal import at_a_terminal
-from packages.command.tests.test_callers import Runs, endpoint, held
 from stepwire.aws.s3 import prefix_of
 from stepwire.aws.storage.items import divided
 from stepwire.aws.storage.table import Item, in_milliseconds
@@ -37,6 +36,7 @@ from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Task
 from stepwire_cli.exits import Exit
 from stepwire_cli.extras.callers.erasing import Remains
+from tests.extras.callers.test_callers_command import Runs, endpoint, held
 
 OPERATOR: Final = "arn:aws:lambda:eu-central-1:123456789012:function:live-OperatorFunction"
 
