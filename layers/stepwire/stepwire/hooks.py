@@ -189,6 +189,15 @@ class Gates(Struct, frozen=True):
     """Returns what builds the gate. Called once by each function that begins runs."""
 
 
+class Items(Struct, frozen=True):
+    """Items of the table that an extra keeps below a caller."""
+
+    kinds: Mapping[str, str] = MappingProxyType({})
+    """What an item is, by how its sort key begins."""
+    elsewhere: "Callable[[Principal, Item], Iterable[Item]] | None" = None
+    """Returns the keys of items elsewhere to which nothing but this item below the caller leads; erased before it."""
+
+
 class Extra(Struct, frozen=True, kw_only=True):
     """What one extra adds. Each hook says who calls it, when, and what an error in it does.
 
@@ -229,13 +238,9 @@ class Extra(Struct, frozen=True, kw_only=True):
     """Decides when runs of tools with a limit begin. At most one extra that is on has it. An error in the gate
     postpones a begin or what follows an end, and is reported; one of a new call is its answer."""
 
-    items: "Mapping[str, str]" = MappingProxyType({})
-    """The kinds of items that it keeps below a caller, by how their sort keys begin. Read by whoever exports or erases
-    all that is held of a caller."""
-
-    elsewhere: "Callable[[Principal, Item], Iterable[Item]] | None" = None
-    """Returns the keys of items elsewhere to which nothing but this item below a caller leads. Called by whoever erases
-    the item, and erased before it."""
+    items: Items | None = None
+    """What it keeps below a caller. Read by whoever exports or erases all that is held of a caller, whether the extra
+    is on or off. An error fails the export or the erasure, which goes on when it is repeated."""
 
     refuses: "Callable[[Table, Callable[[Exception], None]], Refuses] | None" = None
     """Returns what tells whom an operator refuses, given the table and what takes faults. Called once by each function

@@ -6,7 +6,7 @@ Only who may decide something is shown them, so most requests load nothing of th
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import EventType, Extra, Ground, ManifestFields, OnChange, Streams, TableGround, Tools
+from stepwire.hooks import EventType, Extra, Ground, Items, ManifestFields, OnChange, Streams, TableGround, Tools
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.messages import Response
@@ -104,7 +104,6 @@ EXTRA: Final = Extra(
     tools=Tools(_tools),
     streams=Streams(_take),
     on_change=OnChange(_listed, _tell, _types),
-    items=_ITEMS,
-    elsewhere=_elsewhere,
+    items=Items(_ITEMS, _elsewhere),
     fields=_fields,
 )

@@ -16,7 +16,9 @@ from stepwire.principal import Principal
 @cache
 def all_kinds() -> Mapping[str, str]:
     """Return what items are, by how their sort keys begin."""
-    return KINDS | {prefix: kind for one in switched_on(EXTRAS) for prefix, kind in one.items.items()}
+    return KINDS | {
+        prefix: kind for one in switched_on(EXTRAS) if one.items for prefix, kind in one.items.kinds.items()
+    }
 
 
 def kind_of(item: Item) -> str:
@@ -28,6 +30,6 @@ def kind_of(item: Item) -> str:
 def keys_of(owner: Principal, item: Item) -> Iterator[Item]:
     """Yield the key of an item, after those of items elsewhere to which nothing but this one leads."""
     for extra in switched_on(EXTRAS):
-        if extra.elsewhere is not None:
-            yield from extra.elsewhere(owner, item)
+        if extra.items is not None and extra.items.elsewhere is not None:
+            yield from extra.items.elsewhere(owner, item)
     yield {"pk": {"S": owner}, "sk": {"S": item["sk"]["S"]}}

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from stepwire.hooks import Extra, Ground, OnChange
+from stepwire.hooks import Extra, Ground, Items, OnChange
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import EVENTS_EXTENSION, LEGACY_VERSIONS, MODERN_VERSIONS
 
@@ -59,5 +59,5 @@ EXTRA: Final = Extra(
     methods=dict.fromkeys((*MODERN_VERSIONS, *LEGACY_VERSIONS), _METHODS),
     capabilities=_capabilities,
     on_change=OnChange(_recorded),
-    items=_ITEMS,
+    items=Items(_ITEMS),
 )

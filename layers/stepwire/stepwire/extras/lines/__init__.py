@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import EventType, Extra, Gates, Ground, ManifestFields, OnChange
+from stepwire.hooks import EventType, Extra, Gates, Ground, Items, ManifestFields, OnChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,7 +75,7 @@ EXTRA: Final = Extra(
     name="lines",
     gate=Gates(line=_line, build=gate_of),
     on_change=OnChange(tell=_tell, types=_types),
-    elsewhere=_elsewhere,
+    items=Items(elsewhere=_elsewhere),
     commands=_commands,
     fields=_fields,
 )
