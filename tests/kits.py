@@ -26,7 +26,6 @@ from stepwire.extras.events.delivering import Delivering
 from stepwire.extras.events.endpoints import sign
 from stepwire.extras.events.record import Recording
 from stepwire.extras.events.subscribing import PROOFS, Events, Subscribing, proof_places
-from stepwire.extras.skills import skills_of
 from stepwire.hooks import Ground
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
@@ -298,7 +297,7 @@ class World:
                 approvals_of: self.approvals,
                 askings_of: self.askings,
                 subscribers_of: self.subscribers,
-                skills_of: lambda: (),
+                **{build: fake for part in parts("built") for build, fake in part.BUILT.items()},
             },
         )
         self.server = McpServer(self.services, frozenset({ALLOWED_ORIGIN}), self.faults.append)

@@ -34,7 +34,7 @@ def url() -> Iterator[str]:
 )
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_fastmcp_reads_the_skills(url: str, mode: str) -> None:
-    seen = seen_by("skills_fastmcp_4.py", FASTMCP / "bin" / "python", url, {"mode": mode})
+    seen = seen_by("../extras/skills/fastmcp_4.py", FASTMCP / "bin" / "python", url, {"mode": mode})
 
     assert (seen["resources"], seen["text"]) == (URIS, MAIN)
     assert seen.get("listed", URIS) == URIS

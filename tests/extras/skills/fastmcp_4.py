@@ -1,6 +1,6 @@
 """What fastmcp 4.1 reads of skills. It runs in an environment of its own, with nothing of ours.
 
-.venv-fastmcp/bin/python tests/interop/skills_fastmcp_4.py URL < plan.json
+.venv-fastmcp/bin/python tests/extras/skills/fastmcp_4.py URL < plan.json
 """
 # pyright: basic, reportMissingImports=false
 
