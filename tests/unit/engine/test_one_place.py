@@ -58,7 +58,8 @@ def _last_name(node: ast.expr | None) -> str:
 @cache
 def structs() -> frozenset[type[Struct]]:
     for module in pkgutil.walk_packages(stepwire.__path__, "stepwire."):
-        importlib.import_module(module.name)
+        if not module.name.endswith(".app"):  # Lambda alone imports a handler
+            importlib.import_module(module.name)
     return frozenset(one for one in _below(Struct) if one.__module__.startswith("stepwire."))
 
 
