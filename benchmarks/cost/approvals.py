@@ -11,13 +11,9 @@ from benchmarks.cost import prices
 from benchmarks.cost.simulation import Assumptions, Step, Usage
 
 QUESTIONS: Final = 1_000
-_ASKED: Final = ("GetItem", "PutItem", "SendMessage")
+_ASKED: Final = ("GetItem", "PutItem")
 _LISTED: Final = ("GetItem", "TransactWriteItems", "PutEvents")
 _VOTE: Final = ("GetItem", "PutItem", "SendTaskSuccess", "PutItem")
-REQUESTS_OF_A_MESSAGE: Final = 3
-"""It is sent, received and deleted."""
-MESSAGES_OF_A_REMINDER: Final = 16
-"""Of one after four hours: the message is sent again each 15 minutes, which is the longest that SQS delays one."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +27,7 @@ class Part:
 
 PARTS: Final[Mapping[str, Part]] = {
     "asked, and listed for its approvers": Part((_ASKED, _LISTED)),
-    "announced again after four hours": Part(
-        (*(("GetItem", "SendMessage"),) * (MESSAGES_OF_A_REMINDER - 1), _ASKED, ("PutEvents",))
-    ),
+    "announced again after four hours": Part((_ASKED, ("PutEvents",))),
     "listed by `approvals_list`": Part((("BatchGetItem", "Query", "BatchGetItem"),), over_http=True),
     "decided by `approval_answer`, in two rounds": Part((("GetItem",), ("GetItem", *_VOTE)), over_http=True),
     "decided on the page, opened once": Part((("GetItem",), ("GetItem", *_VOTE)), over_http=True),
@@ -47,6 +41,4 @@ def dollars(part: Part) -> float:
     assumed = Assumptions()
     steps = [Step(calls, 1, assumed.ended_item, over_http=part.over_http) for calls in part.calls]
     usage = Usage({step: float(steps.count(step) * QUESTIONS) for step in steps}, 0, assumed)
-    events, messages = usage.calls("PutEvents"), usage.calls("SendMessage")
-    queue = prices.QUEUE_REQUEST.of(messages * REQUESTS_OF_A_MESSAGE)
-    return sum(usage.dollars().values()) + prices.CUSTOM_EVENT.of(events) + queue
+    return sum(usage.dollars().values()) + prices.CUSTOM_EVENT.of(usage.calls("PutEvents"))

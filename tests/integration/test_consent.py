@@ -68,9 +68,9 @@ def test_two_endpoints_of_one_account_get_only_events_of_their_own_executions(st
         function = other.stack.functions["ExecutionEventsFunction"]
         begin = function.start
 
-        def listen(event: str) -> object:
+        def listen(event: str, alias: str = "") -> object:
             heard.append(event)
-            return begin(event)
+            return begin(event, alias)
 
         function.start = listen  # pyright: ignore[reportAttributeAccessIssue] - a fake of the thing itself
         mine = ModernClient(stack).call("wait_and_echo", ECHO).id_in()

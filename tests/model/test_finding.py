@@ -23,7 +23,8 @@ from stepwire.extras.lines import storage as lines
 from stepwire.extras.lines.turns import Turns
 from stepwire.principal import Principal
 from stepwire.tasks import lifecycle
-from stepwire.tasks.approvals import Approval, Approver
+from stepwire.tasks.answers import Audience
+from stepwire.tasks.approvals import Approver
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Execution, Task
@@ -434,7 +435,7 @@ DEFECTS = {
         is_too_rare=True,
     ),
     "who has voted": Defect(
-        "one person counts twice", [(Approval, "counts", _always_wanted)], _approve_twice_at_once, is_too_rare=True
+        "one person counts twice", [(Audience, "counts", _always_wanted)], _approve_twice_at_once, is_too_rare=True
     ),
     "the condition that a task is as it was read, where two decide": Defect(
         "a state is sent two answers|a decision changes",

@@ -14,7 +14,6 @@ from tests.template.extras import GENERATED, mentions, paths_of, remove
 
 QUICK: Final = ("tests/docs", "tests/template", "tests/fundamentals")
 """The tests that read the whole checkout, and the tutorial: ten seconds."""
-OF_THE_CORE: Final = ("tests/unit", "tests/server", "packages/command/tests", "packages/local/tests")
 KIT: Final = ("layers", "functions")
 
 
@@ -71,8 +70,3 @@ def test_the_quick_tests_of_the_rest_pass(copy: Path) -> None:
 @pytest.mark.long
 def test_every_test_of_the_rest_is_collected(copy: Path) -> None:
     collect_all_tests(copy)
-
-
-@pytest.mark.long
-def test_the_tests_of_the_core_and_of_the_packages_pass(copy: Path) -> None:
-    run_tests(copy, *OF_THE_CORE)
