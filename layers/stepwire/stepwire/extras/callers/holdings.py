@@ -10,15 +10,19 @@ from functools import cache
 from stepwire.aws.storage.kinds import KINDS
 from stepwire.aws.storage.table import Item
 from stepwire.composition import EXTRAS, switched_on
+from stepwire.hooks import Items
 from stepwire.principal import Principal
+
+
+@cache
+def _items() -> tuple[Items, ...]:
+    return tuple(one.items for one in switched_on(EXTRAS) if one.items is not None)
 
 
 @cache
 def all_kinds() -> Mapping[str, str]:
     """Return what items are, by how their sort keys begin."""
-    return KINDS | {
-        prefix: kind for one in switched_on(EXTRAS) if one.items for prefix, kind in one.items.kinds.items()
-    }
+    return KINDS | {prefix: kind for one in _items() for prefix, kind in one.kinds.items()}
 
 
 def kind_of(item: Item) -> str:
@@ -29,7 +33,7 @@ def kind_of(item: Item) -> str:
 
 def keys_of(owner: Principal, item: Item) -> Iterator[Item]:
     """Yield the key of an item, after those of items elsewhere to which nothing but this one leads."""
-    for extra in switched_on(EXTRAS):
-        if extra.items is not None and extra.items.elsewhere is not None:
-            yield from extra.items.elsewhere(owner, item)
+    for one in _items():
+        if one.elsewhere is not None:
+            yield from one.elsewhere(owner, item)
     yield {"pk": {"S": owner}, "sk": {"S": item["sk"]["S"]}}
