@@ -46,8 +46,6 @@ TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}
 """The names of the tools for clients without tasks."""
 APPROVALS_LIST: Final = "approvals_list"
 APPROVAL_ANSWER: Final = "approval_answer"
-APPROVAL_TOOLS: Final = frozenset({APPROVALS_LIST, APPROVAL_ANSWER})
-"""The names of the tools for those who decide questions of others' tasks."""
 OWN_TOOLS: Final = TASK_TOOLS | RESERVED_TOOLS
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")

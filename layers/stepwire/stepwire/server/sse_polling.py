@@ -196,10 +196,6 @@ class _Stream(Struct, frozen=True):
     call: Call
     position: StreamPosition
 
-    def resumed(self) -> str:
-        """Write what the client has not received yet."""
-        raise NotImplementedError
-
     def body(self, news: Iterable[_Message] = ()) -> str:
         """Write a body with these messages, and end a stream that has lasted long enough."""
         return self.written(news)
@@ -232,6 +228,7 @@ class _TaskStream(_Stream, frozen=True):
     """A stream that waits for news of a task."""
 
     def resumed(self) -> str:
+        """Write what the client has not received yet."""
         services, call, position = self.services, self.call, self.position
         if position.polls == 1:
             _count(services, AuditAction.RESUMED, call)
@@ -323,6 +320,7 @@ class _ToolStream(_Stream, frozen=True):
     """A stream whose bodies each run one of Stepwire's own tools again."""
 
     def resumed(self) -> str:
+        """Write what the client has not received yet."""
         return self.written(self.news(self._run()))
 
     def news(self, outcome: ToolResult | Ask) -> Iterator[_Message]:

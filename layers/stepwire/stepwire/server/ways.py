@@ -10,13 +10,12 @@ from msgspec import Struct
 from stepwire.catalog.tools import Confirmation, TaskSupport
 from stepwire.engine.calls import Begun, ToolCall
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.protocol.messages import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODERN_VERSIONS
+from stepwire.protocol.messages import LEGACY_WITH_TASKS
 from stepwire.server.call import Call, Reply
 from stepwire.server.services import Services
 from stepwire.tasks.inputs import InputRequest
 from stepwire.tasks.task import Task, ToolResult
 
-ALL_VERSIONS: Final = (*MODERN_VERSIONS, *LEGACY_VERSIONS)
 LONGEST_PAUSE: Final = timedelta(seconds=20)
 """Between two bodies of a stream; clients give up on a request that is silent for longer."""
 CACHED_FOR: Final = timedelta(minutes=5)
