@@ -1,5 +1,6 @@
 """Stepwire over the fakes: the objects that `aws/mcp_function.py` builds, with a catalog for tests."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -289,18 +290,21 @@ class World:
             PollLimit(self.polls_per_second),
             self.troubles.append,
             PARTS,
-            Ground(NO_TABLE, {}, self.engine),
+            Ground(NO_TABLE, {}, self.engine, built=self._built()),
             express=self.express.run,
             refuses=self.refuses,
-            built={
-                events_of: Events(self.event_store, self.subscribing),
-                approvals_of: self.approvals,
-                askings_of: self.askings,
-                subscribers_of: self.subscribers,
-                **{build: fake for part in parts("built") for build, fake in part.BUILT.items()},
-            },
         )
         self.server = McpServer(self.services, frozenset({ALLOWED_ORIGIN}), self.faults.append)
+
+    def _built(self) -> dict[Callable[[Any], Any], Any]:
+        """Return the fakes of what extras build."""
+        return {
+            events_of: Events(self.event_store, self.subscribing),
+            approvals_of: self.approvals,
+            askings_of: self.askings,
+            subscribers_of: self.subscribers,
+            **{build: fake for part in parts("built") for build, fake in part.BUILT.items()},
+        }
 
     def _tell_of(self, before: Task | None, after: Task) -> None:
         """Do at once what the table's stream has done of the questions to others some moments after a write."""

@@ -60,7 +60,8 @@ class Deliveries:
         clock, randomness = self.site.clock, self.site.randomness
         recording = Recording(record, store, ring, clock.now)
         self.stream = StatusChangesHandler(lambda: boundary.events, lambda: boundary.patient_dynamodb)
-        services = replace(self.stream.services, extras=switched_on(EXTRAS), built={recording_of: recording})
+        services = replace(self.stream.services, extras=switched_on(EXTRAS))
+        services.ground.built[recording_of] = recording
         vars(self.stream).update(services=services, _bus=None)
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)

@@ -255,7 +255,7 @@ class Site:
 
     def serve_events(self, events: Events, subscribers: Subscribers) -> None:
         """Let the server of the present process serve MCP Events."""
-        self.process.server.services.built.update({events_of: events, subscribers_of: subscribers})
+        self.process.server.services.ground.built.update({events_of: events, subscribers_of: subscribers})
 
     def forget(self, prefix: str) -> None:
         """Remove the items of a kind, as DynamoDB's TTL does."""

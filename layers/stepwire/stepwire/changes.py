@@ -8,9 +8,9 @@ task (arguments, result, questions, messages, errors), because who hears it need
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from stepwire.audit import Audit
 from stepwire.hooks import Extra, OnChange, TableGround
@@ -143,14 +143,10 @@ class ChangeServices(Struct, frozen=True):
     audit: Audit
     report: Callable[[str, Exception], None]
     """Takes what could not be done, and the fault: the change is delivered again."""
-    built: dict[Callable[[TableGround], Any], Any] = field(default_factory=dict[Callable[[TableGround], Any], Any])
-    """What `of` has built, by the function that built it."""
 
     def of(self, build: Callable[[TableGround], _Built]) -> _Built:
         """Return what a function of an extra builds; it is called once for these services."""
-        if build not in self.built:
-            self.built[build] = build(self.ground)
-        return self.built[build]
+        return self.ground.of(build)
 
     @property
     def listeners(self) -> Iterator[OnChange]:

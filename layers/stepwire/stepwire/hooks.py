@@ -15,9 +15,9 @@ What an extra needs to work is built by a function of its own from the `Ground`,
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -42,9 +42,23 @@ if TYPE_CHECKING:
     from stepwire.tasks.task import Task
 
 M = TypeVar("M", bound="Manifest")
+T = TypeVar("T")
 
 
-class TableGround(Struct, frozen=True):
+class Builder(Struct, frozen=True, kw_only=True):
+    """Calls functions of extras that build something, each once."""
+
+    built: dict[Callable[[Any], Any], Any] = field(default_factory=dict[Callable[[Any], Any], Any])
+    """What they have built, by the function. A test gives a fake by the same function."""
+
+    def of(self, build: Callable[[Self], T]) -> T:
+        """Return what a function builds on this; it is called once."""
+        if build not in self.built:
+            self.built[build] = build(self)
+        return self.built[build]
+
+
+class TableGround(Builder, frozen=True):
     """What extras build on in a function that has no engine."""
 
     table: "Table"

@@ -69,7 +69,7 @@ def test_a_client_that_discovers_is_listed_two_tools_and_those_of_tasks(
 def test_the_url_decides_before_the_operator(
     operators: bool, query: str, searches: bool, era: Callable[[Endpoint], Client], world: World
 ) -> None:
-    world.services.built[is_usual] = operators
+    world.services.ground.built[is_usual] = operators
     client = era(AtUrl(world, query))
 
     listed = {one["name"] for one in client.ask("tools/list").result["tools"]}

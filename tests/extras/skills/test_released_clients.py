@@ -23,7 +23,7 @@ def url() -> Iterator[str]:
         ToolFile("optional", f"refunds/{path}", path, text) for path, text in (("SKILL.md", MAIN), ("a/b.md", "b\r\n"))
     ]
     skills = checked_skills(files, {"optional"}).parts or ()
-    world.services.built[skills_of] = lambda: skills
+    world.services.ground.built[skills_of] = lambda: skills
     with serving(world.server.handle) as url:
         yield url
 

@@ -39,7 +39,7 @@ def skills_of(files: Mapping[str, str], *tools: str, name: str = "refunds") -> t
 
 
 def serve(world: World, *skills: Skill) -> None:
-    world.services.built[extra.skills_of] = lambda: skills
+    world.services.ground.built[extra.skills_of] = lambda: skills
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def test_a_request_without_skills_asks_for_none(world: World) -> None:
     def broken() -> tuple[Skill, ...]:
         raise StoreBusy
 
-    world.services.built[extra.skills_of] = broken
+    world.services.ground.built[extra.skills_of] = broken
     client = ModernClient(world)
 
     assert client.call("optional").status == 200

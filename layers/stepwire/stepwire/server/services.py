@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct, field
 
@@ -88,8 +88,6 @@ class Services(Struct, frozen=True, dict=True):
     is_weather: Callable[[Exception], bool] = is_busy
     """Tells whether a fault is a transient one of AWS, so that the request may soon be retried."""
     identity: Identity = Identity()
-    built: dict[Callable[[Ground], Any], Any] = field(default_factory=dict[Callable[[Ground], Any], Any])
-    """What `of` has built, by the function that built it. A test gives a fake by the same function."""
 
     @cached_property
     def now(self) -> Callable[[], datetime]:
@@ -98,9 +96,7 @@ class Services(Struct, frozen=True, dict=True):
 
     def of(self, build: Callable[[Ground], _Built]) -> _Built:
         """Return what a function of an extra builds; it is called once for these services."""
-        if build not in self.built:
-            self.built[build] = build(self.ground)
-        return self.built[build]
+        return self.ground.of(build)
 
     def has(self, extra: str) -> bool:
         """Tell whether an extra is on."""
