@@ -1,8 +1,9 @@
 """Remove an extra from a checkout, as its owner would: `python -m tests.template.extras NAME ...`.
 
-What belongs to an extra is found by its name alone: each folder `extras/NAME` and file `extras/NAME.*`, its line in
-`stepwire/composition.py`, blocks between the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines
-of a document or table that name one of its paths. No other line of Python is touched: the core names no extra.
+What belongs to an extra is found by its name alone: each folder `extras/NAME` and file `extras/NAME.*`, each folder
+`with_NAME` and file `with_NAME.*` below that of another extra, its line in `stepwire/composition.py`, blocks between
+the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines of a document or table that name one of its
+paths. No other line of Python is touched: the core names no extra.
 """
 
 import os
@@ -47,10 +48,11 @@ def remove(root: Path, name: str) -> None:
 
 
 def paths_of(root: Path, name: str) -> Iterator[Path]:
-    """Yield the folders and files of an extra."""
+    """Yield the folders and files of an extra, and those in which another extra meets it."""
     for folder, inner, files in _walk(root):
-        if folder.name == "extras":
-            yield from (folder / one for one in (*inner, *files) if one.partition(".")[0] == name)
+        if "extras" in folder.relative_to(root).parts:
+            wanted = name if folder.name == "extras" else f"with_{name}"
+            yield from (folder / one for one in (*inner, *files) if one.partition(".")[0] == wanted)
 
 
 def texts(root: Path) -> Iterator[Path]:
