@@ -22,11 +22,6 @@ from stepwire.engine.limiter import WAITS, PollLimit
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.extras.approvals import approvals_of, askings_of, subscribers_of
-from stepwire.extras.events import events_of
-from stepwire.extras.events.delivering import Delivering
-from stepwire.extras.events.endpoints import sign
-from stepwire.extras.events.record import Recording
-from stepwire.extras.events.subscribing import PROOFS, Events, Subscribing, proof_places
 from stepwire.hooks import Ground
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
@@ -35,7 +30,6 @@ from stepwire.server.composition import parts_with
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
 from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
-from stepwire.subscriptions.listening import requested_events
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.limiter import Limits, Places
@@ -44,7 +38,6 @@ from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from tests.docs.audit_schema import CheckedAudit
 from tests.extras import parts
-from tests.extras.events.fakes import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_objects import FakeObjects
@@ -209,15 +202,9 @@ class World:
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
-    event_store: InMemoryEventStore = field(default_factory=InMemoryEventStore)
-    subscriptions: InMemorySubscriptionStore = field(default_factory=InMemorySubscriptionStore)
-    endpoints: FakeEndpoints = field(default_factory=FakeEndpoints)
-    queue: FakeQueue = field(default_factory=FakeQueue)
     inbox: InMemoryInbox = field(default_factory=InMemoryInbox)
     askings: InMemoryAskings = field(default_factory=InMemoryAskings)
     subscribers: InMemorySubscribers = field(default_factory=InMemorySubscribers)
-    verifications: list[Principal] = field(default_factory=list[Principal])
-    """Who has caused a challenge."""
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     wake_ups: InMemoryWakeUps = field(default_factory=InMemoryWakeUps)
@@ -231,6 +218,10 @@ class World:
     """What workflows have left in S3."""
     blocked: set[str] = field(default_factory=set[str])
     """The hashes of the callers whom an operator has blocked."""
+    fakes: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What extras keep of this world for their tests."""
+    listeners: list[Callable[[TaskChange], object]] = field(default_factory=list[Callable[[TaskChange], object]])
+    """Whom extras let hear of each change at once, in place of the table's stream."""
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
@@ -262,23 +253,9 @@ class World:
         self.events = ExecutionEvents(self.engine)
         self.requests = InputRequests(self.engine, self.workflows)
         self.expirations = Expirations(self.engine)
-        self.subscribing = Subscribing(
-            self.event_store,
-            self.subscriptions,
-            self.endpoints,
-            sign,
-            self.queue.ring,
-            counting(),
-            self.verifications.append,
-            self.engine.limiter_of(PROOFS, proof_places(self.waits)),
-        )
         self.approvals = self.engine.approvals(self.inbox)
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream
             self.store.written = self._tell_of
-        self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
-        self.delivering = Delivering(
-            self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting(), self.refuses
-        )
         self.services = Services(
             self.catalog,
             self.operations,
@@ -299,19 +276,19 @@ class World:
     def _built(self) -> dict[Callable[[Any], Any], Any]:
         """Return the fakes of what extras build."""
         return {
-            events_of: Events(self.event_store, self.subscribing),
             approvals_of: self.approvals,
             askings_of: self.askings,
             subscribers_of: self.subscribers,
-            **{build: fake for part in parts("built") for build, fake in part.BUILT.items()},
+            **{build: fake for part in parts("built") for build, fake in part.built(self).items()},
         }
 
     def _tell_of(self, before: Task | None, after: Task) -> None:
-        """Do at once what the table's stream has done of the questions to others some moments after a write."""
-        changes = list(approval_changes(TaskChange(before, after, self.clock.now())))
-        for change in changes:
-            ApprovalRecording(self.inbox, self.audit.append).record(change)
-        self.recording.record(list(requested_events(self.subscribers, changes)))
+        """Do at once what the table's stream has done some moments after a write."""
+        change = TaskChange(before, after, self.clock.now())
+        for one in approval_changes(change):
+            ApprovalRecording(self.inbox, self.audit.append).record(one)
+        for listener in self.listeners:
+            listener(change)
 
     def refuses(self, _at: datetime, *hashes: str, may_read: bool = True) -> bool:
         """Tell whom the operator refuses: who is blocked."""

@@ -4,6 +4,7 @@ The support of all tests finds an extra's part of it by the name of a module, as
 removes an extra removes its folder here, and the rest goes on.
 """
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -11,6 +12,7 @@ from types import ModuleType
 from stepwire.composition import EXTRAS
 
 
+@cache
 def parts(name: str) -> tuple[ModuleType, ...]:
     """Return the modules of this name that the extras' folders have, in the order of the table."""
     modules = (f"tests.extras.{extra}.{name}" for extra in EXTRAS if find_spec(f"tests.extras.{extra}"))

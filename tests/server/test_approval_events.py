@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from stepwire.subscriptions.listening import REQUESTED
 from stepwire.tasks.approvals import Escalation, HasClaim, People
+from tests.extras.events.built import fakes_of
 from tests.extras.events.event_types import EVENT_NAMES
 from tests.extras.events.test_webhooks import wish
 from tests.kits import ALICE, BOB, World
@@ -161,7 +162,7 @@ def test_a_refreshed_subscription_hears_until_it_ends(world: World, bob: Decider
 
     started(world)
 
-    assert len(world.queue.take()) == 1
+    assert len(fakes_of(world).queue.take()) == 1
 
 
 def test_the_event_can_be_narrowed_to_a_tool(bob: Decider, world: World) -> None:
@@ -177,13 +178,13 @@ def test_the_event_can_be_narrowed_to_a_tool(bob: Decider, world: World) -> None
 def test_a_webhook_gets_it_signed_and_without_arguments(world: World, bob: Decider) -> None:
     subscribed = bob.client.ask("events/subscribe", wish(REQUESTED))
     assert subscribed.status == 200
-    world.endpoints.posts.clear()
+    fakes_of(world).endpoints.posts.clear()
 
     started(world)
-    for bell in world.queue.take():
-        world.delivering.deliver(*bell, "a message")
+    for bell in fakes_of(world).queue.take():
+        fakes_of(world).delivering.deliver(*bell, "a message")
 
-    (post,) = world.endpoints.posts
+    (post,) = fakes_of(world).endpoints.posts
     told: Json = post.body
     assert (told["name"], told["data"]["tool"], told["data"]["happened"]) == (REQUESTED, "refund", "asked")
 

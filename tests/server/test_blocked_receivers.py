@@ -6,6 +6,7 @@ import pytest
 
 from stepwire.extras.events.delivering import WHEN_BLOCKED, Outcome
 from stepwire.principal import principal_of
+from tests.extras.events.built import fakes_of
 from tests.extras.events.test_polls import ended, tell
 from tests.extras.events.test_webhooks import subscribe
 from tests.kits import ALICE, World
@@ -20,21 +21,21 @@ def test_no_event_is_delivered_until_the_caller_is_unblocked() -> None:
     client = modern_of(world, ALICE)
     subscribe(client)
     tell(world, ended(world))
-    sent = len(world.endpoints.posts)
+    sent = len(fakes_of(world).endpoints.posts)
     world.blocked.add(ALICE)
 
-    (bell,) = world.queue.take()
-    first = world.delivering.deliver(*bell, "a message")
+    (bell,) = fakes_of(world).queue.take()
+    first = fakes_of(world).delivering.deliver(*bell, "a message")
     world.clock.advance(seconds=WHEN_BLOCKED.total_seconds())
-    second = world.delivering.deliver(*bell, "a message")
-    held = len(world.endpoints.posts)
+    second = fakes_of(world).delivering.deliver(*bell, "a message")
+    held = len(fakes_of(world).endpoints.posts)
     world.blocked.clear()
     world.clock.advance(seconds=WHEN_BLOCKED.total_seconds())
-    third = world.delivering.deliver(*bell, "a message")
+    third = fakes_of(world).delivering.deliver(*bell, "a message")
 
     assert [first.outcome, second.outcome, third.outcome] == [Outcome.BLOCKED, Outcome.BLOCKED, Outcome.DELIVERED]
     assert first.again_after == second.again_after == WHEN_BLOCKED
-    assert (held, len(world.endpoints.posts)) == (sent, sent + 1)
+    assert (held, len(fakes_of(world).endpoints.posts)) == (sent, sent + 1)
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["begun", "refreshed"])
@@ -43,13 +44,13 @@ def test_a_block_of_a_person_holds_back_the_events_of_each_of_their_principals(t
     for person in ("", PERSON)[-times:]:
         subscribe(modern_of(SignedIn(world, person=person), ALICE))
     tell(world, ended(world))
-    sent = len(world.endpoints.posts)
+    sent = len(fakes_of(world).endpoints.posts)
     world.blocked.add(PERSON)
 
-    (bell,) = world.queue.take()
-    outcome = world.delivering.deliver(*bell, "a message").outcome
+    (bell,) = fakes_of(world).queue.take()
+    outcome = fakes_of(world).delivering.deliver(*bell, "a message").outcome
 
-    assert (outcome, len(world.endpoints.posts)) == (Outcome.BLOCKED, sent)
+    assert (outcome, len(fakes_of(world).endpoints.posts)) == (Outcome.BLOCKED, sent)
 
 
 def test_news_of_a_blocked_caller_send_no_second_message() -> None:
@@ -58,10 +59,10 @@ def test_news_of_a_blocked_caller_send_no_second_message() -> None:
     subscribe(client)
     tell(world, ended(world))
     world.blocked.add(ALICE)
-    (bell,) = world.queue.take()
-    world.delivering.deliver(*bell, "a message")
+    (bell,) = fakes_of(world).queue.take()
+    fakes_of(world).delivering.deliver(*bell, "a message")
 
     for _ in range(2):
         tell(world, ended(world))
 
-    assert world.queue.take() == []
+    assert fakes_of(world).queue.take() == []

@@ -21,6 +21,7 @@ from stepwire.server.services import Patience
 from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded
 from stepwire.tasks.task import Execution
+from tests.extras.events.built import fakes_of
 from tests.extras.events.fakes import Post, echo
 from tests.extras.events.test_webhooks import wish
 from tests.fake_express import FakeSyncWorkflows
@@ -90,7 +91,7 @@ class Site:
             self.time.sleep(FAST if owner == ALICE else PROOF)
             return echo(post) if owner == ALICE else Answer(200, b"{}")
 
-        self.world.endpoints.answers[url] = answer
+        fakes_of(self.world).endpoints.answers[url] = answer
         return _retry_of(ModernClient(self.world, owner=owner).ask("events/subscribe", wish(url=url)))
 
 

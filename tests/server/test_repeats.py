@@ -11,7 +11,7 @@ from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Task
-from tests.extras.events.event_types import removed, saved
+from tests.changes import removed, saved
 from tests.fakes import nothing
 from tests.faults.boundary import ProcessDied
 from tests.kits import ALICE, CONFIRMED, OUTPUT, World

@@ -14,6 +14,7 @@ from stepwire.aws.spans import with_tasks
 from stepwire.extras.events.webhook_function import write_delivery
 from stepwire.server.mcp_server import McpServer
 from stepwire.tracing import follow
+from tests.extras.events.built import fakes_of
 from tests.extras.events.test_polls import ended, tell
 from tests.extras.events.test_webhooks import deliver, subscribe
 from tests.kits import ALICE, OPTIONAL, World
@@ -267,7 +268,7 @@ def test_a_task_is_a_span_from_its_call_to_its_end(printed: Printed, end: str, i
 
 def test_a_delivery_is_a_span_below_the_call(world: World, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPANS", "on")
-    world.delivering = replace(world.delivering, tell=write_delivery)
+    fakes_of(world).delivering = replace(fakes_of(world).delivering, tell=write_delivery)
     client = ModernClient(traced(world))
     subscribe(client)
     task_id = client.ask(

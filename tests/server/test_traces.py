@@ -24,6 +24,7 @@ from stepwire.tasks.outcomes import ExecutionFailed
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task
 from stepwire.tracing import follow
+from tests.extras.events.built import fakes_of
 from tests.extras.events.event_types import event_of
 from tests.extras.events.test_polls import ended, poll, tell
 from tests.extras.events.test_webhooks import URL, deliver, subscribe
@@ -128,7 +129,7 @@ def test_an_event_and_its_delivery_continue_the_trace_and_have_no_baggage(client
     (polled,) = poll(client, cursor=cursor).result["events"]
     deliver(world)
 
-    challenge, event = world.endpoints.posts
+    challenge, event = fakes_of(world).endpoints.posts
     context = {"traceparent": PARENT, "tracestate": STATE}
     assert polled["_meta"] == event.body["_meta"] == context
     assert {name: event.headers[name] for name in context} == context
@@ -240,7 +241,7 @@ def test_a_fault_is_logged_with_the_trace_of_the_task_that_met_it(act: str) -> N
         case _:
             subscribe(client)
             tell(world, ended(world, task))
-            world.endpoints.down[URL] = "timeout"
+            fakes_of(world).endpoints.down[URL] = "timeout"
             deliver(world)
             troubles.append(WorkflowsUnavailable())
 
@@ -251,12 +252,12 @@ def test_a_fault_is_logged_with_the_trace_of_the_task_that_met_it(act: str) -> N
 def test_each_attempt_to_deliver_an_event_is_a_line_that_names_the_task_and_its_trace(
     world: World, printed: Callable[[], str], status: int, told: str
 ) -> None:
-    world.delivering = replace(world.delivering, tell=write_delivery)
+    fakes_of(world).delivering = replace(fakes_of(world).delivering, tell=write_delivery)
     client = ModernClient(world)
     subscribe(client)
     task = call(client, traceparent=PARENT)
     tell(world, ended(world, task))
-    world.endpoints.answers[URL] = lambda _: Answer(status)
+    fakes_of(world).endpoints.answers[URL] = lambda _: Answer(status)
     printed()
 
     deliver(world)

@@ -32,7 +32,7 @@ from stepwire.tasks.task import (
     TaskError,
     Working,
 )
-from tests.extras.events.event_types import saved
+from tests.changes import saved
 from tests.kits import World
 from tests.recorded import recorded
 from tests.template.chosen import Stack, stack

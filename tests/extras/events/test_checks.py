@@ -28,6 +28,7 @@ from stepwire.extras.events.refusals import (
     ResourceExhausted,
     Unsupported,
 )
+from tests.extras.events.built import fakes_of
 from tests.extras.events.event_types import EVENT_NAMES
 from tests.extras.events.fakes import Post, echo
 from tests.extras.events.test_polls import ended, poll, tell
@@ -139,7 +140,7 @@ def test_the_cursor_of_an_event_is_in_deliveries_only(modern: ModernClient, worl
     tell(world, ended(world))
     deliver(world)
 
-    (polled,), (delivered,) = poll(modern, FINISHED, cursor).result["events"], world.endpoints.events()
+    (polled,), (delivered,) = poll(modern, FINISHED, cursor).result["events"], fakes_of(world).endpoints.events()
 
     assert "cursor" not in polled
     assert delivered.body["cursor"]
@@ -154,7 +155,7 @@ def test_an_event_has_the_same_id_by_poll_and_by_webhook(modern: ModernClient, w
 
     (polled,) = poll(modern, FINISHED, cursor).result["events"]
 
-    assert [post.body["eventId"] for post in world.endpoints.events()] == [polled["eventId"]] * 2
+    assert [post.body["eventId"] for post in fakes_of(world).endpoints.events()] == [polled["eventId"]] * 2
 
 
 # ------------------------------------------------------------------------------------------------------------ webhook
@@ -167,21 +168,21 @@ def test_an_id_is_no_input(world: World, modern: ModernClient) -> None:
     beside = modern.ask("events/unsubscribe", wish(url="https://other.example/") | {"id": its_id}).error
 
     assert (without["code"], beside["code"]) == (-32602, -32011)
-    assert [one.id for one in world.subscriptions.all.values()] == [its_id]
+    assert [one.id for one in fakes_of(world).subscriptions.all.values()] == [its_id]
 
 
 def test_the_cursor_of_a_refresh_is_never_ahead_of_the_deliveries(modern: ModernClient, world: World) -> None:
     begun = subscribe(modern).result["cursor"]
-    world.endpoints.answers[URL] = lambda _: Answer(503)
+    fakes_of(world).endpoints.answers[URL] = lambda _: Answer(503)
     tell(world, ended(world))
     deliver(world)
 
     waiting = subscribe(modern).result["cursor"]
-    del world.endpoints.answers[URL]
+    del fakes_of(world).endpoints.answers[URL]
     world.clock.advance(minutes=1)
     deliver(world)
-    (subscription,) = world.subscriptions.all.values()
-    world.delivering.deliver(ALICE, subscription.id, "a message")
+    (subscription,) = fakes_of(world).subscriptions.all.values()
+    fakes_of(world).delivering.deliver(ALICE, subscription.id, "a message")
     quiet = subscribe(modern).result["cursor"]
 
     assert waiting == begun
@@ -191,7 +192,7 @@ def test_the_cursor_of_a_refresh_is_never_ahead_of_the_deliveries(modern: Modern
 def test_the_last_error_is_a_category_and_shows_nothing_of_the_answer(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     for url in (URL, "https://other.example/"):
-        world.endpoints.answers[url] = lambda _: Answer(500, b'{"challenge": "words of the endpoint"}')
+        fakes_of(world).endpoints.answers[url] = lambda _: Answer(500, b'{"challenge": "words of the endpoint"}')
     tell(world, ended(world))
     deliver(world)
 
@@ -208,7 +209,7 @@ def test_the_signature_is_that_of_the_formula(modern: ModernClient, world: World
     deliver(world)
 
     key = base64.b64decode(SECRET.removeprefix("whsec_"))
-    for post in world.endpoints.posts:
+    for post in fakes_of(world).endpoints.posts:
         signed = f"{post.headers['webhook-id']}.{post.headers['webhook-timestamp']}.{post.text}".encode()
         expected = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
         assert post.headers["webhook-signature"] == f"v1,{expected}"
@@ -221,7 +222,7 @@ def test_a_challenge_is_used_once(modern: ModernClient, world: World) -> None:
         first.append(post)
         return echo(first[0])
 
-    world.endpoints.answers.update({URL: echo_the_first, "https://other.example/": echo_the_first})
+    fakes_of(world).endpoints.answers.update({URL: echo_the_first, "https://other.example/": echo_the_first})
 
     assert "id" in subscribe(modern).result
     assert subscribe(modern, url="https://other.example/").error["data"] == {"reason": "challenge_failed"}
@@ -233,10 +234,10 @@ def test_a_gap_has_a_cursor_from_which_everything_follows(modern: ModernClient, 
     subscribe(modern, name=STATUS_CHANGED)
     for _ in range(2):
         tell(world, ended(world))
-    world.event_store.forget(ALICE, 1)
+    fakes_of(world).event_store.forget(ALICE, 1)
     deliver(world)
-    gap = next(post.body for post in world.endpoints.posts if post.body.get("type") == "gap")
-    (event,) = world.endpoints.events()
+    gap = next(post.body for post in fakes_of(world).endpoints.posts if post.body.get("type") == "gap")
+    (event,) = fakes_of(world).endpoints.events()
 
     followed = poll(modern, cursor=gap["cursor"]).result
 

@@ -12,6 +12,7 @@ from standardwebhooks.webhooks import Webhook
 from stepwire.errors import InvalidParams
 from stepwire.extras.events.events import FINISHED
 from stepwire.extras.events.subscription import check_secret
+from tests.extras.events.built import fakes_of
 from tests.extras.events.event_types import listed
 from tests.extras.events.fakes import Post, echo
 from tests.extras.events.test_polls import ended, tell
@@ -58,7 +59,7 @@ def ours() -> list[Post]:
     ModernClient(world).ask("events/subscribe", wish())
     tell(world, ended(world))
     deliver(world)
-    return world.endpoints.posts
+    return fakes_of(world).endpoints.posts
 
 
 OPTIONAL: Final = {"user-agent"}

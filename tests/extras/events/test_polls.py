@@ -24,7 +24,9 @@ from stepwire.protocol.tokens import unwrap, wrap
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Cancelled, Progress, Task
-from tests.extras.events.event_types import EVENT_NAMES, removed, saved
+from tests.changes import removed, saved
+from tests.extras.events.built import fakes_of
+from tests.extras.events.event_types import EVENT_NAMES
 from tests.extras.events.oracle import EVENTS_EXTENSION
 from tests.kits import ALICE, BOB, PARTS, REQUIRED, World
 from tests.server.answers import Answer, Json
@@ -40,7 +42,7 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 def tell(world: World, change: TaskChange) -> None:
     """Let the table's stream tell of a change."""
-    world.recording.record(list(caller_events(None, change, TYPES)))
+    fakes_of(world).recording.record(list(caller_events(None, change, TYPES)))
 
 
 def ended(world: World, task: Task | None = None) -> TaskChange:
@@ -186,7 +188,7 @@ def test_nobody_hears_of_the_tasks_of_others(world: World) -> None:
 def test_nothing_is_recorded_for_callers_who_do_not_ask(world: World) -> None:
     tell(world, ended(world))
 
-    assert world.event_store.read(ALICE, 0, 10) == []
+    assert fakes_of(world).event_store.read(ALICE, 0, 10) == []
 
 
 @pytest.mark.parametrize(("most", "calls"), [(1, 3), (2, 2), (50, 1)])

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.extras.events.delivering import CLAIM
+from tests.extras.events.built import fakes_of
 from tests.extras.events.test_polls import ended, tell
 from tests.extras.events.test_webhooks import OTHER, URL, wish
 from tests.kits import BOB, World
@@ -53,24 +54,15 @@ class Faulty:
 
 def with_faults(world: World, fail_at: int, *, is_after: bool = False) -> list[str]:
     """Let the n-th call fail; return the list that the calls are written to."""
-    calls = list[str]()
+    calls, fakes = list[str](), fakes_of(world)
 
     def faulty(name: str) -> Any:
-        return Faulty(name, getattr(world, name), calls, fail_at, is_after=is_after)
+        return Faulty(name, getattr(fakes, name), calls, fail_at, is_after=is_after)
 
     ports = {name: faulty(name) for name in ("event_store", "subscriptions", "endpoints", "queue")}
-    world.recording = replace(
-        world.recording,
-        store=ports["event_store"],
-        subscriptions=ports["subscriptions"],
-        ring=ports["queue"].ring,
-    )
-    world.delivering = replace(
-        world.delivering,
-        record=ports["event_store"],
-        store=ports["subscriptions"],
-        endpoints=ports["endpoints"],
-    )
+    record, store = ports["event_store"], ports["subscriptions"]
+    fakes.recording = replace(fakes.recording, store=record, subscriptions=store, ring=ports["queue"].ring)
+    fakes.delivering = replace(fakes.delivering, record=record, store=store, endpoints=ports["endpoints"])
     return calls
 
 
@@ -86,10 +78,10 @@ def until_it_works(world: World, act: Callable[[], Any]) -> Any:
 
 def take_all(world: World) -> None:
     """Take the messages of the queue, again while they must be."""
-    bells = [(*bell, f"m{number}") for number, bell in zip(count(), world.queue.take(), strict=False)]
+    bells = [(*bell, f"m{number}") for number, bell in zip(count(), fakes_of(world).queue.take(), strict=False)]
     while bells:
         bell, *bells = bells
-        done = until_it_works(world, lambda bell=bell: world.delivering.deliver(*bell))
+        done = until_it_works(world, lambda bell=bell: fakes_of(world).delivering.deliver(*bell))
         if done.again_after is not None:
             world.clock.time += done.again_after
             bells.append(bell)
@@ -99,7 +91,7 @@ def subscribed() -> World:
     world = World()
     ModernClient(world).ask("events/subscribe", wish())
     ModernClient(world, owner=BOB).ask("events/subscribe", wish(url=OTHER))
-    world.endpoints.posts.clear()
+    fakes_of(world).endpoints.posts.clear()
     return world
 
 
@@ -125,8 +117,8 @@ def test_an_event_arrives_whatever_fails_once(step: int, is_after: bool) -> None
         take_all(world)
     take_all(world)
 
-    arrived = [post.body["data"]["taskId"] for post in world.endpoints.events()]
+    arrived = [post.body["data"]["taskId"] for post in fakes_of(world).endpoints.events()]
     assert list(dict.fromkeys(arrived)) == [first.task.task_id, second.task.task_id]
     assert len(arrived) <= 4, "at least once, and not again and again"
-    assert world.endpoints.events(OTHER) == []
-    assert world.endpoints.events() == world.endpoints.events(URL)
+    assert fakes_of(world).endpoints.events(OTHER) == []
+    assert fakes_of(world).endpoints.events() == fakes_of(world).endpoints.events(URL)

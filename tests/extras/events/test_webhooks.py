@@ -23,6 +23,7 @@ from stepwire.extras.events.subscription import (
 )
 from stepwire.principal import Principal
 from stepwire.tasks.limiter import Places
+from tests.extras.events.built import fakes_of
 from tests.extras.events.fakes import Post, echo
 from tests.extras.events.oracle import check_occurrence
 from tests.extras.events.test_polls import ended, poll, tell
@@ -53,7 +54,7 @@ def subscribe(client: Client, **given: Any) -> McpAnswer:
 
 def deliver(world: World) -> list[Outcome]:
     """Take all messages of the queue."""
-    return [world.delivering.deliver(*bell, "a message").outcome for bell in world.queue.take()]
+    return [fakes_of(world).delivering.deliver(*bell, "a message").outcome for bell in fakes_of(world).queue.take()]
 
 
 def verified(post: Post, secret: str = SECRET) -> bool:
@@ -79,7 +80,7 @@ def test_without_sign_in_there_are_no_webhooks(world: World, modern: ModernClien
     world.server = replace(world.server, services=replace(world.services, access=Access(knows_callers=False)))
 
     assert modern.ask(method, wish()).error["code"] == -32012
-    assert world.endpoints.posts == []
+    assert fakes_of(world).endpoints.posts == []
 
 
 # E12, E13
@@ -88,13 +89,13 @@ def test_an_endpoint_proves_itself_before_it_gets_an_event(client: Client, world
     tell(world, ended(world))
     deliver(world)
 
-    challenge, event = world.endpoints.posts
+    challenge, event = fakes_of(world).endpoints.posts
     assert challenge.body.keys() == {"type", "challenge"}
     assert challenge.headers["webhook-id"].startswith("msg_verification_")
     check_occurrence(event.body, has_cursor=True)
     assert event.headers["webhook-id"] == event.body["eventId"]
-    assert {post.headers["x-mcp-subscription-id"] for post in world.endpoints.posts} == {result["id"]}
-    assert {post.headers["content-type"] for post in world.endpoints.posts} == {"application/json"}
+    assert {post.headers["x-mcp-subscription-id"] for post in fakes_of(world).endpoints.posts} == {result["id"]}
+    assert {post.headers["content-type"] for post in fakes_of(world).endpoints.posts} == {"application/json"}
     assert verified(challenge)
     assert verified(event)
     assert "xyzzy" not in event.text
@@ -105,12 +106,12 @@ def test_a_proof_holds_for_one_caller_and_one_url(world: World) -> None:
     alice, bob = ModernClient(world), ModernClient(world, owner=BOB)
     for client, name, url in ((alice, FINISHED, URL), (alice, STATUS_CHANGED, URL), (alice, FINISHED, URL)):
         subscribe(client, name=name, url=url)
-    assert len(world.endpoints.posts) == 1
+    assert len(fakes_of(world).endpoints.posts) == 1
 
     subscribe(bob)
     subscribe(alice, url=OTHER)
 
-    assert world.verifications == [ALICE, BOB, ALICE]
+    assert fakes_of(world).verifications == [ALICE, BOB, ALICE]
 
 
 REFUSALS: Final = {
@@ -132,19 +133,19 @@ def test_an_endpoint_that_does_not_prove_itself_gets_nothing(
     modern: ModernClient, world: World, refusal: tuple[Answer, str]
 ) -> None:
     answer, reason = refusal
-    world.endpoints.answers[URL] = lambda _: answer
+    fakes_of(world).endpoints.answers[URL] = lambda _: answer
 
     error = subscribe(modern).error
     tell(world, ended(world))
 
     assert (error["code"], error["data"]) == (-32015, {"reason": reason})
-    assert world.queue.rung == []
-    assert world.endpoints.events() == []
+    assert fakes_of(world).queue.rung == []
+    assert fakes_of(world).endpoints.events() == []
 
 
 def test_a_receiver_that_sends_back_whatever_it_gets_proves_nothing(modern: ModernClient, world: World) -> None:
     """A public echo service would be such a receiver."""
-    world.endpoints.answers[URL] = lambda post: Answer(200, post.text.encode())
+    fakes_of(world).endpoints.answers[URL] = lambda post: Answer(200, post.text.encode())
 
     assert subscribe(modern).error["data"] == {"reason": "challenge_failed"}
 
@@ -161,7 +162,7 @@ def test_one_caller_waits_for_few_endpoints_at_a_time(modern: ModernClient, worl
         return echo(post)
 
     for number in range(-1, 119):
-        world.endpoints.answers[f"https://hooks.example/{number}"] = answer_late
+        fakes_of(world).endpoints.answers[f"https://hooks.example/{number}"] = answer_late
     subscribe(modern, url="https://hooks.example/-1")
     later = subscribe(modern, url="https://hooks.example/0")
 
@@ -174,7 +175,9 @@ def test_one_caller_waits_for_few_endpoints_at_a_time(modern: ModernClient, worl
 
 def test_an_endpoint_that_is_verified_needs_no_slot(modern: ModernClient, world: World) -> None:
     subscribe(modern)
-    force_setattr(world.subscribing, "limiter", replace(world.subscribing.limiter, places=Places(0)))
+    force_setattr(
+        fakes_of(world).subscribing, "limiter", replace(fakes_of(world).subscribing.limiter, places=Places(0))
+    )
 
     assert "id" in subscribe(modern, name=STATUS_CHANGED).result
     assert subscribe(modern, url=OTHER).error["data"]["limit"] == "endpoints being verified"
@@ -184,7 +187,7 @@ def test_an_endpoint_that_is_verified_needs_no_slot(modern: ModernClient, world:
 def test_an_endpoint_that_is_not_reached_is_named_by_a_category(
     modern: ModernClient, world: World, reason: str
 ) -> None:
-    world.endpoints.down[URL] = reason
+    fakes_of(world).endpoints.down[URL] = reason
 
     assert subscribe(modern).error["data"] == {"reason": reason}
 
@@ -194,7 +197,7 @@ def test_an_address_that_is_not_public_is_bad_input(modern: ModernClient, world:
     def refuse(_: Post) -> Answer:
         raise NotPublic
 
-    world.endpoints.answers[URL] = refuse
+    fakes_of(world).endpoints.answers[URL] = refuse
 
     assert subscribe(modern).error["code"] == -32602
 
@@ -257,8 +260,8 @@ def test_bad_input_gets_an_error_and_calls_nobody(client: Client, world: World, 
     error = client.ask("events/subscribe", params).error
 
     assert error["code"] == code
-    assert world.endpoints.posts == []
-    assert world.subscriptions.all == {}
+    assert fakes_of(world).endpoints.posts == []
+    assert fakes_of(world).subscriptions.all == {}
     assert SECRET.removeprefix("whsec_") not in json.dumps(error)
 
 
@@ -285,11 +288,11 @@ def test_of_simultaneous_calls_only_as_many_succeed_as_there_is_room(world: Worl
         meanwhile.append(subscribe(ModernClient(world), url=OTHER).error)
         return echo(post)
 
-    world.endpoints.answers[URL] = subscribe_meanwhile
+    fakes_of(world).endpoints.answers[URL] = subscribe_meanwhile
 
     assert "id" in subscribe(modern).result
     assert meanwhile[0]["code"] == -32013
-    assert len(world.subscriptions.all) == MOST_SUBSCRIPTIONS
+    assert len(fakes_of(world).subscriptions.all) == MOST_SUBSCRIPTIONS
 
 
 def test_an_ended_subscription_makes_room(world: World, modern: ModernClient) -> None:
@@ -349,7 +352,7 @@ def test_a_subscription_ends_when_its_caller_says_so(client: Client, world: Worl
     tell(world, ended(world))
     again = client.ask("events/unsubscribe", delivery).error
 
-    assert world.queue.rung == []
+    assert fakes_of(world).queue.rung == []
     assert (again["code"], again["data"]) == (-32011, {"kind": "subscription"})
 
 
@@ -357,7 +360,7 @@ def test_nobody_ends_the_subscription_of_another(world: World) -> None:
     subscribe(ModernClient(world))
 
     assert ModernClient(world, owner=BOB).ask("events/unsubscribe", wish()).error["code"] == -32011
-    assert len(world.subscriptions.all) == 1
+    assert len(fakes_of(world).subscriptions.all) == 1
 
 
 def test_only_what_is_wanted_is_delivered_to_whom_it_concerns(world: World) -> None:
@@ -371,7 +374,10 @@ def test_only_what_is_wanted_is_delivered_to_whom_it_concerns(world: World) -> N
     tell(world, ended(world, theirs))
     deliver(world)
 
-    got = {url: [post.body["data"]["taskId"] for post in world.endpoints.events(url)] for url in world_urls(world)}
+    got = {
+        url: [post.body["data"]["taskId"] for post in fakes_of(world).endpoints.events(url)]
+        for url in world_urls(world)
+    }
     assert got == {
         URL: [mine.task_id, other.task_id],
         OTHER: [other.task_id],
@@ -380,7 +386,7 @@ def test_only_what_is_wanted_is_delivered_to_whom_it_concerns(world: World) -> N
 
 
 def world_urls(world: World) -> list[str]:
-    return [one.url for one in world.subscriptions.all.values()]
+    return [one.url for one in fakes_of(world).subscriptions.all.values()]
 
 
 # E14
@@ -393,25 +399,25 @@ def test_a_new_secret_signs_beside_the_old_one_for_a_while(modern: ModernClient,
     tell(world, ended(world))
     deliver(world)
 
-    during, after = world.endpoints.events()
+    during, after = fakes_of(world).endpoints.events()
     assert (verified(during, SECRET), verified(during, NEXT)) == (True, True)
     assert (verified(after, SECRET), verified(after, NEXT)) == (False, True)
 
 
 def test_a_failed_delivery_is_tried_again_later_signed_anew(modern: ModernClient, world: World) -> None:
     subscribe(modern)
-    world.endpoints.answers[URL] = lambda _: Answer(503)
+    fakes_of(world).endpoints.answers[URL] = lambda _: Answer(503)
     tell(world, ended(world))
-    (bell,) = world.queue.take()
-    first = world.delivering.deliver(*bell, "m1")
+    (bell,) = fakes_of(world).queue.take()
+    first = fakes_of(world).delivering.deliver(*bell, "m1")
     assert first.again_after is not None
-    early = world.delivering.deliver(*bell, "m1")
-    other = world.delivering.deliver(*bell, "m2")
-    world.endpoints.answers[URL] = echo
+    early = fakes_of(world).delivering.deliver(*bell, "m1")
+    other = fakes_of(world).delivering.deliver(*bell, "m2")
+    fakes_of(world).endpoints.answers[URL] = echo
     world.clock.time += first.again_after
-    last = world.delivering.deliver(*bell, "m1")
+    last = fakes_of(world).delivering.deliver(*bell, "m1")
 
-    failed, delivered = world.endpoints.events()
+    failed, delivered = fakes_of(world).endpoints.events()
     assert (early.again_after, other.again_after) == (first.again_after, None), "one message carries the next attempt"
     assert (first.outcome, last.outcome) == (Outcome.FAILED, Outcome.DELIVERED)
     assert failed.headers["webhook-id"] == delivered.headers["webhook-id"]
@@ -422,25 +428,27 @@ def test_a_failed_delivery_is_tried_again_later_signed_anew(modern: ModernClient
 def test_events_arrive_in_order_also_after_a_failure(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     tasks = [world.call() for _ in range(3)]
-    world.endpoints.down[URL] = "timeout"
+    fakes_of(world).endpoints.down[URL] = "timeout"
     for task in tasks:
         tell(world, ended(world, task))
         deliver(world)
-    world.endpoints.down.clear()
+    fakes_of(world).endpoints.down.clear()
     world.clock.advance(minutes=1)
-    subscription = next(iter(world.subscriptions.all.values()))
-    world.delivering.deliver(ALICE, subscription.id, "a message")
+    subscription = next(iter(fakes_of(world).subscriptions.all.values()))
+    fakes_of(world).delivering.deliver(ALICE, subscription.id, "a message")
 
-    assert [post.body["data"]["taskId"] for post in world.endpoints.events()] == [task.task_id for task in tasks]
+    assert [post.body["data"]["taskId"] for post in fakes_of(world).endpoints.events()] == [
+        task.task_id for task in tasks
+    ]
 
 
 def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient, world: World) -> None:
     subscribe(modern, ttlMs=LONGEST_SUBSCRIPTION // timedelta(milliseconds=1))
-    world.endpoints.down[URL] = "connection_refused"
+    fakes_of(world).endpoints.down[URL] = "connection_refused"
     tell(world, ended(world))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
     begun, attempts = world.clock.now(), 0
-    while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
+    while (done := fakes_of(world).delivering.deliver(*bell, "m1")).again_after is not None:
         world.clock.time += done.again_after
         attempts += 1
 
@@ -450,12 +458,12 @@ def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient,
     tell(world, ended(world))
     assert deliver(world) == [], "nothing is tried, so nothing is sent"
 
-    world.endpoints.down.clear()
+    fakes_of(world).endpoints.down.clear()
     status = subscribe(modern).result["deliveryStatus"]
     deliver(world)
 
     assert (status["active"], status["lastError"]) == (False, "connection_refused")
-    assert len(world.endpoints.events()) == 2
+    assert len(fakes_of(world).endpoints.events()) == 2
     assert subscribe(modern).result["deliveryStatus"]["active"]
 
 
@@ -465,25 +473,25 @@ def test_a_refresh_during_an_attempt_is_not_undone_by_its_failure(
 ) -> None:
     subscribe(modern, ttlMs=LONGEST_SUBSCRIPTION // timedelta(milliseconds=1))
     tell(world, ended(world))
-    ((owner, one),) = world.queue.take()
-    world.endpoints.down[URL] = "timeout"
-    world.delivering.deliver(owner, one, "m1")
+    ((owner, one),) = fakes_of(world).queue.take()
+    fakes_of(world).endpoints.down[URL] = "timeout"
+    fakes_of(world).delivering.deliver(owner, one, "m1")
     world.clock.time += max(age, timedelta(seconds=10))
 
     def refresh_meanwhile(_: Post) -> Answer:
-        world.endpoints.answers.clear()
+        fakes_of(world).endpoints.answers.clear()
         subscribe(modern, secret=NEXT)
         deliver(world)
         return Answer(503)
 
-    world.endpoints.down.clear()
-    world.endpoints.answers[URL] = refresh_meanwhile
+    fakes_of(world).endpoints.down.clear()
+    fakes_of(world).endpoints.answers[URL] = refresh_meanwhile
 
-    done = world.delivering.deliver(owner, one, "m1")
+    done = fakes_of(world).delivering.deliver(owner, one, "m1")
 
     assert done == Done(Outcome.FAILED, again_after=timedelta())
     assert subscribe(modern, secret=NEXT).result["deliveryStatus"]["active"]
-    assert world.delivering.deliver(owner, one, "m1").outcome is Outcome.DELIVERED
+    assert fakes_of(world).delivering.deliver(owner, one, "m1").outcome is Outcome.DELIVERED
 
 
 # E15
@@ -493,13 +501,13 @@ def test_an_event_that_its_receiver_will_never_take_is_not_sent_again(
 ) -> None:
     subscribe(modern)
     answers = iter([Answer(status), Answer(200)])
-    world.endpoints.answers[URL] = lambda _: next(answers)
+    fakes_of(world).endpoints.answers[URL] = lambda _: next(answers)
     tell(world, ended(world))
     tell(world, ended(world))
 
     deliver(world)
 
-    first, second = world.endpoints.events()
+    first, second = fakes_of(world).endpoints.events()
     assert first.headers["webhook-id"] != second.headers["webhook-id"]
     assert len(second.text.encode()) < 1_500
     assert "id" in subscribe(modern).result, "the subscription goes on"
@@ -508,17 +516,17 @@ def test_an_event_that_its_receiver_will_never_take_is_not_sent_again(
 def test_an_event_that_is_refused_again_and_again_does_not_hold_up_the_next(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     refused, taken = world.call(), world.call()
-    world.endpoints.answers[URL] = lambda post: Answer(400 if refused.task_id in post.text else 200)
+    fakes_of(world).endpoints.answers[URL] = lambda post: Answer(400 if refused.task_id in post.text else 200)
     tell(world, ended(world, refused))
     tell(world, ended(world, taken))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
     begun = world.clock.now()
-    while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
+    while (done := fakes_of(world).delivering.deliver(*bell, "m1")).again_after is not None:
         world.clock.time += done.again_after
 
     assert (done.delivered, done.skipped) == (1, 1)
     assert world.clock.now() - begun < timedelta(hours=1)
-    assert world.endpoints.events()[-1].body["data"]["taskId"] == taken.task_id
+    assert fakes_of(world).endpoints.events()[-1].body["data"]["taskId"] == taken.task_id
 
 
 def test_an_event_is_refused_six_times_before_it_is_skipped_however_long_its_receiver_was_down(
@@ -526,11 +534,11 @@ def test_an_event_is_refused_six_times_before_it_is_skipped_however_long_its_rec
 ) -> None:
     subscribe(modern)
     answers = iter([*([Answer(503)] * 6), *([Answer(404)] * 5), Answer(200)])
-    world.endpoints.answers[URL] = lambda _: next(answers)
+    fakes_of(world).endpoints.answers[URL] = lambda _: next(answers)
     tell(world, ended(world))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
 
-    while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
+    while (done := fakes_of(world).delivering.deliver(*bell, "m1")).again_after is not None:
         world.clock.time += done.again_after
 
     assert (done.delivered, done.skipped) == (1, 0)
@@ -539,11 +547,11 @@ def test_an_event_is_refused_six_times_before_it_is_skipped_however_long_its_rec
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 302, 404])
 def test_every_other_answer_is_tried_again(modern: ModernClient, world: World, status: int) -> None:
     subscribe(modern)
-    world.endpoints.answers[URL] = lambda _: Answer(status)
+    fakes_of(world).endpoints.answers[URL] = lambda _: Answer(status)
     tell(world, ended(world))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
 
-    assert world.delivering.deliver(*bell, "m1").again_after is not None
+    assert fakes_of(world).delivering.deliver(*bell, "m1").again_after is not None
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(1, 10), (3_600, 3_600), (10**6, 4 * 3_600)])
@@ -551,28 +559,28 @@ def test_a_receiver_is_left_alone_as_long_as_it_asks_within_bounds(
     modern: ModernClient, world: World, asked: int, seconds: int
 ) -> None:
     subscribe(modern)
-    world.endpoints.answers[URL] = lambda _: Answer(429, again_after=timedelta(seconds=asked))
+    fakes_of(world).endpoints.answers[URL] = lambda _: Answer(429, again_after=timedelta(seconds=asked))
     tell(world, ended(world))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
 
-    assert world.delivering.deliver(*bell, "m1").again_after == timedelta(seconds=seconds)
+    assert fakes_of(world).delivering.deliver(*bell, "m1").again_after == timedelta(seconds=seconds)
 
 
 def test_two_invocations_do_not_deliver_to_one_receiver_at_the_same_time(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     tell(world, ended(world))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
     inner: list[Any] = []
 
     def deliver_meanwhile(_: Post) -> Answer:
         if not inner:
-            inner.append(world.delivering.deliver(*bell, "m2"))
+            inner.append(fakes_of(world).delivering.deliver(*bell, "m2"))
         return Answer(200)
 
-    world.endpoints.answers[URL] = deliver_meanwhile
-    world.delivering.deliver(*bell, "m1")
+    fakes_of(world).endpoints.answers[URL] = deliver_meanwhile
+    fakes_of(world).delivering.deliver(*bell, "m1")
 
-    assert len(world.endpoints.events()) == 1
+    assert len(fakes_of(world).endpoints.events()) == 1
     assert inner == [Done(Outcome.NOTHING)], "whoever delivers looks again before it ends"
     assert inner[0].again_after is None
 
@@ -582,12 +590,12 @@ def test_many_changes_are_one_message_until_it_is_taken(modern: ModernClient, wo
 
     for _ in range(20):
         tell(world, ended(world))
-    bells = world.queue.take()
+    bells = fakes_of(world).queue.take()
     for bell in bells:
-        world.delivering.deliver(*bell, "m1")
+        fakes_of(world).delivering.deliver(*bell, "m1")
 
     assert len(bells) == 1
-    assert len(world.endpoints.events()) == 20
+    assert len(fakes_of(world).endpoints.events()) == 20
 
 
 def test_what_happens_during_a_delivery_is_delivered_by_it(modern: ModernClient, world: World) -> None:
@@ -600,19 +608,19 @@ def test_what_happens_during_a_delivery_is_delivered_by_it(modern: ModernClient,
             tell(world, later.pop())
         return Answer(200)
 
-    world.endpoints.answers[URL] = change_meanwhile
+    fakes_of(world).endpoints.answers[URL] = change_meanwhile
     outcomes = deliver(world)
 
     assert outcomes == [Outcome.DELIVERED]
-    assert len(world.endpoints.events()) == 4
-    assert world.queue.take() == []
+    assert len(fakes_of(world).endpoints.events()) == 4
+    assert fakes_of(world).queue.take() == []
 
 
 def test_a_change_while_a_delivery_ends_is_not_missed(modern: ModernClient, world: World) -> None:
     """The change comes after the last read of the record, and before the subscription is given back."""
     subscribe(modern)
     tell(world, ended(world))
-    late, read = [ended(world)], world.event_store.read
+    late, read = [ended(world)], fakes_of(world).event_store.read
 
     class LateRecord:
         def read(self, owner: Principal, after: int, most: int) -> Any:
@@ -621,23 +629,23 @@ def test_a_change_while_a_delivery_ends_is_not_missed(modern: ModernClient, worl
                 tell(world, late.pop())
             return found
 
-    world.delivering = replace(world.delivering, record=LateRecord())  # pyright: ignore[reportArgumentType] - it reads
+    fakes_of(world).delivering = replace(fakes_of(world).delivering, record=LateRecord())  # pyright: ignore[reportArgumentType] - it reads
     outcomes = deliver(world)
 
     assert outcomes == [Outcome.DELIVERED]
-    assert len(world.endpoints.events()) == 2
+    assert len(fakes_of(world).endpoints.events()) == 2
 
 
 def test_a_message_that_is_lost_is_replaced_after_a_while(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     tell(world, ended(world))
-    world.queue.take()
+    fakes_of(world).queue.take()
     world.clock.time += CARRIED
 
     tell(world, ended(world))
     deliver(world)
 
-    assert len(world.endpoints.events()) == 2
+    assert len(fakes_of(world).endpoints.events()) == 2
 
 
 @pytest.mark.parametrize(
@@ -651,16 +659,16 @@ def test_a_receiver_that_answers_slowly_gets_a_rest(
         return Answer(status)
 
     subscribe(modern)
-    world.endpoints.answers[URL] = answer_slowly
+    fakes_of(world).endpoints.answers[URL] = answer_slowly
     for _ in range(2):
         tell(world, ended(world))
-    (bell,) = world.queue.take()
+    (bell,) = fakes_of(world).queue.take()
 
-    first = world.delivering.deliver(*bell, "m1")
+    first = fakes_of(world).delivering.deliver(*bell, "m1")
     shown = subscribe(modern).result["deliveryStatus"] if rests else {"active": True}
 
     assert first.again_after == (timedelta(seconds=rests) if rests else None)
-    assert len(world.endpoints.events()) == (1 if rests else 2)
+    assert len(fakes_of(world).endpoints.events()) == (1 if rests else 2)
     assert shown["active"], "it is no failure"
 
 
@@ -672,20 +680,20 @@ def test_after_its_rest_a_slow_receiver_gets_the_next_event_by_the_same_message(
         return Answer(200)
 
     subscribe(modern)
-    world.endpoints.answers[URL] = answer_slowly
+    fakes_of(world).endpoints.answers[URL] = answer_slowly
     tell(world, ended(world))
-    (bell,) = world.queue.take()
-    done = world.delivering.deliver(*bell, "m1")
+    (bell,) = fakes_of(world).queue.take()
+    done = fakes_of(world).delivering.deliver(*bell, "m1")
     tell(world, ended(world))
-    another = world.delivering.deliver(*bell, "m2")
+    another = fakes_of(world).delivering.deliver(*bell, "m2")
 
-    assert (world.queue.take(), another) == ([], Done(Outcome.NOTHING)), "its message is on its way"
+    assert (fakes_of(world).queue.take(), another) == ([], Done(Outcome.NOTHING)), "its message is on its way"
     assert done.again_after is not None
     world.clock.time += done.again_after
-    assert world.delivering.deliver(*bell, "m1").delivered == 1
+    assert fakes_of(world).delivering.deliver(*bell, "m1").delivered == 1
     world.clock.advance(minutes=5)
-    assert world.delivering.deliver(*bell, "m1") == Done(Outcome.NOTHING)
-    assert len(world.endpoints.events()) == 2
+    assert fakes_of(world).delivering.deliver(*bell, "m1") == Done(Outcome.NOTHING)
+    assert len(fakes_of(world).endpoints.events()) == 2
 
 
 # E17
@@ -695,14 +703,14 @@ def test_a_cursor_of_a_delivery_brings_back_what_came_after_it(modern: ModernCli
     deliver(world)
     tell(world, ended(world))
     deliver(world)
-    one, two = world.endpoints.events()
+    one, two = fakes_of(world).endpoints.events()
     modern.ask("events/unsubscribe", wish())
 
     subscribe(modern, cursor=two.body["cursor"])
     deliver(world)
 
     assert not first["truncated"]
-    assert [post.body["eventId"] for post in world.endpoints.events()] == [
+    assert [post.body["eventId"] for post in fakes_of(world).endpoints.events()] == [
         *(one.body["eventId"], two.body["eventId"]),
         two.body["eventId"],
     ], "a cursor is never ahead of what was acknowledged"
@@ -713,11 +721,11 @@ def test_a_receiver_is_told_of_events_that_were_lost(modern: ModernClient, world
     subscribe(modern)
     tell(world, ended(world))
     tell(world, ended(world))
-    world.event_store.forget(ALICE, 1)
+    fakes_of(world).event_store.forget(ALICE, 1)
 
     deliver(world)
 
-    *_, gap, event = world.endpoints.posts
+    *_, gap, event = fakes_of(world).endpoints.posts
     assert gap.body["type"] == "gap"
     assert gap.headers["webhook-id"].startswith("msg_gap_")
     assert verified(gap)
@@ -743,7 +751,9 @@ def test_a_subscription_leaves_out_what_is_old(modern: ModernClient, world: Worl
 
     polled = poll(modern, FINISHED, cursor=cursor, maxAgeMs=60_000).result
     assert begun["truncated"] is polled["truncated"] is True
-    assert [post.body["eventId"] for post in world.endpoints.events()] == [one["eventId"] for one in polled["events"]]
+    assert [post.body["eventId"] for post in fakes_of(world).endpoints.events()] == [
+        one["eventId"] for one in polled["events"]
+    ]
     assert len(polled["events"]) == 1
 
 
@@ -751,4 +761,4 @@ def test_a_subscription_shows_no_secret(modern: ModernClient, world: World) -> N
     subscribe(modern)
     subscribe(modern, secret=NEXT)
 
-    assert "whsec_" not in repr(world.subscriptions.all)
+    assert "whsec_" not in repr(fakes_of(world).subscriptions.all)

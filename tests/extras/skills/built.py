@@ -1,6 +1,6 @@
 """The skills of a world: none but the endpoint's own."""
 
-from typing import Any, Final
+from typing import Any
 
 from stepwire.extras.skills import skills_of
 from stepwire.extras.skills.skill import Skill
@@ -10,4 +10,5 @@ def no_skills() -> tuple[Skill, ...]:
     return ()
 
 
-BUILT: Final[dict[Any, Any]] = {skills_of: no_skills}
+def built(_world: object) -> dict[Any, Any]:
+    return {skills_of: no_skills}

@@ -31,7 +31,7 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
-from tests.extras.events.event_types import saved
+from tests.changes import saved
 from tests.kits import ALICE, FORM, OPTIONAL, OUTPUT, World
 from tests.recorded import recorded
 from tests.strategies import tasks
