@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from datetime import timedelta
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -24,7 +26,6 @@ from stepwire import errors
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.composition import EXTRAS, switched_on
-from stepwire.extras.events import refusals
 from stepwire.principal import principal_of
 from stepwire.server.composition import parts_with
 from stepwire.server.eras import methods_with
@@ -83,7 +84,9 @@ def wire() -> Iterator[tuple[str, Any]]:
 
 def protocol_errors() -> dict[str, type[errors.ProtocolError]]:
     """Return the errors that a client may get, by their names."""
-    named = {name: kind for module in (errors, refusals) for name, kind in vars(module).items()}
+    of_extras = (f"stepwire.extras.{name}.refusals" for name in EXTRAS)
+    modules = (errors, *(import_module(one) for one in of_extras if find_spec(one)))
+    named = {name: kind for module in modules for name, kind in vars(module).items()}
     return {
         name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, errors.ProtocolError)
     }

@@ -16,16 +16,14 @@ from tests.npm import install
 from tests.refusals.endpoint import OUTPUT, Served, served
 from tests.refusals.mcp_2 import seen_by_mcp_2
 from tests.refusals.typescript import FOLDER, seen_by
+from tests.refusals.way import LEGACY, MODERN, Way
 from tests.refusals.ways import (
     AFTER_GIVING_UP,
     BEFORE_THE_MESSAGE,
     IN_A_RESULT,
-    LEGACY,
-    MODERN,
-    OF_EVENTS,
+    OF_EXTRAS,
     OF_URLS,
     WAYS,
-    Way,
     leaves,
 )
 from tests.waiting import HANG_GUARD
@@ -112,7 +110,7 @@ def site() -> Iterator[Served]:
 def test_every_error_is_tested_with_released_clients() -> None:
     tried = {way.error for way in WAYS.values()}
 
-    assert leaves() <= tried | set(BEFORE_THE_MESSAGE) | set(AFTER_GIVING_UP) | IN_A_RESULT | OF_EVENTS | OF_URLS
+    assert leaves() <= tried | set(BEFORE_THE_MESSAGE) | set(AFTER_GIVING_UP) | IN_A_RESULT | OF_EXTRAS | OF_URLS
     assert not tried & set(BEFORE_THE_MESSAGE)
 
 

@@ -1,39 +1,19 @@
 """Every refusal, and the requests by which a released client gets it in an open session; or why no client can.
 
-The tree below `ProtocolError` is the list: test_refusals.py compares each of its leaves with these tables.
+The tree below `ProtocolError` is the list: test_refusals.py compares each of its leaves with these tables. An extra has
+its own in its module `ways`: `WAYS`, and `OTHERS` with the errors that its own tests show.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from stepwire import errors
 from stepwire.errors import ProtocolError
-from stepwire.extras.events import refusals
 from stepwire.json_text import JsonObject
+from tests.extras import parts
 from tests.refusals.endpoint import AT_THE_LIMIT, POLLED_TOO_OFTEN
+from tests.refusals.way import LEGACY, MODERN, TASK, Way
 
-LEGACY: Final = "2025-11-25"
-MODERN: Final = "2026-07-28"
-BOTH: Final = (LEGACY, MODERN)
 TEXT: Final = {"text": "hello"}
-TASK: Final = "$task"
-"""In a request: the id of the task that the first request of its way created."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """Requests, the last of which is refused."""
-
-    error: type[ProtocolError]
-    requests: tuple[tuple[str, JsonObject], ...]
-    versions: tuple[str, ...] = BOTH
-    is_audited: bool = True
-    """Whether the error is in the audit log; the end of a task is no refusal, and frequent polls are not logged."""
-
-    @property
-    def has_task(self) -> bool:
-        """Tell whether the client must support tasks."""
-        return any(params.get("taskId") == TASK for _, params in self.requests)
 
 
 def _call(tool: str, **more: Any) -> tuple[str, JsonObject]:
@@ -44,7 +24,7 @@ def _keyed(text: str) -> tuple[str, JsonObject]:
     return _call("instant", arguments={"text": text}, _meta={"stepwire/idempotencyKey": "order-7"})
 
 
-WAYS: Final = {
+WAYS: Final[dict[str, Way]] = {
     "an unknown method": Way(errors.MethodNotFound, (("prompts/list", {}),)),
     "a tool without tasks": Way(errors.MethodNotFound, (_call("forbidden", task={}),), (LEGACY,)),
     "a tool that is always a task": Way(errors.MethodNotFound, (_call("required"),), (LEGACY,)),
@@ -62,7 +42,6 @@ WAYS: Final = {
     "what is no directory": Way(
         errors.NoDirectory, (("resources/directory/read", {"uri": "ui://nothing"}),), (MODERN,)
     ),
-    "an unknown skill": Way(errors.UnknownSkill, (("skills/get", {"uri": "skill://nothing/SKILL.md"}),), (MODERN,)),
     "an invalid cursor": Way(errors.InvalidCursor, (("tools/list", {"cursor": "x"}),)),
     "an invalid requestState": Way(errors.InvalidRequestState, (_call("endless", requestState="x.y"),), (MODERN,)),
     "cancelling an ended task": Way(
@@ -87,6 +66,7 @@ WAYS: Final = {
     "a key with other arguments": Way(errors.IdempotencyKeyReused, (_keyed("a"), _keyed("b"))),
     "a missing scope": Way(errors.InsufficientScope, (_call("costly"),)),
     "an error of the workflow": Way(errors.WorkflowError, (_call("failing"),), is_audited=False),
+    **{title: way for part in parts("ways") for title, way in part.WAYS.items()},
 }
 
 BEFORE_THE_MESSAGE: Final = {
@@ -115,17 +95,7 @@ AFTER_GIVING_UP: Final = {
 IN_A_RESULT: Final = frozenset({errors.UnknownApproval})
 """What Stepwire's own tools make a result of: tests/server/test_approval_tools.py has it."""
 
-OF_EVENTS: Final = frozenset(
-    {
-        refusals.CallbackEndpointError,
-        refusals.EntityNotFound,
-        refusals.Forbidden,
-        refusals.ResourceExhausted,
-        refusals.Unsupported,
-    }
-)
-"""Of methods that the libraries lack: tests/extras/events/test_polls.py and test_webhooks.py have them."""
-
+OF_EXTRAS: Final = frozenset[type[ProtocolError]]().union(*(part.OTHERS for part in parts("ways")))
 
 OF_URLS: Final = frozenset({errors.UnknownSelection})
 """Of the endpoint's URL, and so the same for each library: tests/server/test_groups.py has them."""

@@ -18,8 +18,7 @@
     │   │   ├── UnknownTool
     │   │   ├── UnknownSelection               the URL names a tool or a group that this caller does not have
     │   │   ├── UnknownResource
-    │   │   │   ├── NoDirectory                no resource below that URI
-    │   │   │   └── UnknownSkill
+    │   │   │   └── NoDirectory                no resource below that URI
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
     │   │   ├── InvalidRequestState            forged, expired, already used, or of another call
@@ -30,7 +29,7 @@
     │   │   ├── WorkflowNotStopped
     │   │   └── NotSignedIn                    HTTP 401
     │   ├── ResourceNotFound           -32002  before 2026-07-28: no such resource
-    │   ├── those of extras            -32011 to -32015: their `refusals`
+    │   ├── those of extras                    their modules `refusals`
     │   ├── HeaderMismatch             -32020
     │   ├── MissingClientCapability    -32021
     │   ├── UnsupportedProtocolVersion -32022
@@ -229,12 +228,6 @@ class NoDirectory(UnknownResource):
     """No resource is below that URI, so it is no directory."""
 
     words = "This URI is no directory. A directory is a URI that others begin with, written without a slash at its end."
-
-
-class UnknownSkill(UnknownResource):
-    """No skill that this caller is served has that URI."""
-
-    words = "No skill is served at this URI. skills/list names the skills there are."
 
 
 class ResourceNotFound(ProtocolError):

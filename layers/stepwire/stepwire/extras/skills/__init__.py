@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.hooks import Extra, Ground, ManifestFields, Resources
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import MODERN_VERSIONS, SKILLS_EXTENSION
+from stepwire.protocol.messages import MODERN_VERSIONS
 from stepwire.server.call import Call, Reply
 from stepwire.server.services import Services
 
 if TYPE_CHECKING:
     from stepwire.extras.skills.skill import Skill
+
+SKILLS_EXTENSION: Final = "io.modelcontextprotocol/skills"
 
 
 def _capabilities(_services: Services, call: Call) -> JsonObject:

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.codec import MILLISECOND
-from stepwire.errors import UnknownSkill
 from stepwire.extras.skills import skills_of
+from stepwire.extras.skills.refusals import UnknownSkill
 from stepwire.extras.skills.skill import SCHEME, SKILL_FILE, Skill
 from stepwire.json_text import JsonObject
 from stepwire.protocol.tokens import page_of

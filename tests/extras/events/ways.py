@@ -1,0 +1,16 @@
+"""For tests/refusals: the refusals of methods that the libraries lack."""
+
+from typing import Final
+
+from stepwire.extras.events.refusals import (
+    CallbackEndpointError,
+    EntityNotFound,
+    Forbidden,
+    ResourceExhausted,
+    Unsupported,
+)
+from tests.refusals.way import Way
+
+WAYS: Final = dict[str, Way]()
+OTHERS: Final = frozenset({CallbackEndpointError, EntityNotFound, Forbidden, ResourceExhausted, Unsupported})
+"""test_polls.py and test_webhooks.py have them."""
