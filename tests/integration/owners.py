@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
-from stepwire.extras.skills.skill import skills_in
 from tests.integration.stacks import Deployed
 from tests.waiting import until
 
@@ -58,15 +57,11 @@ class Owner:
         until(lambda: set(self.published()) == set(others) and not self.refusals())
 
     def published(self) -> Mapping[str, Any]:
-        return self._catalog.load()[1]
-
-    def skills(self) -> list[str]:
-        """Return the URIs of the registered skills that are served."""
-        found = self._catalog.read_files("skills", None)
-        return [one.uri for shard in (found.shards if found else ()) for one in skills_in(shard)]
+        return self.catalog.load()[1]
 
     @property
-    def _catalog(self) -> DynamoDbPublisher:
+    def catalog(self) -> DynamoDbPublisher:
+        """What function catalog has written."""
         return DynamoDbPublisher(Table(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")))
 
     def refusals(self) -> dict[str, Any]:

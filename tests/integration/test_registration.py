@@ -64,40 +64,6 @@ def test_polls_never_read_the_catalog_and_calls_read_it_once_in_30_seconds(stack
     client.task("cancel", task_id)
 
 
-@pytest.mark.long
-def test_a_skill_is_registered_beside_its_tool_and_comes_and_goes_with_it(
-    stack: Deployed, owner: Owner, clock: Clock
-) -> None:
-    modern, legacy = ModernClient(stack), LegacyClient.opened(stack)
-    file, own = "registered_echo/how-to-echo/SKILL.md", "skill://workflows/run-a-workflow/SKILL.md"
-    text = "---\nname: how-to-echo\ndescription: How to echo.\n---\n# Echo\n"
-
-    def served() -> tuple[list[str], ...]:
-        clock.move(seconds=REREAD_AFTER.total_seconds())
-        lists = [modern.ask("skills/list").result["skills"]]
-        lists += [client.ask("resources/list").result["resources"] for client in (modern, legacy)]
-        return tuple([one["uri"] for one in found] for found in lists)
-
-    owner.register("registered_echo")
-    owner.register(file, text)
-    until(lambda: owner.skills() == [f"skill://tools/{file}"])
-    assert served() == ([f"skill://tools/{file}", own],) * 3
-    (content,) = legacy.ask("resources/read", {"uri": f"skill://tools/{file}"}).result["contents"]
-    assert content["text"] == text
-
-    owner.register(file, text.replace("name: ", "name: not-"))
-    until(lambda: "registered_echo" in owner.refusals())
-    assert owner.refusals()["registered_echo"]["reason"] == "name: must be the name of its folder, 'how-to-echo'"
-    assert served() == ([own],) * 3
-    assert "registered_echo" in names(modern), "the tool serves without it"
-
-    owner.register(file, text)
-    until(lambda: owner.skills() != [])
-    owner.remove("registered_echo")
-    until(lambda: owner.skills() == [])
-    assert served() == ([own],) * 3
-
-
 def test_a_tool_is_listed_called_changed_and_removed_without_a_deployment_of_the_endpoint(
     stack: Deployed, owner: Owner, clock: Clock
 ) -> None:

@@ -69,6 +69,14 @@ def read(client: Asking, uri: str) -> Json:
     return content
 
 
+# Q3
+def test_every_client_of_the_older_era_learns_that_there_are_resources(world: World) -> None:
+    capabilities = LegacyClient(world).initialize().result["capabilities"]
+
+    assert capabilities["resources"] == {}
+    assert "extensions" not in capabilities
+
+
 # Q1, Q15
 def test_each_listed_skill_is_got_by_its_uri_as_it_is_listed(modern: ModernClient) -> None:
     skills = modern.ask("skills/list").result["skills"]
