@@ -256,6 +256,7 @@ def test_every_log_query_uses_fields_that_are_logged(
         "SOURCE",
         "filter",
         "in",
+        "like",
         "stats",
         "count",
         "sort",

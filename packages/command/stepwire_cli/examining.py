@@ -205,7 +205,7 @@ def _would_be_refused(path: Path) -> Iterator[Finding]:
 
 
 def _registered(template: Template, found: Parameter, machines: Mapping[str, Machine]) -> Iterator[Finding]:
-    """Yield what is wrong with a parameter in a template; what skills say is judged together."""
+    """Yield what is wrong with a parameter in a template; files beside manifests are checked together."""
     where = f"{template.path}: {found.logical_id}"
     largest = FREE_PARAMETER if found.tier in _FREE_TIERS else LARGEST_PARAMETER
     text = _RESOLVED.sub("", found.text)  # CloudFormation puts their values there

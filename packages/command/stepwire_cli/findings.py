@@ -76,7 +76,7 @@ def findings_of_parameter(text: str, largest: int = LARGEST_PARAMETER) -> Iterat
         yield Finding(
             "",
             f"Systems Manager takes {found[0][:60]} for another parameter, and refuses the value.",
-            r"write \u007b for its first brace, in double quotes; in a skill, a space between the braces.",
+            r"write \u007b for its first brace, in double quotes; in other texts, a space between the braces.",
         )
     if (size := len(text.encode(errors="replace"))) > largest:
         yield Finding(

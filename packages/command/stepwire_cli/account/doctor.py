@@ -138,7 +138,8 @@ class Doctor:
             )
             where = str(one.get("source"))
             finding = Finding(where, f"refused: {one['reason']}{keeps}", "correct it and deploy", Severity.ERROR)
-            found.setdefault(tool if sources.get(tool) == where else "", []).append(finding)  # "": that of a skill too
+            # "": also that of a file beside it
+            found.setdefault(tool if sources.get(tool) == where else "", []).append(finding)
         return found
 
     def _refused(self) -> list[JsonObject]:

@@ -475,14 +475,14 @@ def test_what_the_function_refused_is_told_once(manifest: Any, is_told: bool) ->
     assert len(found) > is_told
 
 
-def test_a_refused_skill_of_a_good_tool_is_told() -> None:
-    account, where = account_of(description="Orders the goods of a customer."), f"{WHERE}/refunds/SKILL.md"
+def test_a_refused_file_beside_a_good_manifest_is_told() -> None:
+    account, where = account_of(description="Orders the goods of a customer."), f"{WHERE}/refunds/main.md"
     refused = {
         "tool": "orders",
         "source": where,
         "reason": "name: is missing",
         "serves_previous": False,
-        "what": "skill",
+        "what": "colour",
     }
     account.refused = [refused]
 

@@ -1,4 +1,4 @@
-"""Registered tools and skills that are refused, read from the stream of the table: for whoever looks at the screen.
+"""What is registered and refused, read from the stream of the table: for whoever looks at the screen.
 
 The rule: a reason is told once, when it is new.
 """

@@ -13,12 +13,12 @@ FIRST: Json = {"tool": "a", "source": "/stepwire/s/tools/a", "reason": "name: mi
 SECOND: Json = {"tool": "b", "source": "/stepwire/s/tools/b", "reason": "no tag", "serves_previous": False}
 
 
-SKILL: Json = {
+BESIDE: Json = {
     "tool": "a",
-    "source": "/stepwire/s/tools/a/x/SKILL.md",
+    "source": "/stepwire/s/tools/a/x/main.md",
     "reason": "name: is missing",
     "serves_previous": False,
-    "what": "skill",
+    "what": "colour",
 }
 
 
@@ -48,10 +48,10 @@ def test_what_is_new_is_told(old: list[Json] | None, new: list[Json] | None, too
 
 
 def test_a_line_says_where_what_and_what_serves() -> None:
-    assert told(record(None, [FIRST, SECOND, SKILL])) == [
+    assert told(record(None, [FIRST, SECOND, BESIDE])) == [
         "/stepwire/s/tools/a is refused, and the last good one serves: name: missing",
         "/stepwire/s/tools/b is refused, and the tool is not listed: no tag",
-        "/stepwire/s/tools/a/x/SKILL.md is refused, and its tool serves without it: name: is missing",
+        "/stepwire/s/tools/a/x/main.md is refused, and its tool serves without it: name: is missing",
     ]
 
 

@@ -10,7 +10,7 @@ from stepwire_local.account import stub_machines
 from stepwire_local.account.tasks import machine_of, names_of_target
 from stepwire_local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
 
-_TOOL: Final = re.compile(r"/stepwire/(?P<endpoint>[^/]+)/tools/[^/]*")  # below it are the files of its skills
+_TOOL: Final = re.compile(r"/stepwire/(?P<endpoint>[^/]+)/tools/[^/]*")  # below it are the files beside it
 _COLONS: Final = 6  # in the ARN of a state machine, or more
 
 
