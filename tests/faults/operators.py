@@ -1,9 +1,8 @@
 """Arrange what operators do with tasks that have ended: by a command, or in the console, whose events arrive."""
 
 from stepwire.aws.step_functions import execution_arn_of
-from stepwire.background.commands import BUSY, TASKS, UNAVAILABLE, obeyed
+from stepwire.background.commands import BUSY, COMMANDS, TASKS, UNAVAILABLE, obeyed
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.background.task_commands import COMMANDS
 from stepwire.tasks.task import Task
 from tests.faults.seen import Act, Seen, taken
 from tests.faults.site import Site

@@ -13,8 +13,14 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from benchmarks.cost.calls import COMPILE
-from stepwire.aws.catalog_function import MOST_READS, CatalogHandler, KnownTags, Parameters, TaggedStateMachines
-from stepwire.aws.catalog_settings import read_catalog_settings
+from stepwire.aws.catalog_function import (
+    MOST_READS,
+    CatalogHandler,
+    KnownTags,
+    Parameters,
+    TaggedStateMachines,
+    read_catalog_settings,
+)
 from stepwire.aws.settings import SettingsError
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table

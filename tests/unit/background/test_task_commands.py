@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.background.commands import TASKS, obeyed
-from stepwire.background.task_commands import BUDGET, COMMANDS, MOST_CANCELLED, MOST_COUNTED
+from stepwire.background.commands import BUDGET, COMMANDS, MOST_CANCELLED, MOST_COUNTED, TASKS, obeyed
 from stepwire.errors import RoleDenied, StopRefused, StopThrottled, StoreBusy
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Cancelled

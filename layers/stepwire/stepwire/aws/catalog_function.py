@@ -1,4 +1,4 @@
-"""Function catalog: what owners have registered in parameters, what is known of their state machines, and the handler.
+"""Function catalog: its settings, the parameters of owners, what is known of their state machines, and the handler.
 
 Apart from `bootstrap`: it needs YAML and pydantic, which no other function loads.
 
@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
@@ -17,7 +18,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from stepwire.aws.catalog_settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.clients import (
     THROTTLED,
     code_of,
@@ -28,12 +28,14 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.elsewhere import client_elsewhere
 from stepwire.aws.invocations import builds_once
+from stepwire.aws.settings import TASK_ROOT, WITH_SCOPES, read_extras, read_list, required
 from stepwire.aws.step_functions import nowhere, region_of
 from stepwire.aws.storage.compiled_catalog import DynamoDbPublisher
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import CompiledTool
 from stepwire.errors import CatalogError, SaveConflict, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.manifests.published import Compiled, Registered, ToolFile
+from stepwire.json_text import load_json
+from stepwire.manifests.published import Compiled, Endpoint, Registered, ToolFile
 from stepwire.manifests.registration import CONSENT, Compiler, Examined, Kind, OutOfBudget, is_listed
 from stepwire.tasks.task import unqualified
 
@@ -70,6 +72,46 @@ READ_AGAIN_AFTER: Final = timedelta(hours=1)
 READ_AGAIN_ELSEWHERE_AFTER: Final = timedelta(minutes=10)
 """Shorter, because neither a list nor an event tells of tags there."""
 _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
+
+
+class CatalogSettings(Struct, frozen=True):
+    """What function catalog is told."""
+
+    table_name: str
+    endpoint: Endpoint
+    path: str
+    """Of the parameters that tools are registered with."""
+    allowed: tuple[str, ...]
+    """ARNs of state machines that need no tag; a name may end in *."""
+    extras: tuple[str, ...]
+    """Names of the extras that are on: their fields a manifest may have."""
+    release_tools: Mapping[str, str]
+    """The files of the manifests that are part of the release, by the names of their tools."""
+
+
+def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
+    """Read the settings of function catalog.
+
+    Raises:
+        SettingsError: one is missing or wrong.
+    """
+    name = required(environment, "ENDPOINT_NAME")
+    checks_scopes = required(environment, "AUTHORIZER") in WITH_SCOPES
+    # What the build wrote beside the handler.
+    release_tools = Path(environment.get(TASK_ROOT, "")) / "release_tools.json"
+    return CatalogSettings(
+        table_name=required(environment, "TABLE_NAME"),
+        endpoint=Endpoint(
+            name,
+            required(environment, "STATE_MACHINE_PREFIX"),
+            checks_scopes,
+            read_list(environment, "WORKFLOW_ROLE_ARNS"),
+        ),
+        path=f"/stepwire/{name}/tools/",
+        allowed=read_list(environment, "STATE_MACHINE_ARNS"),
+        extras=read_extras(environment),
+        release_tools=load_json(release_tools.read_text(encoding="utf-8")) if release_tools.is_file() else {},
+    )
 
 
 class Deletion(Struct, frozen=True):

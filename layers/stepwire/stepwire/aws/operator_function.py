@@ -9,8 +9,7 @@ from stepwire.aws.clients import patient_dynamodb_client, patient_step_functions
 from stepwire.aws.invocations import builds_once, log_fault, new_logger
 from stepwire.aws.settings import read_extras, read_usage_limits, required
 from stepwire.aws.storage.table import Table
-from stepwire.background import task_commands
-from stepwire.background.commands import Commands, obeyed
+from stepwire.background.commands import COMMANDS, Commands, obeyed
 from stepwire.composition import switched_on
 from stepwire.engine.assembly import Engine, Settings, assemble
 from stepwire.hooks import Ground
@@ -34,7 +33,7 @@ class OperatorHandler:
     @cached_property
     def _commands(self) -> Commands:
         extras, ground = switched_on(read_extras(os.environ)), Ground(self._table, os.environ, self._engine)
-        commands = dict(task_commands.COMMANDS)
+        commands = dict(COMMANDS)
         for extra in extras:
             commands |= {} if extra.commands is None else extra.commands(ground)
         return commands

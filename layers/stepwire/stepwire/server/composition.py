@@ -1,19 +1,31 @@
 """What the core and the extras that are on add to the server together.
 
-The core's own parts have the shape of extras: tasks, the tools that fetch results, and client credentials. The first
-part that wants a call or a client's response has it. Tools and capabilities are in this order.
+The core's own parts have the shape of extras: tasks, the tools that fetch results, and OAuth client credentials, by
+which programs without a user get tokens from the issuer. The first part that wants a call or a client's response has
+it. Tools and capabilities are in this order.
 """
+
+from typing import Final
 
 from stepwire.catalog.tools import TASK_TOOLS, Tool
 from stepwire.composition import EXTRAS
 from stepwire.hooks import Extra
 from stepwire.json_text import JsonObject
+from stepwire.protocol.messages import CLIENT_CREDENTIALS_EXTENSION
 from stepwire.server.call import Call
-from stepwire.server.client_credentials import CLIENT_CREDENTIALS
 from stepwire.server.fetch_tools import FETCH_TOOLS
 from stepwire.server.services import Services
 from stepwire.server.tasks import TASKS
 from stepwire.server.ways import OwnTool, Way
+
+
+def _client_credentials(services: Services, call: Call) -> JsonObject:
+    """Tell modern clients, where the issuer is known to give such tokens; the older era has no extensions."""
+    takes_programs = call.is_modern and services.access.takes_programs
+    return {"extensions": {CLIENT_CREDENTIALS_EXTENSION: {}}} if takes_programs else {}
+
+
+CLIENT_CREDENTIALS: Final = Extra(name="client_credentials", capabilities=_client_credentials)
 
 
 def parts_with(extras: tuple[Extra, ...] = ()) -> tuple[Extra, ...]:

@@ -45,6 +45,17 @@ SHARDS: Final = ("0", "1", "2", "3")
 """The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
 CHECKED_AT_STEP: Final = timedelta(minutes=5)
 """`checked_at` is rounded down to these steps: the key of an index costs two writes whenever it changes."""
+KINDS: Final = {
+    "key#": "idempotency key",
+    "request#": "request",
+    "result#": "result",
+    TASK_PREFIX: "task",
+    "terms#": "arguments",
+    "usage#": "usage",
+    "waits": "slots of waiting requests",
+}
+"""What each item is that the core keeps below a caller, by how its sort key begins. What extras keep there, their hook
+`items` says: whoever exports or erases all of a caller asks both."""
 IN_BUCKET: Final = "s3#"
 """Begins the place of a result that is in the bucket, and not in the table."""
 BESIDE: Final = 208

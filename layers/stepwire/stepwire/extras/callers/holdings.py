@@ -7,7 +7,7 @@ been on.
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from stepwire.aws.storage.kinds import KINDS
+from stepwire.aws.storage.items import KINDS
 from stepwire.aws.storage.table import Item
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.hooks import Items
