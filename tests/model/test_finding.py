@@ -463,7 +463,7 @@ DEFECTS = {
     ),
     "whose a task is": Defect(
         "a caller sees a task of another",
-        [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "_visible", _unchecked)],
+        [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "visible", _unchecked)],
         _look_at_a_foreign_task,
     ),
 }

@@ -25,6 +25,7 @@ from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.table import Table
 from stepwire.catalog.access import Access
 from stepwire.engine.assembly import assemble
+from stepwire.engine.ports import refuses_nobody
 from stepwire.errors import AccessDenied
 from stepwire.json_text import JsonObject, as_object
 from stepwire.tasks.approvals import Approver
@@ -69,7 +70,7 @@ class ApprovalsHandler:
             secret,
             lambda: secrets_of(secret),
             self._signing_in(secret) if settings.mode is LinkMode.SIGN_IN else None,
-            refuses_of(table, self._report),
+            refuses_of(table, self._report) or refuses_nobody,
         )
 
     def _signing_in(self, secret: Secret) -> SigningIn | None:

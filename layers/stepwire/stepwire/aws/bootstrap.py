@@ -18,7 +18,7 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import task_store
 from stepwire.composition import switched_on
 from stepwire.engine.assembly import Ports
-from stepwire.engine.ports import Gate, Refuses, refuses_nobody
+from stepwire.engine.ports import Gate, Refuses
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.runs import NoWakeUps
@@ -58,10 +58,9 @@ def gate_of(extras: Collection[str], table: Table) -> Callable[[Recorder, Ports]
     return next((one.gate.build(table) for one in switched_on(extras) if one.gate is not None), None)
 
 
-def refuses_of(table: Table, report: Callable[[Exception], None]) -> Refuses:
-    """Return what tells whom an operator refuses, as the extras say that are on in this function."""
-    asked = [one.refuses(table, report) for one in switched_on(read_extras(os.environ)) if one.refuses is not None]
-    return asked[0] if asked else refuses_nobody
+def refuses_of(table: Table, report: Callable[[Exception], None]) -> Refuses | None:
+    """Return what tells whom an operator refuses, of the extra that is on in this function; None: nobody can be."""
+    return next((one.refuses(table, report) for one in switched_on(read_extras(os.environ)) if one.refuses), None)
 
 
 def _with_spans(audit: Audit) -> Audit:

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct, field
@@ -191,16 +192,21 @@ class WaitLimiter(Struct, frozen=True):
             self.report(fault)
 
 
-class PollLimit(Struct, frozen=True):
+class PollLimit(Struct, frozen=True, dict=True):
     """A limit of polls per second, caller and task, with a burst of two seconds' worth.
 
     Only well-formed task ids are counted one by one, all others together, so memory is bounded.
     """
 
     per_second: float
+    """0: polls are not limited."""
     _paced_until: OrderedDict[tuple[Principal, str], datetime] = field(
         default_factory=OrderedDict[tuple[Principal, str], datetime]
     )
+
+    @cached_property
+    def _rate(self) -> Rate:
+        return Rate.per_second(self.per_second, _BURST_SECONDS * self.per_second)
 
     def check(self, owner: Principal, task_id: object, at: datetime) -> None:
         """Count a poll, or refuse it.
@@ -211,8 +217,7 @@ class PollLimit(Struct, frozen=True):
         if self.per_second <= 0:
             return
         key = (owner, task_id_of(task_id) or _NO_TASK)
-        rate = Rate.per_second(self.per_second, _BURST_SECONDS * self.per_second)
-        after = rate.after(self._paced_until.get(key), at)
+        after = self._rate.after(self._paced_until.get(key), at)
         if isinstance(after, Refused):
             raise TooManyPolls(after.retry_after.total_seconds())
         self._paced_until[key] = after
@@ -221,7 +226,7 @@ class PollLimit(Struct, frozen=True):
             self._paced_until.popitem(last=False)
 
 
-class Allowance(Struct):
+class Allowance(Struct, dict=True):
     """A rate limit with a burst for calls to AWS, in the memory of one function instance.
 
     Instances do not coordinate, and their number grows with the load. So each uses little of the account's quota, and
@@ -234,9 +239,13 @@ class Allowance(Struct):
     _paced_until: datetime | None = None
     _next_pause: timedelta = _FIRST_PAUSE
 
+    @cached_property
+    def _rate(self) -> Rate:
+        return Rate.per_second(self.per_second, self.burst)
+
     def take(self, at: datetime) -> bool:
         """Return whether a call is allowed now; an allowed call is counted."""
-        after = Rate.per_second(self.per_second, self.burst).after(self._paced_until, at)
+        after = self._rate.after(self._paced_until, at)
         if isinstance(after, Refused):
             return False
         self._paced_until = after
@@ -244,7 +253,7 @@ class Allowance(Struct):
 
     def pause(self, at: datetime) -> None:
         """Allow no call for a second, because AWS throttled one; twice as long each time, at most half a minute."""
-        self._paced_until = at + self._next_pause + Rate.per_second(self.per_second, self.burst).burst
+        self._paced_until = at + self._next_pause + self._rate.burst
         self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
 
     def resume(self) -> None:

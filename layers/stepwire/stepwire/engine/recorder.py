@@ -48,14 +48,18 @@ class Recorder(Struct, frozen=True):
 
     def load(self, key: TaskKey) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
-        return self.visible(key, self.store.load(key))
-
-    def visible(self, key: TaskKey, stored: Task | None) -> Task | None:
-        """Return a task that was read from the store, as `load` does."""
-        task = self._visible(key.owner, stored)
+        task = self.visible(key.owner, self.store.load(key))
         if task is not None and task.origin.trace is not None:
             follow_unless_another(task.origin.trace)
         return task
+
+    def visible(self, owner: Principal, task: Task | None) -> Task | None:
+        """Return a task as it is now, given as the store has it; None unless it is the owner's and has not expired."""
+        # Isolation at two layers: the key contains the owner; this check holds even if a store returns a wrong item.
+        if task is None or task.owner != owner:
+            return None
+        now = self.clock.now()
+        return as_of(task, now) if task.expires_at > now else None
 
     def load_for(self, execution: Execution) -> RunOfTask | None:
         """Return the task that an execution works for, and the run; None if there is none.
@@ -87,12 +91,12 @@ class Recorder(Struct, frozen=True):
     def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
         """Return a task together with the state of the request that watches it."""
         watched = self.store.load_watched(key, request)
-        return replace(watched, task=self._visible(key.owner, watched.task))
+        return replace(watched, task=self.visible(key.owner, watched.task))
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         """Return one page of a caller's tasks, newest first."""
         page = self.store.page(owner, after, limit)
-        visible = (self._visible(owner, task) for task in page.tasks)
+        visible = (self.visible(owner, task) for task in page.tasks)
         return replace(page, tasks=tuple(filter(None, visible)))
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
@@ -167,7 +171,7 @@ class Recorder(Struct, frozen=True):
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
         """Return several tasks of any owners, without missing and expired ones."""
-        found = {key: self._visible(key.owner, task) for key, task in self.store.load_all(keys).items()}
+        found = {key: self.visible(key.owner, task) for key, task in self.store.load_all(keys).items()}
         return {key: task for key, task in found.items() if task is not None}
 
     def note_end(self, task: Task, event: TaskEvent, source: EndSource | None, at: datetime) -> None:
@@ -190,13 +194,6 @@ class Recorder(Struct, frozen=True):
             self.store.slots.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         self.note_end(task, event, source, task.last_updated_at)
         return after
-
-    def _visible(self, owner: Principal, task: Task | None) -> Task | None:
-        # Isolation at two layers: the key contains the owner; this check holds even if a store returns a wrong item.
-        if task is None or task.owner != owner:
-            return None
-        now = self.clock.now()
-        return as_of(task, now) if task.expires_at > now else None
 
 
 def _is_of(stored: Task, sent: Task) -> bool:

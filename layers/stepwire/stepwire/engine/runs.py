@@ -45,6 +45,7 @@ from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running, end_without_execution, redrives_of, run_ended
 from stepwire.tasks.runs import Pending, RunState, may_have_started
 from stepwire.tasks.task import Task, TaskError
+from stepwire.tracing import follow
 
 _SECOND_TRY: Final = timedelta(seconds=10)
 """When a run is begun again that could not begin now."""
@@ -311,7 +312,8 @@ class Runs(Struct, frozen=True):
             WakeUpsUnavailable: it is not due yet, and could not be scheduled again.
         """
         stored = self.recorder.store.load(key)
-        task = self.recorder.visible(key, stored)
+        follow(None if stored is None else stored.origin.trace)
+        task = self.recorder.visible(key.owner, stored)
         if task is not None:
             self._wake_run(task, run)
         if stored is not None and stored.line is not None:  # also of a task that has expired

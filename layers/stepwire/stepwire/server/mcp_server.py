@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.ports import Refuses
 from stepwire.errors import (
     CallerBlocked,
     HttpMethodNotAllowed,
@@ -100,7 +101,8 @@ class McpServer(Struct, frozen=True, dict=True):
             if self.spans is not None:
                 trace = self.spans.begin(trace)
             follow(trace)
-            self._check_not_blocked(received, at)  # rung 5
+            if self.services.refuses is not None:
+                self._check_not_blocked(self.services.refuses, received, at)  # rung 5
             self.services.access.check(request.caller.scopes)  # rung 5
             inbound = identify(received, self._served)
             message, call = inbound.message, _call_of(inbound, self._served, at, trace)
@@ -121,7 +123,7 @@ class McpServer(Struct, frozen=True, dict=True):
     def _served(self) -> Served:
         return Served(self._methods, ROUTED)
 
-    def _check_not_blocked(self, received: Received, at: datetime) -> None:
+    def _check_not_blocked(self, refuses: Refuses, received: Received, at: datetime) -> None:
         """Refuse a caller whom an operator has blocked. What needs only the release's contents waits for no AWS.
 
         Raises:
@@ -130,7 +132,7 @@ class McpServer(Struct, frozen=True, dict=True):
         caller, method = received.http.caller, method_of(received)
         is_static = method in _STATIC or (method == "tools/list" and not self.services.catalog.can_change)
         principal = caller.principal
-        if not self.services.refuses(at, principal, caller.person or principal, may_read=not is_static):
+        if not refuses(at, principal, caller.person or principal, may_read=not is_static):
             return
         refused_at = self._refused_at.get(principal)
         is_first = refused_at is None or at - refused_at >= _AUDITED_AGAIN_AFTER

@@ -13,7 +13,7 @@ from stepwire.engine.answers import Answers, Permit
 from stepwire.engine.calls import Calls, ToolCall
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.operations import Operations
-from stepwire.engine.ports import Refuses, refuses_nobody
+from stepwire.engine.ports import Refuses
 from stepwire.errors import AtQuota, StoreBusy, WorkflowNotStarted
 from stepwire.hooks import Extra, Ground
 from stepwire.protocol.sessions import ResumingClients
@@ -79,8 +79,8 @@ class Services(Struct, frozen=True, dict=True):
     """What the core and the extras that are on add to the server (`server.composition`)."""
     ground: Ground
     access: Access = field(default_factory=Access)
-    refuses: Refuses = refuses_nobody
-    """Tells whom an operator refuses."""
+    refuses: Refuses | None = None
+    """Tells whom an operator refuses; None: nobody can be refused."""
     express: Callable[[ToolCall, datetime | None], ToolResult | TaskError] = no_express
     """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple

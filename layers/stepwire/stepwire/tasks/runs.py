@@ -147,11 +147,12 @@ class Run(Struct, frozen=True, omit_defaults=True):
 
     def is_due(self, at: datetime) -> bool:
         """Tell whether its execution must exist."""
-        return self.is_ready(at) and self.pending is not Pending.TURN
+        return self.pending is not Pending.TURN and self.is_ready(at)
 
     def is_ready(self, at: datetime) -> bool:
         """Tell whether its execution must exist, or begins with its next turn."""
-        return self.is_open and not self.attempt.time_left(at)
+        begins_at = self.attempt.begins_at
+        return self.state is RunState.OPEN and (begins_at is None or begins_at <= at)
 
     def beginning_at(self, at: datetime) -> "Run":
         """Return this run, with a time of its own at which it starts."""

@@ -441,4 +441,4 @@ class Task(Struct, frozen=True, omit_defaults=True):
     @property
     def awaits_confirmation(self) -> bool:
         """Tell whether the workflow starts only after the user has confirmed the call."""
-        return any(isinstance(request.destination, WorkflowInput) for request in self.input_requests)
+        return any(isinstance(request.destination, WorkflowInput) for request in self.questions)

@@ -23,6 +23,7 @@ from stepwire.aws.clients import patient_dynamodb_client, sqs_client
 from stepwire.aws.invocations import SystemClock, builds_once, log_fault, new_logger
 from stepwire.aws.settings import is_on, required
 from stepwire.aws.storage.table import Table
+from stepwire.engine.ports import refuses_nobody
 from stepwire.extras.events.delivering import (
     IS_SLOW_AFTER,
     PLACES,
@@ -150,7 +151,7 @@ class WebhooksHandler:
             sign,
             clock,
             os.urandom,
-            refuses_of(table, self._report),
+            refuses_of(table, self._report) or refuses_nobody,
             write_delivery,
         )
 
