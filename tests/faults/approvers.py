@@ -18,8 +18,8 @@ from stepwire.rendering import approval_id_of, timestamp
 from stepwire.subscriptions.listening import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
-from tests.faults.deliveries import Deliveries
-from tests.faults.operation import ANSWERED, LISTED, OPENED, QUERIES, RECORDED, Caller, Operation
+from tests.extras.events.faults import OPENED, RECORDED, Deliveries
+from tests.faults.operation import ANSWERED, LISTED, QUERIES, Caller, Operation
 from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream, taken
 from tests.faults.site import APPROVED, Site
 from tests.faults.tasks_at_hand import question_of
@@ -257,19 +257,19 @@ def arrange_page_decided(site: Site) -> Act:
 
 def _poll(site: Site) -> Answer:
     """Let Ann ask what waits for her, from where she has read."""
-    made: Deliveries = site.deliveries
-    site.serve_events(made.events, made.subscribers)
+    made = Deliveries.on(site)
+    made.serve()
     return _client(site, "modern").ask("events/poll", {"name": REQUESTED, "cursor": made.cursor})
 
 
 def arrange_listening(site: Site) -> Act:
     """The first poll opens the record of events, and says what the approver's sign-in shows."""
-    site.deliveries = Deliveries(site)
+    Deliveries.on(site)
     return lambda: seen_in(_poll(site))
 
 
 def arrange_telling(site: Site) -> Act:
-    made = site.deliveries = Deliveries(site)
+    made = Deliveries.on(site)
     made.cursor = _poll(site).result["cursor"]
     before = _called(site)
     site.process.requests.record(question_of(site, before))

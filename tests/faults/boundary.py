@@ -27,7 +27,6 @@ from stepwire.aws.clients import (
     sqs_client,
     step_functions_client,
 )
-from stepwire.extras.events.ports import Answer, NotReached
 from tests.simulated.wire import answered, refused_by_s3, subject_of
 
 Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]
@@ -132,27 +131,13 @@ class Boundary:
             fault = self.weather(service, operation)
         return self._served(event_name, request) if fault is None else self._meet(fault, event_name, request)
 
-    def post(self, step: str, act: Callable[[], Answer]) -> Answer:
-        """Record a request to an endpoint as a step, with the fault that the endpoint then has."""
+    def step(self, name: str) -> Fault | None:
+        """Record a step that is no call to AWS, and return its fault; None: it has none."""
         if not self._is_watching:
-            return act()
-        self.calls.append(step)
-        if self.injection is None or self.injection.step != len(self.calls) - 1:
-            return act()
-        match self.injection.fault:
-            case Fault.THROTTLED:
-                return Answer(429)
-            case Fault.DENIED:
-                return Answer(403)
-            case Fault.INTERNAL:
-                return Answer(500)
-            case Fault.TIMEOUT_AFTER | Fault.DEATH_AFTER:
-                act()
-            case _:
-                pass
-        if self.injection.fault in {Fault.DEATH_BEFORE, Fault.DEATH_AFTER}:
-            raise ProcessDied
-        raise NotReached("timeout")
+            return None
+        self.calls.append(name)
+        is_hit = self.injection is not None and self.injection.step == len(self.calls) - 1
+        return self.injection.fault if self.injection is not None and is_hit else None
 
     def _fault_of(self, operation: str, request: AWSPreparedRequest) -> Fault | None:
         if not self._is_watching:

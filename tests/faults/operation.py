@@ -11,8 +11,6 @@ from tests.faults.site import Site
 
 LISTED: Final = ("GetItem inbox", "TransactWriteItems inbox")
 ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
-OPENED: Final = ("GetItem events", "UpdateItem events")
-RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")
 QUERIES: Final = ("Query lines", "GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 """Of the sweep."""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from stepwire.tasks.limiter import MOST_IN_ONE, Limits
 from tests.extras import parts
-from tests.faults import approvers, deliveries
+from tests.faults import approvers
 from tests.faults.aws_events import (
     arms_are_stopped,
     arrange_arm_failure,
@@ -79,7 +79,7 @@ from tests.faults.client_requests import (
     arrange_resume_large,
     arrange_resume_too_large_for_an_item,
 )
-from tests.faults.operation import ANSWERED, OPENED, QUERIES, RECORDED, Caller, Operation
+from tests.faults.operation import ANSWERED, QUERIES, Caller, Operation
 from tests.faults.operators import (
     arrange_end_after_a_redrive,
     arrange_redrive_command,
@@ -110,8 +110,6 @@ _TURN: Final = ("TransactGetItems line", "TransactWriteItems line")
 _ENDED: Final = ("GetItem task", "PutItem task", "UpdateItem usage")
 _CALLED: Final = ("GetItem task", "PutItem task", "StartExecution", "GetItem task")
 _MENDED: Final = ("GetItem line", "Query turn", "BatchGetItem tasks", "TransactWriteItems line")
-_DELIVERED: Final = ("Query change", "UpdateItem events")
-_POSTED: Final = ("UpdateItem events", "Query change", "POST event")
 
 OPERATIONS: Final = (
     Operation("create", Caller.CLIENT, _CREATION, arrange_create, repeats=True),
@@ -513,75 +511,5 @@ OPERATIONS: Final = (
         line_is_right,
         last=13,
         executions=2,
-    ),
-    Operation("events/poll, first", Caller.CLIENT, OPENED, deliveries.arrange_poll),
-    Operation("events/poll", Caller.CLIENT, ("GetItem events", "Query change"), deliveries.arrange_poll_again),
-    Operation(
-        "events/subscribe",
-        Caller.CLIENT,
-        (
-            "GetItem events",
-            "UpdateItem events",
-            "GetItem events",
-            *OPENED,
-            "GetItem verified",
-            *("UpdateItem waits",) * 2,
-            "POST challenge",
-            *("UpdateItem waits",) * 2,
-            "PutItem verified",
-            "PutItem events",
-        ),
-        deliveries.arrange_subscribe,
-    ),
-    Operation(
-        "events/subscribe, refresh",
-        Caller.CLIENT,
-        (
-            "GetItem events",
-            "UpdateItem events",
-            "GetItem events",
-            "GetItem events",
-            "GetItem verified",
-            "UpdateItem events",
-        ),
-        deliveries.arrange_refresh,
-    ),
-    Operation(
-        "events/unsubscribe", Caller.CLIENT, ("GetItem events", "DeleteItem events"), deliveries.arrange_unsubscribe
-    ),
-    Operation(
-        "event recorded",
-        Caller.STREAM,
-        (*RECORDED, "Query events", "UpdateItem events", "SendMessageBatch"),
-        deliveries.arrange_record,
-        deliveries.events_arrive,
-    ),
-    Operation(
-        "event delivered", Caller.QUEUE, (*_POSTED, *_DELIVERED), deliveries.arrange_delivery, deliveries.events_arrive
-    ),
-    Operation(
-        "event delivered after a gap",
-        Caller.QUEUE,
-        ("UpdateItem events", "Query change", "POST gap", "POST event", *_DELIVERED),
-        deliveries.arrange_delivery_after_gap,
-        deliveries.events_arrive,
-        first=2,
-    ),
-    Operation(
-        "event delivered at the second attempt",
-        Caller.QUEUE,
-        (*_POSTED, "UpdateItem events", "SendMessage", *_POSTED, *_DELIVERED),
-        deliveries.arrange_failed_delivery,
-        deliveries.events_arrive,
-        first=3,
-        last=4,
-    ),
-    Operation(
-        "event delivered after a refused one",
-        Caller.QUEUE,
-        (*_POSTED, "POST event", *_DELIVERED),
-        deliveries.arrange_refused_delivery,
-        deliveries.events_arrive,
-        first=2,
     ),
 )

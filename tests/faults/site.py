@@ -41,15 +41,11 @@ from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.approvals import subscribers_of
-from stepwire.extras.events import events_of
-from stepwire.extras.events.subscribing import Events
 from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
-from stepwire.subscriptions.listening import Subscribers
 from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import ExecutionState
@@ -98,7 +94,7 @@ LEFT: Final = {"text": "é" * 100}
 """What a workflow leaves in S3 as its output."""
 LEAVING: Final = replace(OPTIONAL, name="leaving", output_shape=write({"object": "left"}))
 """Its workflow leaves its output in S3."""
-WEBHOOK_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/webhooks"
+WAKE_UPS: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups"
 MOST_AT_ONCE: Final = 1
 LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=Concurrency("limited", Rules(most=MOST_AT_ONCE)))
 RACING: Final = racing(2)
@@ -128,7 +124,7 @@ def simulated_account() -> Generator[Account]:
     with (
         shared_account(),
         without_retry_delays(),
-        patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE, EXTRAS="approvals,lines"),
+        patch.dict(os.environ, EVENT_BUS="default", EXTRAS="approvals,lines"),
     ):
         account = Account()
         os.environ["TABLE_NAME"] = account.table  # until the end, as the others
@@ -155,7 +151,7 @@ class Process:
             DynamoDbWaitSlots(Table(site.table, lambda: boundary.dynamodb)),
             signed_url,
             report,
-            wake_ups=SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue),
+            wake_ups=SqsWakeUps(WAKE_UPS, lambda: boundary.queue),
             read_object=objects.read,
             gate=gate_of(EXTRAS, Table(site.table, lambda: boundary.dynamodb)),
             routers=(TO_APPROVERS,),
@@ -232,12 +228,12 @@ class Site:
         }
         self.messages: list[tuple[datetime, Json]] = []
         """The messages of the queue, each with the time at which it is delivered."""
-        self.bells: list[str] = []
-        """The messages of the queue of webhooks."""
+        self.others: dict[str, list[str]] = {}
+        """The messages of the queues of extras, by their URLs."""
         self.delay = timedelta()
         """After which the latest of them comes."""
-        self.deliveries: Any = None
-        """What `tests.faults.deliveries` arranges."""
+        self.fakes: dict[str, Any] = {}
+        """What extras arrange."""
         self.randomness = counting()
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
@@ -252,10 +248,6 @@ class Site:
     def server(self) -> McpServer:
         """The server that answers requests now."""
         return self.process.server
-
-    def serve_events(self, events: Events, subscribers: Subscribers) -> None:
-        """Let the server of the present process serve MCP Events."""
-        self.process.server.services.ground.built.update({events_of: events, subscribers_of: subscribers})
 
     def forget(self, prefix: str) -> None:
         """Remove the items of a kind, as DynamoDB's TTL does."""
@@ -380,15 +372,16 @@ class Site:
             self.messages.remove(one)
 
     def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
-        """Keep a message of the queue until its time comes; those of webhooks apart."""
+        """Keep a message of the queue until its time comes; those of extras apart."""
         body = json.loads(cast(Any, request.body))
+        other = self.others.setdefault(body["QueueUrl"], [])
         if operation == "SendMessageBatch":
-            self.bells += [one["MessageBody"] for one in body["Entries"]]
+            other += [one["MessageBody"] for one in body["Entries"]]
             return answered(request, 200, {"Successful": [], "Failed": []})
         assert operation == "SendMessage"
         delay = timedelta(seconds=body["DelaySeconds"])
-        if body["QueueUrl"] == WEBHOOK_QUEUE:
-            self.bells.append(body["MessageBody"])
+        if body["QueueUrl"] != WAKE_UPS:
+            other.append(body["MessageBody"])
             self.delay = delay
         else:
             self.messages.append((self.clock.time + delay, {"messageId": "1", "body": body["MessageBody"]}))

@@ -21,6 +21,7 @@ GENERATED: Final = (
     ("-m", "packages.command.tests.cli_page"),
     ("-m", "tests.docs.promised", "--major"),
     ("-m", "tests.docs.numbers"),
+    ("-m", "tests.faults", "--new"),
 )
 """The commands that write pages and records from the code: the arguments of Python."""
 _NOT_OURS: Final = re.compile(r"\.git|\.venv.*|\.aws-sam|\.site|node_modules|__pycache__|\..*_cache")
