@@ -34,7 +34,7 @@ from stepwire_cli.app import app
 from stepwire_cli.exits import Exit
 from stepwire_client import TaskClient, connect
 from tests.docs.manifest_pages import schema
-from tests.extras.events.event_types import listed
+from tests.extras import parts
 from tests.recorded import recorded as sample_event
 from tests.template.document import template
 
@@ -45,7 +45,7 @@ _METRIC_FILTER: Final = "AWS::Logs::MetricFilter"
 
 def promised() -> dict[str, Names]:
     """Return what this version has: the names of each part of the promise."""
-    parts = {
+    promises = {
         "wire": dict(wire()),
         "manifests": dict(members(schema())),
         "parameters": dict(parameters()),
@@ -55,7 +55,7 @@ def promised() -> dict[str, Names]:
         "command": dict(command()),
         "log": dict(log()),
     }
-    return {part: dict(sorted(names.items())) for part, names in parts.items()}
+    return {part: dict(sorted(names.items())) for part, names in promises.items()}
 
 
 def released() -> dict[str, Names]:
@@ -113,7 +113,7 @@ def parameters() -> Iterator[tuple[str, Any]]:
 
 def events() -> Iterator[tuple[str, Any]]:
     """Yield the events for callers and those for operators, with their members."""
-    for event in listed(()):
+    for event in [event for part in parts("event_types") for event in part.listed(())]:
         kind, shape = event["name"], event["payloadSchema"]
         yield from ((f"{kind}: {name}", described) for name, described in members(shape))
     published = sample_event("task_status_changed")

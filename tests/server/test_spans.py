@@ -5,19 +5,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from msgspec.structs import replace
 
 from stepwire.audit import AuditEntry
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.request_spans import RequestSpans, trace_of_x_ray
 from stepwire.aws.spans import with_tasks
-from stepwire.extras.events.webhook_function import write_delivery
 from stepwire.server.mcp_server import McpServer
 from stepwire.tracing import follow
-from tests.extras.events.built import fakes_of
-from tests.extras.events.test_polls import ended, tell
-from tests.extras.events.test_webhooks import deliver, subscribe
-from tests.kits import ALICE, OPTIONAL, World
+from tests.kits import OPTIONAL, World
 from tests.server.answers import Json
 from tests.server.clients import PLAIN_HEADERS, LegacyClient, ModernClient, RawSender
 
@@ -264,26 +259,6 @@ def test_a_task_is_a_span_from_its_call_to_its_end(printed: Printed, end: str, i
     assert task["attributes"]["stepwire.task_id"] == task_id
     assert ("status" in task) is is_error
     assert SECRET not in text
-
-
-def test_a_delivery_is_a_span_below_the_call(world: World, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPANS", "on")
-    fakes_of(world).delivering = replace(fakes_of(world).delivering, tell=write_delivery)
-    client = ModernClient(traced(world))
-    subscribe(client)
-    task_id = client.ask(
-        "tools/call", {"name": "optional", "arguments": {"text": "x"}}, meta={"traceparent": PARENT}
-    ).id_in()  # fmt: skip
-    (task,) = world.store.page(ALICE, None, 100).tasks
-    assert task.task_id == task_id
-    tell(world, ended(world, task))
-
-    deliver(world)
-
-    *_, call, delivery = spans_in(printed())
-    assert (delivery["name"], delivery["kind"]) == ("webhook task.finished", 3)
-    assert (delivery["traceId"], delivery["parentSpanId"]) == (TRACE_ID, call["spanId"])
-    assert delivery["attributes"]["stepwire.task_id"] == task_id
 
 
 def test_a_span_is_about_a_kilobyte_as_the_page_of_costs_says(

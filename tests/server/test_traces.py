@@ -1,7 +1,6 @@
 """The trace that a call continues: in the execution, in each line about its task, and in what tells of the task."""
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from typing import Any, Final
@@ -16,18 +15,13 @@ from stepwire.aws.invocations import log_fault
 from stepwire.aws.status_changes_function import StatusChangesHandler
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
+from stepwire.changes import status_event
 from stepwire.errors import WorkflowsUnavailable
-from stepwire.extras.events.events import written
-from stepwire.extras.events.ports import Answer
-from stepwire.extras.events.webhook_function import write_delivery
 from stepwire.tasks.outcomes import ExecutionFailed
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task
 from stepwire.tracing import follow
-from tests.extras.events.built import fakes_of
-from tests.extras.events.event_types import event_of
-from tests.extras.events.test_polls import ended, poll, tell
-from tests.extras.events.test_webhooks import URL, deliver, subscribe
+from tests.changes import saved
 from tests.kits import ALICE, World
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -64,7 +58,10 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 def context_of(task: Task) -> Json | None:
     """Return what tells of the task on an event."""
-    return written(event_of(None, task), "task.status_changed").get("_meta")
+    event = status_event(saved(None, task))
+    assert event is not None
+    found = {name: event.detail[name] for name in ("traceparent", "tracestate") if name in event.detail}
+    return found or None
 
 
 # M29
@@ -117,24 +114,6 @@ def test_what_w3c_does_not_allow_is_ignored(client: Client, parent: Any, state: 
 
     assert context_of(task) == context
     assert world_of(client).workflows.starts[0].input_text == '{"text":"x"}'
-
-
-# M29
-def test_an_event_and_its_delivery_continue_the_trace_and_have_no_baggage(client: Client, world: World) -> None:
-    subscribe(client)
-    cursor = poll(client).result["cursor"]
-    task = call(client, traceparent=PARENT, tracestate=STATE, baggage="userId=alice")
-
-    tell(world, ended(world, task))
-    (polled,) = poll(client, cursor=cursor).result["events"]
-    deliver(world)
-
-    challenge, event = fakes_of(world).endpoints.posts
-    context = {"traceparent": PARENT, "tracestate": STATE}
-    assert polled["_meta"] == event.body["_meta"] == context
-    assert {name: event.headers[name] for name in context} == context
-    assert not context.keys() & challenge.headers.keys()
-    assert "alice" not in f"{polled} {event.text} {event.headers}"
 
 
 def test_an_event_for_operators_continues_the_trace(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +198,7 @@ def test_an_audit_line_has_the_trace_of_its_request_or_else_of_its_task(
     assert STATE not in text
 
 
-@pytest.mark.parametrize("act", ["sweep", "event", "read", "delivery"])
+@pytest.mark.parametrize("act", ["sweep", "event", "read"])
 def test_a_fault_is_logged_with_the_trace_of_the_task_that_met_it(act: str) -> None:
     troubles = Troubles()
     world = World(troubles=troubles)
@@ -236,33 +215,7 @@ def test_a_fault_is_logged_with_the_trace_of_the_task_that_met_it(act: str) -> N
             with pytest.raises(WorkflowsUnavailable) as met:
                 world.events.record(ExecutionStatusChange(task.execution, ExecutionFailed("", "")))
             troubles.append(met.value)
-        case "read":
-            client.task("get", task.task_id)
         case _:
-            subscribe(client)
-            tell(world, ended(world, task))
-            fakes_of(world).endpoints.down[URL] = "timeout"
-            deliver(world)
-            troubles.append(WorkflowsUnavailable())
+            client.task("get", task.task_id)
 
     assert troubles.traces() == [TRACE_ID]
-
-
-@pytest.mark.parametrize(("status", "told"), [(200, "delivered"), (500, "retry"), (410, "skip")])
-def test_each_attempt_to_deliver_an_event_is_a_line_that_names_the_task_and_its_trace(
-    world: World, printed: Callable[[], str], status: int, told: str
-) -> None:
-    fakes_of(world).delivering = replace(fakes_of(world).delivering, tell=write_delivery)
-    client = ModernClient(world)
-    subscribe(client)
-    task = call(client, traceparent=PARENT)
-    tell(world, ended(world, task))
-    fakes_of(world).endpoints.answers[URL] = lambda _: Answer(status)
-    printed()
-
-    deliver(world)
-
-    (line,) = map(json.loads, printed().splitlines())
-    assert (line["webhook"], line["event"], line["task_id"]) == (told, "task.finished", task.task_id)
-    assert line["trace_id"] == TRACE_ID
-    assert URL not in json.dumps(line)

@@ -20,8 +20,8 @@ GENERATED: Final = (
     ("-m", "tests.docs.manifest_pages"),
     ("-m", "packages.command.tests.cli_page"),
     ("-m", "tests.docs.promised", "--major"),
-    ("-m", "tests.docs.numbers"),
     ("-m", "tests.faults", "--new"),
+    ("-m", "tests.docs.numbers"),
 )
 """The commands that write pages and records from the code: the arguments of Python."""
 _NOT_OURS: Final = re.compile(r"\.git|\.venv.*|\.aws-sam|\.site|node_modules|__pycache__|\..*_cache")

@@ -9,7 +9,7 @@ from mcp_types import jsonrpc
 from pydantic import BaseModel
 
 from stepwire.json_text import as_object
-from tests.extras.events.oracle import EVENT_CODES, EVENT_RESULTS, EVENTS_EXTENSION, without_events
+from tests.extras import parts
 from tests.wire_oracle.apps import RESOURCE_RESULTS, check_tool_meta, declares_apps, without_apps
 from tests.wire_oracle.comparisons import (
     JSON_RPC_CODES,
@@ -34,6 +34,11 @@ from tests.wire_oracle.comparisons import (
 from tests.wire_oracle.questions import check_input_requests, declared_tasks
 from tests.wire_oracle.skills import SKILL_RESULTS, without_skills
 
+_OF_EXTRAS: Final = parts("oracle")
+_RESULTS_OF_EXTRAS: Final[Mapping[str, Callable[[Exchange], None]]] = {
+    method: check for part in _OF_EXTRAS for method, check in part.RESULTS.items()
+}
+_CODES_OF_EXTRAS: Final = frozenset[int]().union(*(part.CODES for part in _OF_EXTRAS))
 _RESOURCE_NOT_FOUND: Final = -32002  # retired in 2026-07-28, which uses -32602
 
 
@@ -88,7 +93,7 @@ def _check_error(response: Json, version: str) -> None:
         _MODERN_ERROR_DATA[code](error.get("data"))
         return
     # M27: no code of our own in the reserved range, and no retired code.
-    known = JSON_RPC_CODES | EVENT_CODES | (frozenset[int]() if version == MODERN else {_RESOURCE_NOT_FOUND})
+    known = JSON_RPC_CODES | _CODES_OF_EXTRAS | (frozenset[int]() if version == MODERN else {_RESOURCE_NOT_FOUND})
     assert code in known or code not in RESERVED_CODES, f"error code {code} is not defined in {version}"
 
 
@@ -139,13 +144,13 @@ def _check_empty(exchange: Exchange) -> None:
 
 def _check_initialize(exchange: Exchange) -> None:
     declared = as_object(exchange.params.get("capabilities"))
-    names_events = "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions"))
     told = exchange.result["capabilities"]
-    assert "extensions" not in told or names_events or declares_apps(declared), (
+    named = {part.EXTENSION for part in _OF_EXTRAS if part.is_named(declared)}
+    assert "extensions" not in told or named or declares_apps(declared), (
         "only a client that names an extension is told of it"
     )
-    assert names_events or EVENTS_EXTENSION not in as_object(told.get("extensions"))
-    exchange = without_events(exchange)
+    assert not as_object(told.get("extensions")).keys() & {part.EXTENSION for part in _OF_EXTRAS} - named
+    exchange = _without_extras(exchange)
     if declares_apps(declared):
         exchange = without_apps(exchange)
     check_core(exchange)
@@ -158,8 +163,14 @@ def _check_initialize(exchange: Exchange) -> None:
     assert "extensions" not in exchange.result["capabilities"], "only the modern era has extensions"
 
 
+def _without_extras(exchange: Exchange) -> Exchange:
+    for part in _OF_EXTRAS:
+        exchange = part.without(exchange)
+    return exchange
+
+
 def _check_discover(exchange: Exchange) -> None:
-    exchange = without_apps(without_events(without_skills(exchange)))
+    exchange = without_apps(_without_extras(without_skills(exchange)))
     check_core(exchange)
     capabilities = exchange.result["capabilities"]
     assert "tasks" not in capabilities, "only the legacy era has capabilities.tasks"  # A4
@@ -280,7 +291,7 @@ _LEGACY_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/result": _check_legacy_task_result,
         "tasks/list": _check_legacy_task_list,
         "tasks/cancel": _legacy_task("CancelTaskResult", mcp_types.CancelTaskResult),
-        **EVENT_RESULTS,
+        **_RESULTS_OF_EXTRAS,
         **RESOURCE_RESULTS,
     }
 )
@@ -293,7 +304,7 @@ _MODERN_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/get": _check_modern_task,
         "tasks/update": _check_modern_acknowledgement,
         "tasks/cancel": _check_modern_acknowledgement,
-        **EVENT_RESULTS,
+        **_RESULTS_OF_EXTRAS,
         **RESOURCE_RESULTS,
         **SKILL_RESULTS,
     }

@@ -2,15 +2,15 @@
 
 from typing import Any, Final
 
-from tests.extras.events.oracle import EVENTS_EXTENSION
+from tests.extras.events.oracle import EXTENSION
 from tests.extras.events.test_polls import STATUS_CHANGED
 from tests.server.answers import Json
 from tests.server.proofs import can_ask
 
-DECLARED: Final[dict[str, Any]] = {EVENTS_EXTENSION: {}}
-CLAIMED: Final[Json] = {"events": {}, "extensions": {EVENTS_EXTENSION: {}}}
+DECLARED: Final[dict[str, Any]] = {EXTENSION: {}}
+CLAIMED: Final[Json] = {"events": {}, "extensions": {EXTENSION: {}}}
 LISTS: Final = ()
 PROOFS: Final = {
     "events": can_ask("events/poll", name=STATUS_CHANGED),
-    f"extensions.{EVENTS_EXTENSION}": can_ask("events/list"),
+    f"extensions.{EXTENSION}": can_ask("events/list"),
 }

@@ -11,19 +11,24 @@ from jsonschema import Draft202012Validator
 from tests.extras.events.event_types import listed
 from tests.wire_oracle.comparisons import Exchange, Json, check_members, check_schema
 
-EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
-EVENT_CODES: Final = frozenset(range(-32015, -32010))
+EXTENSION: Final = "io.modelcontextprotocol/events"
+CODES: Final = frozenset(range(-32015, -32010))
 """NotFound, Forbidden, ResourceExhausted, Unsupported and CallbackEndpointError."""
 _COMMON: Final = {"_meta", "resultType"}
 _PAYLOADS: Final = {one["name"]: one["payloadSchema"] for one in listed(("poll",), is_approver=True)}
 
 
-def without_events(exchange: Exchange) -> Exchange:
+def is_named(capabilities: Json) -> bool:
+    """Tell whether a client of the older era names events."""
+    return "events" in capabilities or EXTENSION in capabilities.get("extensions", {})
+
+
+def without(exchange: Exchange) -> Exchange:
     """Return an exchange whose result does not advertise events, for checks against types that know none."""
     capabilities = dict(exchange.result.get("capabilities", {}))
     assert capabilities.pop("events", {}) == {}, "capabilities.events must be {}: ChatGPT reads it"
     extensions = dict(capabilities.get("extensions", {}))
-    assert extensions.pop(EVENTS_EXTENSION, {}) == {}
+    assert extensions.pop(EXTENSION, {}) == {}
     kept = {**capabilities, "extensions": extensions} if extensions else capabilities
     if not extensions:
         kept.pop("extensions", None)
@@ -80,7 +85,7 @@ def _check_types(result: Json, **types: type) -> None:
     assert found == types
 
 
-EVENT_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyType(
+RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyType(
     {
         "events/list": _check_list,
         "events/poll": _check_poll,

@@ -27,7 +27,7 @@ from stepwire.tasks.task import Cancelled, Progress, Task
 from tests.changes import removed, saved
 from tests.extras.events.built import fakes_of
 from tests.extras.events.event_types import EVENT_NAMES
-from tests.extras.events.oracle import EVENTS_EXTENSION
+from tests.extras.events.oracle import EXTENSION
 from tests.kits import ALICE, BOB, PARTS, REQUIRED, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -59,12 +59,12 @@ def names(answer: Answer) -> list[str]:
     return [event["data"]["status"] for event in answer.result["events"]]
 
 
-@pytest.mark.parametrize("declared", [{"events": {}}, {"extensions": {EVENTS_EXTENSION: {}}}])
+@pytest.mark.parametrize("declared", [{"events": {}}, {"extensions": {EXTENSION: {}}}])
 def test_a_client_of_the_older_era_is_told_if_it_asks(world: World, declared: Json) -> None:
     asking = LegacyClient(world).initialize(capabilities=declared).result["capabilities"]
     silent = LegacyClient(world).initialize(capabilities={}).result["capabilities"]
 
-    assert asking["events"] == asking["extensions"][EVENTS_EXTENSION] == {}
+    assert asking["events"] == asking["extensions"][EXTENSION] == {}
     assert (silent["events"], "extensions" in silent) == ({}, False), "ChatGPT reads the first and names nothing"
 
 

@@ -16,6 +16,7 @@ from tests.cold_start import SETTINGS
 from tests.kits import OPTIONAL
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
+OF_EXTRAS = [path.parent.relative_to(FUNCTIONS).as_posix() for path in sorted(FUNCTIONS.glob("extras/**/app.py"))]
 # The local stack and its server, the clients, the slow validator, and what reads manifests.
 NOT_IN_A_FUNCTION = (
     *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "stepwire_local", "stepwire.manifests"),
@@ -85,7 +86,7 @@ def test_function_catalog_alone_loads_the_compiler_of_manifests() -> None:
     assert len(functions) > 1
 
 
-@pytest.mark.parametrize("function", ["execution_events", "input_requests", "extras/events/webhooks"])
+@pytest.mark.parametrize("function", ["execution_events", "input_requests", *OF_EXTRAS])
 def test_a_function_for_which_no_client_waits_loads_no_server(function: str) -> None:
     modules = imported(function)["modules"]
 

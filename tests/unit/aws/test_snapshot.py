@@ -16,12 +16,13 @@ from stepwire.aws.background_functions import (
 from stepwire.aws.catalog_function import CatalogHandler
 from stepwire.aws.mcp_function import McpHandler
 from stepwire.aws.status_changes_function import StatusChangesHandler
-from stepwire.extras.events.webhook_function import WebhooksHandler
 from tests.cold_start import CREDENTIALS, ROOT, Aws, always_succeeding_aws, run, write_catalog
+from tests.extras import parts
 
 HANDLERS: Final = (
-    *(McpHandler, CatalogHandler, StatusChangesHandler, WebhooksHandler),
+    *(McpHandler, CatalogHandler, StatusChangesHandler),
     *(ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler, SweepHandler),
+    *(handler for part in parts("handlers") for handler in part.HANDLERS),
 )
 SNAP_START: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 ON_DEMAND: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand"}
