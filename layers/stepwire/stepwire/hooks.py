@@ -203,11 +203,23 @@ class Gates(Struct, frozen=True):
     """Returns what builds the gate. Called once by each function that begins runs."""
 
 
+class Kept(Struct, frozen=True):
+    """What an item says to whoever exports or looks at what is held of a caller, without secrets."""
+
+    data: "JsonObject"
+    words: str
+    """In one line, without anything that the caller sent."""
+    ends_at: "datetime"
+    """From when it has no effect."""
+
+
 class Items(Struct, frozen=True):
     """Items of the table that an extra keeps below a caller."""
 
     kinds: Mapping[str, str] = MappingProxyType({})
     """What an item is, by how its sort key begins."""
+    shown: "Mapping[str, Callable[[Item], Kept]]" = MappingProxyType({})
+    """Returns what an item says that has secrets, or that is looked at by itself, by how its sort key begins."""
     elsewhere: "Callable[[Principal, Item], Iterable[Item]] | None" = None
     """Returns the keys of items elsewhere to which nothing but this item below the caller leads; erased before it."""
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -27,11 +27,7 @@ from packages.command.tests.terminal import at_a_terminal
 from stepwire.aws.s3 import prefix_of
 from stepwire.aws.storage.items import divided
 from stepwire.aws.storage.table import Item, in_milliseconds
-from stepwire.codec import encode, encode_without
 from stepwire.extras.callers.storage import LIST, PARTITION, record_key
-from stepwire.extras.events.events import FINISHED, Filter, Position
-from stepwire.extras.events.store import subscription_in
-from stepwire.extras.events.subscription import Subscription
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Task
 from stepwire_cli.exits import Exit
@@ -39,18 +35,6 @@ from stepwire_cli.extras.callers.erasing import Remains
 from tests.extras.callers.test_callers_command import Runs, endpoint, held
 
 OPERATOR: Final = "arn:aws:lambda:eu-central-1:123456789012:function:live-OperatorFunction"
-
-
-def subscription() -> Item:
-    one = Subscription(
-        OWNER, Filter(FINISHED), "https://hooks.example/", "whsec_secret", datetime.now(UTC) + timedelta(days=1),
-        Position(1, moment()),
-    )  # fmt: skip
-    single = {name: {"S": encode(getattr(one, name))} for name in ("wanted", "position", "standing")}
-    terms = {"S": encode_without(("owner", *single), one)}
-    item: Item = {"pk": {"S": OWNER}, "sk": {"S": f"events#sub#{one.id}"}, "terms": terms, **single}
-    assert subscription_in(item) == one
-    return item
 
 
 def holding(*items: Item, blocked: bool = False) -> Aws:
@@ -78,7 +62,7 @@ def holding(*items: Item, blocked: bool = False) -> Aws:
 
 
 def test_a_caller_is_shown_without_what_it_sent(in_account: Stepwire) -> None:
-    aws = holding(divided(asking(moment())).item, subscription(), blocked=True)
+    aws = holding(divided(asking(moment())).item, blocked=True)
 
     code, out, _ = in_account(aws, "caller", "show", OWNER)
 
@@ -89,15 +73,13 @@ def test_a_caller_is_shown_without_what_it_sent(in_account: Stepwire) -> None:
         "tasks      1 input_required",
         f"  {ID}  settle_invoices  input_required  question 1: form",
     ]
-    assert lines[3] == "webhooks   1"
-    assert " task.finished  active until " in lines[4]
     assert SECRET not in out
 
 
 def test_a_caller_who_has_nothing_is_shown(in_account: Stepwire) -> None:
     _, out, _ = in_account(holding(), "caller", "show", OWNER)
 
-    assert out == f"caller     {OWNER}, not blocked\ntasks      none\nwebhooks   none\n"
+    assert out.splitlines()[:2] == [f"caller     {OWNER}, not blocked", "tasks      none"]
 
 
 def test_all_of_a_caller_is_exported_as_lines_without_secrets(
@@ -109,23 +91,19 @@ def test_all_of_a_caller_is_exported_as_lines_without_secrets(
         "active": {"SS": [ID]},
         "expires_at": {"N": "1800000000"},
     }
-    change: Item = {"pk": {"S": OWNER}, "sk": {"S": "change#000000000000001"}, "event": {"S": '{"data":{"tool":"a"}}'},
-                    "at": in_milliseconds(moment())}  # fmt: skip
-    aws = holding(divided(asking(moment())).item, subscription(), usage, change)
+    aws = holding(divided(asking(moment())).item, usage)
     aws.answers |= {"ListObjectsV2": [f"{prefix_of(OWNER)}{NEXT}/d"], "GetObject": '{"content": []}'}
 
     _, out, said = in_account(aws, "caller", "export", OWNER)
 
     lines = [json.loads(line) for line in out.splitlines()]
-    assert [one["kind"] for one in lines] == ["event", "subscription", "task", "usage", "result", "audit"]
-    assert lines[0]["event"] == {"data": {"tool": "a"}}
-    assert lines[2]["data"]["arguments"] == {"customer": SECRET}
-    assert lines[3]["expires_at"] == "2027-01-15T08:00:00+00:00"
-    assert lines[4] == {"kind": "result", "taskId": NEXT, "result": {"content": []}}
-    assert lines[5]["logsInsightsQuery"] == f'filter principal = "{OWNER}" | sort @timestamp'
+    assert [one["kind"] for one in lines] == ["task", "usage", "result", "audit"]
+    assert lines[0]["data"]["arguments"] == {"customer": SECRET}
+    assert lines[1]["expires_at"] == "2027-01-15T08:00:00+00:00"
+    assert lines[2] == {"kind": "result", "taskId": NEXT, "result": {"content": []}}
+    assert lines[3]["logsInsightsQuery"] == f'filter principal = "{OWNER}" | sort @timestamp'
     assert TOKEN not in out
-    assert "whsec_secret" not in out
-    assert "5 things are held" in said
+    assert "3 things are held" in said
 
 
 # --------------------------------------------------------------------------------------------------------------- erase

@@ -20,9 +20,6 @@ from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.extras.callers.commands import ERASURES, Erased
 from stepwire.extras.callers.holdings import all_kinds, kind_of
-from stepwire.extras.events.events import FINISHED, Filter, Position
-from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptionStore
-from stepwire.extras.events.subscription import Subscription
 from stepwire.principal import Principal
 from stepwire.subscriptions.listening import Subscriber
 from stepwire.tasks.limits import LineTerms
@@ -39,6 +36,7 @@ from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.buckets import new_bucket, objects_in
 from tests.contracts.task_stores import a_task
+from tests.extras import parts
 from tests.kits import ALICE, BOB
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
@@ -92,12 +90,9 @@ class Place:
         self.store.save(replace(self.store.create(replace(task, work=work, line=line)), status=large))
         small = Completed(ToolResult("x" * 9_000, is_error=False))
         self.store.save(replace(self.store.create(a_task(owner=owner, number=2)), status=small))
-        DynamoDbEventStore(self.table).open_record(owner, AT, AT + timedelta(days=1))
-        wanted = Subscription(owner, Filter(FINISHED), "https://hooks.example/", "whsec_x", AT, Position(1, AT))
-        subscriptions = DynamoDbSubscriptionStore(self.table)
-        subscriptions.reserve(owner, wanted.id, AT, 1)
-        subscriptions.begin(wanted)
         DynamoDbSubscribers(self.table).keep(Subscriber(owner, owner, frozenset({"d1", "d2"}), AT))
+        for part in parts("held"):
+            part.hold(self.table, owner, AT)
         self.table.put(
             {"pk": {"S": "line#pool:a"}, "sk": {"S": f"share#{owner}"}, "waiting": {"N": "0"}, "round": {"N": "3"}}
         )
@@ -204,6 +199,6 @@ def test_every_item_below_a_principal_has_its_kind(place: Place) -> None:
     prefixes = {prefix for line in described for prefix in re.findall(r'"([a-z#]+)"', line) if prefix != "#"}
 
     kinds = {kind_of(item) for item in Held(place.calls, place.table.name, ALICE).page()}
-    assert prefixes - {"events#sub#", "events#record"} <= all_kinds().keys()
-    assert kinds >= {"task", "subscription", "approver"}
+    assert prefixes <= all_kinds().keys()
+    assert kinds >= {"task", "approver", *(part.KIND for part in parts("held"))}
     assert "item" not in kinds

@@ -104,6 +104,6 @@ EXTRA: Final = Extra(
     tools=Tools(_tools),
     streams=Streams(_take),
     on_change=OnChange(_listed, _tell, _types),
-    items=Items(_ITEMS, _elsewhere),
+    items=Items(_ITEMS, elsewhere=_elsewhere),
     fields=_fields,
 )

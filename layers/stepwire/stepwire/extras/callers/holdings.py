@@ -4,13 +4,13 @@ The rule: the core and each extra say the kinds of the items that they keep, whe
 been on.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from stepwire.aws.storage.items import KINDS
 from stepwire.aws.storage.table import Item
 from stepwire.composition import EXTRAS, switched_on
-from stepwire.hooks import Items
+from stepwire.hooks import Items, Kept
 from stepwire.principal import Principal
 
 
@@ -29,6 +29,12 @@ def kind_of(item: Item) -> str:
     """Return what an item is."""
     sort_key = item["sk"]["S"]
     return next((kind for prefix, kind in all_kinds().items() if sort_key.startswith(prefix)), "item")
+
+
+@cache
+def shown_kinds() -> Mapping[str, Callable[[Item], Kept]]:
+    """Return what says what an item is without its secrets, by how its sort key begins."""
+    return {prefix: show for one in _items() for prefix, show in one.shown.items()}
 
 
 def keys_of(owner: Principal, item: Item) -> Iterator[Item]:

@@ -8,11 +8,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from stepwire.hooks import Extra, Ground, Items, OnChange
+from stepwire.hooks import Extra, Ground, Items, Kept, OnChange
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import EVENTS_EXTENSION, LEGACY_VERSIONS, MODERN_VERSIONS
 
 if TYPE_CHECKING:
+    from stepwire.aws.storage.table import Item
     from stepwire.changes import ChangeServices, TaskChange
     from stepwire.extras.events.subscribing import Events
     from stepwire.server.call import Call, Reply
@@ -45,6 +46,12 @@ def _recorded(services: "ChangeServices", changes: "Sequence[TaskChange]") -> in
     return recorded(services, changes)
 
 
+def _shown(item: "Item") -> Kept:
+    from stepwire.extras.events.store import subscription_in
+
+    return subscription_in(item).shown()
+
+
 _NAMES: Final = ("events/list", "events/poll", "events/subscribe", "events/unsubscribe")
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in _NAMES})
 _ITEMS: Final = {
@@ -59,5 +66,5 @@ EXTRA: Final = Extra(
     methods=dict.fromkeys((*MODERN_VERSIONS, *LEGACY_VERSIONS), _METHODS),
     capabilities=_capabilities,
     on_change=OnChange(_recorded),
-    items=Items(_ITEMS),
+    items=Items(_ITEMS, {"events#sub#": _shown}),
 )

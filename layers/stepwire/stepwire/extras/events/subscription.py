@@ -22,6 +22,7 @@ from stepwire.changes import CallerEvent
 from stepwire.codec import NO_TIME
 from stepwire.errors import InvalidParams
 from stepwire.extras.events.events import RETENTION, Filter, Position, Recorded, cursor_of, matches, written
+from stepwire.hooks import Kept
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
@@ -173,6 +174,21 @@ class Subscription(Struct, frozen=True):
         """Return the secrets that sign now: the current one first."""
         is_rotating = self.previous_secret and self.previous_until is not None and at < self.previous_until
         return (self.secret, self.previous_secret) if is_rotating and self.previous_secret else (self.secret,)
+
+    def shown(self) -> Kept:
+        """Return what is shown of it to an operator."""
+        standing = self.standing.shown()
+        data: JsonObject = {
+            "id": self.id,
+            "event": self.wanted.name,
+            "arguments": self.wanted.arguments,
+            "url": self.url,
+            "expiresAt": self.expires_at.isoformat(),
+            "deliveryStatus": standing,
+        }
+        state = "active" if standing["active"] else "suspended"
+        words = f"{self.id}  {self.wanted.name}  {state} until {self.expires_at:%Y-%m-%d}"
+        return Kept(data, words, self.expires_at)
 
     def refreshed(self, secret: str, expires_at: datetime, at: datetime) -> "Subscription":
         """Return the subscription after its caller has renewed it; attempts go on if they were suspended."""

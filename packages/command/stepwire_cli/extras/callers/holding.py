@@ -1,6 +1,6 @@
 """What is held of one caller, read as the operator: all of it as JSON lines, or a short view.
 
-The rule: nothing is written, and no secret leaves: neither tokens of Step Functions nor the keys of subscriptions. One
+The rule: nothing is written, and no secret leaves: neither tokens of Step Functions nor the keys of extras. One
 page of the table, and one large result, are in memory at a time.
 """
 
@@ -14,9 +14,9 @@ from stepwire.aws.s3 import prefix_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.table import Item
 from stepwire.codec import moment_of, moment_of_seconds
-from stepwire.extras.callers.holdings import kind_of
+from stepwire.extras.callers.holdings import all_kinds, kind_of, shown_kinds
 from stepwire.extras.callers.storage import LIST, Block, block_in, hashes_in, record_key
-from stepwire.extras.events.store import subscription_in
+from stepwire.hooks import Kept
 from stepwire.json_text import load_json
 from stepwire.principal import Principal
 from stepwire.tasks.inputs import mode_of
@@ -26,8 +26,6 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.operating import Where, status_of
 from stepwire_cli.account.showing import Shown, as_json
 
-_SUBSCRIPTION: Final = "events#sub#"
-_EVENT: Final = "change#"
 _NOWHERE: Final = Where("")
 _OF_AN_EXPORT: Final = (
     "taskId", "tool", "principal", "status", "createdAt", "lastUpdatedAt", "expiresAt", "follows", "followUps", "data"
@@ -77,10 +75,11 @@ class Held:
         """Yield the tasks, oldest first."""
         return map(task_of, self._items(TASK_PREFIX))
 
-    def subscriptions(self, at: datetime) -> list[dict[str, Any]]:
-        """Return the subscriptions that have not ended."""
-        found = (_subscription(item) for item in self._items(_SUBSCRIPTION))
-        return [one for one in found if datetime.fromisoformat(one["expiresAt"]) > at]
+    def kept(self, at: datetime) -> dict[str, list[Kept]]:
+        """Return what extras keep that has not ended, by its kind."""
+        kinds = all_kinds()
+        found = {kinds[prefix]: map(show, self._items(prefix)) for prefix, show in shown_kinds().items()}
+        return {kind: [one for one in those if one.ends_at > at] for kind, those in found.items()}
 
     def block(self) -> Block | None:
         """Return how the caller is blocked; None if it is not."""
@@ -134,7 +133,8 @@ class View:
     """How many tasks have each status."""
     open: list[dict[str, Any]]
     """The tasks that have not ended."""
-    subscriptions: list[dict[str, Any]]
+    kept: dict[str, list[Kept]]
+    """What extras keep that has not ended, by its kind."""
     block: Block | None
 
 
@@ -146,7 +146,7 @@ def view_of(held: Held, at: datetime) -> View:
         counts[status.partition(" ")[0].rstrip(",")] += 1
         if not task.has_ended and task.expires_at > at:
             open_tasks.append(_open(task, status))
-    return View(held.owner, dict(sorted(counts.items())), open_tasks, held.subscriptions(at), held.block())
+    return View(held.owner, dict(sorted(counts.items())), open_tasks, held.kept(at), held.block())
 
 
 def _open(task: Task, status: str) -> dict[str, Any]:
@@ -167,21 +167,10 @@ def _shown(item: Item, at: datetime) -> dict[str, Any]:
     if sort_key.startswith(TASK_PREFIX):
         whole = as_json(Shown(task_of(item), None, _NOWHERE, at, with_data=True))
         return {name: whole[name] for name in _OF_AN_EXPORT}
-    if sort_key.startswith(_SUBSCRIPTION):
-        return _subscription(item)
+    for prefix, show in shown_kinds().items():
+        if sort_key.startswith(prefix):
+            return show(item).data
     return {"key": sort_key, **{name: _plain(name, one) for name, one in item.items() if name not in _KEYS}}
-
-
-def _subscription(item: Item) -> dict[str, Any]:
-    one = subscription_in(item)
-    return {
-        "id": one.id,
-        "event": one.wanted.name,
-        "arguments": one.wanted.arguments,
-        "url": one.url,
-        "expiresAt": one.expires_at.isoformat(),
-        "deliveryStatus": one.standing.shown(),
-    }
 
 
 def _plain(name: str, attribute: Item) -> Any:
@@ -227,7 +216,6 @@ def view_rows(view: View) -> Iterator[str]:
         line = f"waits for its turn in {one['line']}" if one["line"] else ""
         more = "; ".join(filter(None, (asks, line)))
         yield f"  {one['taskId']}  {one['tool']}  {one['status']}{f'  {more}' if more else ''}"
-    yield f"webhooks   {len(view.subscriptions) or 'none'}"
-    for one in view.subscriptions:
-        state = "active" if one["deliveryStatus"]["active"] else "suspended"
-        yield f"  {one['id']}  {one['event']}  {state} until {one['expiresAt'][:10]}"
+    for kind, those in view.kept.items():
+        yield f"{kind}s  {len(those) or 'none'}"
+        yield from (f"  {one.words}" for one in those)
