@@ -461,8 +461,8 @@ class Runs(Struct, frozen=True):
         """Do what follows the end of a run (`perform`), and return the task; as it was, if it no longer exists."""
         if after is None:
             return task
-        for effect in after.begins:
-            outcome = f"attempt {after.task.runs[effect.run].attempt.number} of {after.task.retry.attempts}"
+        for run in (one.run for one in after.effects if isinstance(one, Begin)):
+            outcome = f"attempt {after.task.runs[run].attempt.number} of {after.task.retry.attempts}"
             with suppress(Exception):
                 self.recorder.note(AuditAction.RETRIED, after.task, outcome)
         return self.perform(after, later=later)

@@ -82,7 +82,7 @@ class Call(Struct, frozen=True, dict=True):
     @cached_property
     def request_state(self) -> str | None:
         """The requestState of an earlier round, of 2026-07-28."""
-        return optional_text_in(self.params, "requestState")
+        return None if self.params.get("requestState") is None else text_in(self.params, "requestState")
 
     @cached_property
     def input_responses(self) -> JsonObject:
@@ -176,14 +176,6 @@ def text_in(params: JsonObject, name: str) -> str:
     """Return a required string."""
     value = params.get(name)
     if not isinstance(value, str):
-        raise InvalidParams(f"params.{name} must be a string.")
-    return value
-
-
-def optional_text_in(params: JsonObject, name: str) -> str | None:
-    """Return an optional string."""
-    value = params.get(name)
-    if value is not None and not isinstance(value, str):
         raise InvalidParams(f"params.{name} must be a string.")
     return value
 

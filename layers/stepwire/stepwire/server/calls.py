@@ -19,7 +19,7 @@ from stepwire.protocol.messages import LEGACY_WITH_TASKS
 from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
 from stepwire.server.call import Call, Reply, reached_tool
-from stepwire.server.composition import own_tool, way_of
+from stepwire.server.composition import own_tool
 from stepwire.server.results import (
     answer_or_raise,
     can_ask,
@@ -32,7 +32,6 @@ from stepwire.server.results import (
 from stepwire.server.services import Services
 from stepwire.server.ways import Ask, OwnTool, PlainWay, Wait, Way
 from stepwire.tasks.inputs import ELICITATION_MODES, Mode
-from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.task import Origin, Person, Task, ToolResult, tool_error
 
 _UNKNOWN: Final = tool_error(
@@ -62,7 +61,7 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
         era.check_own(call, own)
         return _run_own(services, call, own, era)
     tool = reached_tool(services, call)
-    way = way_of(services, call, tool, era.plain(services, call, tool.name))
+    way = _way_of(services, call, tool, era.plain(services, call, tool.name))
     era.check(call, tool, way)
     ttl_ms = call.task_ttl_ms if way.is_task else None
     checked = checked_arguments(tool, call.arguments, services.calls.admission.limits.argument_bytes, call.caller)
@@ -83,6 +82,15 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     return way.answer(begun) if isinstance(begun, Begun) else begun
 
 
+def _way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
+    """Return the way of a call: the given one of a plain call, as the parts change it in turn."""
+    way = plain
+    for one in services.parts:
+        if one.way is not None:
+            way = one.way(services, call, tool, way) or way
+    return way
+
+
 def _new_call(
     services: Services, call: Call, tool: Tool, complete: JsonObject, way: Way, ttl_ms: int | None
 ) -> ToolCall:
@@ -94,6 +102,7 @@ def _new_call(
         modes = call.modes if followed else frozenset[Mode]()
         if tool.model_may_answer and offers_answers(services, call):
             modes |= {Mode.FORM}
+    gates = (one.gate for one in services.parts if one.gate is not None)  # at most one
     # Progress is sent only on responses that the client resumes; in older versions it restarts no timeout.
     gets_progress = followed and call.version == LEGACY_WITH_TASKS
     return ToolCall(
@@ -111,16 +120,9 @@ def _new_call(
         # The key identifies the caller's call, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),
         call.caller.claims,
-        _line_of(services, call, tool, complete),
+        next((gate.line(services.catalog, tool, complete, call.caller) for gate in gates), None),
         way.is_shown,
     )
-
-
-def _line_of(services: Services, call: Call, tool: Tool, complete: JsonObject) -> LineTerms | None:
-    """Return the line in which a call waits; None: its tool has no limit."""
-    gates = (part.gate for part in services.parts if part.gate is not None)
-    lines = (gate.line(services.catalog, tool, complete, call.caller) for gate in gates)
-    return next((line for line in lines if line is not None), None)
 
 
 def _run_own(services: Services, call: Call, tool: OwnTool, era: Era) -> Reply:

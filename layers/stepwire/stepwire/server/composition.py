@@ -7,7 +7,7 @@ it. Tools and capabilities are in this order.
 
 from typing import Final
 
-from stepwire.catalog.tools import TASK_TOOLS, Tool
+from stepwire.catalog.tools import TASK_TOOLS
 from stepwire.composition import EXTRAS
 from stepwire.hooks import Extra
 from stepwire.json_text import JsonObject
@@ -16,7 +16,7 @@ from stepwire.server.call import Call
 from stepwire.server.fetch_tools import FETCH_TOOLS
 from stepwire.server.services import Services
 from stepwire.server.tasks import TASKS
-from stepwire.server.ways import OwnTool, Way
+from stepwire.server.ways import OwnTool
 
 
 def _client_credentials(services: Services, call: Call) -> JsonObject:
@@ -46,15 +46,6 @@ def offered_tools(services: Services, call: Call) -> tuple[OwnTool, ...]:
     """Return Stepwire's own tools that this client sees."""
     offered = (one.tools.offered(services, call) for one in services.parts if one.tools is not None)
     return tuple(tool for tools in offered for tool in tools.values())
-
-
-def way_of(services: Services, call: Call, tool: Tool, plain: Way) -> Way:
-    """Return the way of a call: the given one of a plain call, as the parts change it in turn."""
-    way = plain
-    for one in services.parts:
-        if one.way is not None:
-            way = one.way(services, call, tool, way) or way
-    return way
 
 
 def capabilities_of(services: Services, call: Call) -> JsonObject:

@@ -271,8 +271,3 @@ class Advanced(Struct, frozen=True):
 
     task: Task
     effects: tuple[Begin | GiveBack, ...] = ()
-
-    @property
-    def begins(self) -> tuple[Begin, ...]:
-        """The runs that begin."""
-        return tuple(one for one in self.effects if isinstance(one, Begin))
