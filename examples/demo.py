@@ -360,7 +360,7 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
                 others=[TEMPLATE],
                 port=0,
                 parameters={**sign_in.parameters, "ApprovalLinks": "link"},
-                local_webhooks=True,
+                variables={"LOCAL_WEBHOOKS": "on"},
             )
             stack.watcher = watcher = WebConsole(stack)
             running.enter_context(stack)

@@ -13,6 +13,7 @@ from tests.examples.stacks import EXAMPLES, ROOT
 from tests.extras.events.event_types import EVENT_NAMES
 from tests.waiting import HANG_GUARD
 
+LOCAL: Final = {"LOCAL_WEBHOOKS": "on"}
 NODE: Final = Path(__file__).parents[1] / "interop" / "node"
 
 
@@ -22,7 +23,7 @@ def test_the_ai_sdk_is_woken_and_verifies_the_delivery() -> None:
     with SignIn() as sign_in:
         token = sign_in.headers()["Authorization"].removeprefix("Bearer ")
         template, parameters = ROOT / "template.yaml", sign_in.parameters
-        with LocalStack(template, others=[EXAMPLES], parameters=parameters, local_webhooks=True) as stack:
+        with LocalStack(template, others=[EXAMPLES], parameters=parameters, variables=LOCAL) as stack:
             given = json.dumps({"item": "chair", "in_stock_at_attempt": 1})
             done = npm.node(NODE, ["woken.mjs", stack.url, token, "reserve_stock", given], HANG_GUARD)
 

@@ -25,19 +25,19 @@ def sign_in() -> Iterator[SignIn]:
         yield issuer
 
 
-def woken(sign_in: SignIn, *, local_webhooks: bool) -> Woken:
+def woken(sign_in: SignIn, variables: dict[str, str]) -> Woken:
     async def wake(url: str) -> Woken:
         async with connect(url, headers=sign_in.headers()) as client:
             return await woken_by(client, "reserve_stock", CHAIR)
 
     template = ROOT / "template.yaml"
     parameters = sign_in.parameters
-    with LocalStack(template, others=[EXAMPLES], parameters=parameters, local_webhooks=local_webhooks) as stack:
+    with LocalStack(template, others=[EXAMPLES], parameters=parameters, variables=variables) as stack:
         return asyncio.run(wake(stack.url))
 
 
 def test_the_agent_is_woken_and_fetches_its_result_once(sign_in: SignIn) -> None:
-    found = woken(sign_in, local_webhooks=True)
+    found = woken(sign_in, {"LOCAL_WEBHOOKS": "on"})
 
     assert isinstance(found.task, Completed)
     assert found.task.result.structured_content == {"item": "chair", "reserved_at_attempt": 1}
@@ -49,7 +49,7 @@ def test_the_agent_is_woken_and_fetches_its_result_once(sign_in: SignIn) -> None
 @pytest.mark.long
 def test_without_the_flag_the_agent_is_told_why_it_is_not_woken(sign_in: SignIn) -> None:
     with pytest.raises(NotWoken, match="https://"):
-        woken(sign_in, local_webhooks=False)
+        woken(sign_in, {})
 
 
 def test_the_receiver_takes_nothing_with_a_wrong_signature() -> None:

@@ -13,6 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
+from stepwire_cli.extras import parts
 from stepwire_cli.replay import dead_letters
 from stepwire_cli.replay.dead_letters import Fate, Replay, Stack, stack_named
 from stepwire_local import never
@@ -81,8 +82,9 @@ class Queue:
         """Replay the queue; return the outcome of each message."""
         names = self.stack.stack.physical_ids
         functions = ("ExecutionEventsFunction", "ExpirationsFunction", "CatalogFunction", "StatusChangesFunction")
-        parts = Stack(self.url, *(names[function] for function in functions), webhooks=names["WebhookQueue"])
-        run = Replay(parts, session or Session(self.stack), **how).run()
+        queues = {part.QUEUE: names[part.QUEUE] for part in parts("letters")}
+        found = Stack(self.url, *(names[function] for function in functions), queues=queues)
+        run = Replay(found, session or Session(self.stack), **how).run()
         return [(letter.about, letter.fate) for letter in run]
 
     def left(self) -> int:
@@ -244,34 +246,21 @@ def test_an_unknown_message_stays_in_the_queue(queue: Queue, body: object) -> No
     assert queue.left() == 1
 
 
-@pytest.mark.parametrize("is_rehearsal", [True, False])
-def test_a_message_of_the_queue_of_webhooks_goes_back_there(stack: Deployed, queue: Queue, is_rehearsal: bool) -> None:
-    bell = {"principal": "0" * 32, "subscription": "sub_1"}
-    queue.send(bell)
-
-    fates = queue.replay(is_rehearsal=is_rehearsal)
-
-    url = stack.stack.physical_ids["WebhookQueue"]
-    rung = stack.stack.client("sqs").receive_message(QueueUrl=url).get("Messages", [])
-    assert fates == [("sub_1", Fate.WAITING if is_rehearsal else Fate.DELIVERED)]
-    assert [json.loads(one["Body"]) for one in rung] == ([] if is_rehearsal else [bell])
-    assert queue.left() == is_rehearsal
-
-
 @pytest.mark.parametrize("is_told", [True, False])
 def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(is_told: bool) -> None:
     session: Any = boto3.Session()
     cloudformation = session.client("cloudformation", region_name="eu-central-1")
-    parts = {
+    known_parts = {
         "DeadLetters": "https://queue",
         "ExecutionEventsFunction": "events",
         "ExpirationsFunction": "expirations",
         "CatalogFunction": "catalog",
     }
-    others = {"StatusChangesFunction": "status-changes", "WebhookQueue": "https://hooks"}
-    parts |= others if is_told else {}
+    queues = {part.QUEUE: "https://queue/of/an/extra" for part in parts("letters")}
+    others = {"StatusChangesFunction": "status-changes", **queues}
+    known_parts |= others if is_told else {}
     stubber = Stubber(cloudformation)
-    for name, physical in parts.items():
+    for name, physical in known_parts.items():
         known = {"LogicalResourceId": name, "ResourceType": "a type", "ResourceStatus": "CREATE_COMPLETE"}
         detail = {**known, "PhysicalResourceId": physical, "LastUpdatedTimestamp": datetime.now(UTC)}
         asked = {"StackName": "the-stack", "LogicalResourceId": name}
@@ -284,6 +273,6 @@ def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(
     with stubber:
         found = stack_named("the-stack", cloudformation)
 
-    rest = others.values() if is_told else [None] * 2
-    assert found == Stack("https://queue", "events", "expirations", "catalog", *rest)
-    assert {resource(name).kind for name in parts} == {"AWS::SQS::Queue", "AWS::Serverless::Function"}
+    is_there = ("https://queue", "events", "expirations", "catalog")
+    assert found == (Stack(*is_there, "status-changes", queues) if is_told else Stack(*is_there))
+    assert {resource(name).kind for name in known_parts} == {"AWS::SQS::Queue", "AWS::Serverless::Function"}

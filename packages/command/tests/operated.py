@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from packages.command.tests.aws import Aws, Refusal
 from stepwire.aws.step_functions import execution_arn_of
 from stepwire.aws.storage.items import SHARDS, divided
-from stepwire.changes import CallerEvent
-from stepwire.codec import encode_without
+from stepwire.aws.storage.table import Item
 from stepwire.principal import Principal
 from stepwire.tasks.answers import Action, Decision, Given, InputResponse
 from stepwire.tasks.approvals import Approval, Approvers, HasClaim, People, VoteWay
@@ -139,13 +138,13 @@ def continued(task: Task | None = None, **answers: Any) -> Aws:
     return account(task or working(moment()), **given)
 
 
-def account(task: Task, *, status: str | None = "RUNNING", told: Sequence[CallerEvent] = (), **answers: Any) -> Aws:
+def account(task: Task, *, status: str | None = "RUNNING", beside: Sequence[Item] = (), **answers: Any) -> Aws:
     """Return the account of one task.
 
     Args:
         task: the task.
         status: of its execution; None: there is none.
-        told: what is recorded for its caller, who listens to events.
+        beside: items that extras keep below its caller.
         answers: by operation, instead of the usual ones.
     """
     stored = divided(task)
@@ -160,10 +159,7 @@ def account(task: Task, *, status: str | None = "RUNNING", told: Sequence[Caller
     def query(given: Mapping[str, Any]) -> Any:
         wanted = given["ExpressionAttributeValues"]
         if ":pk" in wanted:
-            return {
-                "Items": [{**key, "event": {"S": encode_without(("owner",), one)}} for one in told],
-                "ScannedCount": len(told),
-            }
+            return {"Items": list(beside), "ScannedCount": len(beside)}
         assert wanted[":shard"]["S"] in SHARDS
         return found if (wanted[":shard"]["S"], wanted[":sk"]) == (shard, item["sk"]) else nothing
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from packages.command.tests.aws import Aws, Refusal
 from packages.command.tests.operated import (
     ID,
-    OWNER,
     SECRET,
     TOKEN,
     Stepwire,
@@ -22,7 +21,6 @@ from packages.command.tests.operated import (
     unconfirmed,
     working,
 )
-from stepwire.changes import CallerEvent
 from stepwire.tasks.runs import Attempt, Run
 from stepwire.tasks.task import Origin
 from stepwire.tracing import Trace
@@ -42,12 +40,6 @@ def line(at: datetime, log: str = log_of("Mcp"), **members: str) -> dict[str, st
     return {"@timestamp": f"{at:%Y-%m-%d %H:%M:%S.000}", "@log": log, **members, "@ptr": "opaque"}
 
 
-def told(at: datetime) -> CallerEvent:
-    """Return what is recorded for the task's caller: its end."""
-    data = {"taskId": ID, "tool": "settle_invoices", "status": "completed", "previousStatus": "working"}
-    return CallerEvent(OWNER, ("task.finished", "task.status_changed"), f"{ID}-3", at, data)
-
-
 def seen(stepwire: Stepwire, aws: Aws, *words: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the moments, each with its source, and the problems."""
     code, out, _ = stepwire(aws, "trace", ID, "--json", *words)
@@ -59,16 +51,15 @@ def seen(stepwire: Stepwire, aws: Aws, *words: str) -> tuple[list[tuple[str, str
 
 
 def a_whole_life(at: datetime, **answers: Any) -> Aws:
-    """Return an account with a task that was called, ran, ended, was told, delivered and fetched."""
+    """Return an account with a task that was called, ran, ended and was fetched."""
     second = timedelta(seconds=1)
     task = replace(completed(at), origin=Origin(trace=Trace(f"00-{TRACE}-b7ad6b7169203331-01")))
     lines = logged(
         line(at, audit="created", tool="settle_invoices", outcome="working"),
         line(at + 90 * second, log_of("ExecutionEvents"), audit="ended", outcome="completed", source="event"),
-        line(at + 92 * second, log_of("Webhooks"), webhook="delivered", event="task.finished", milliseconds="80"),
         line(at + 95 * second, audit="retrieved"),
     )  # fmt: skip
-    return account(task, status="SUCCEEDED", told=[told(at + 91 * second)], **{**lines, **answers})
+    return account(task, status="SUCCEEDED", **{**lines, **answers})
 
 
 def test_a_life_is_told_in_the_order_of_its_moments_each_with_its_source(in_account: Stepwire) -> None:
@@ -87,8 +78,6 @@ def test_a_life_is_told_in_the_order_of_its_moments_each_with_its_source(in_acco
         ("execution", "its call failed: Busy"),
         ("execution", "it called lambda:invoke"),
         ("log execution_events", "ended: completed, as an event of Step Functions said"),
-        ("events", "recorded for its caller: completed, before working"),
-        ("log webhooks", "the event task.finished was delivered to a webhook in 80 ms"),
         ("log mcp", "its result was fetched"),
     ]
 
@@ -108,12 +97,12 @@ def test_a_terminal_shows_times_and_the_trace_and_nothing_that_the_caller_sent(i
 @pytest.mark.parametrize(
     ("operation", "permission", "left"),
     [
-        ("StartQuery", "logs:StartQuery", {"table", "execution", "events"}),
-        ("GetQueryResults", "logs:GetQueryResults", {"table", "execution", "events"}),
+        ("StartQuery", "logs:StartQuery", {"table", "execution"}),
+        ("GetQueryResults", "logs:GetQueryResults", {"table", "execution"}),
         ("DescribeExecution", "states:DescribeExecution",
-         {"table", "events", "log mcp", "log execution_events", "log webhooks"}),
+         {"table", "log mcp", "log execution_events"}),
         ("GetExecutionHistory", "states:GetExecutionHistory",
-         {"table", "execution", "events", "log mcp", "log execution_events", "log webhooks"}),
+         {"table", "execution", "log mcp", "log execution_events"}),
     ],
 )  # fmt: skip
 def test_a_source_that_may_not_be_read_is_named_with_its_permission_and_the_others_are_told(
@@ -125,15 +114,6 @@ def test_a_source_that_may_not_be_read_is_named_with_its_permission_and_the_othe
 
     assert {source for source, _ in moments} == left
     assert [permission in problem for problem in problems] == [True]
-
-
-def test_events_that_may_not_be_read_are_named_too(in_account: Stepwire) -> None:
-    aws = a_whole_life(moment(), Query=Refusal("AccessDeniedException"))
-
-    moments, problems = seen(in_account, aws, "--principal", OWNER)
-
-    assert "events" not in {source for source, _ in moments}
-    assert ["dynamodb:Query" in problem for problem in problems] == [True]
 
 
 def test_the_log_is_asked_once_for_the_task_its_digest_and_faults_of_its_trace(in_account: Stepwire) -> None:
@@ -153,16 +133,16 @@ def test_a_function_that_the_stack_has_not_is_not_asked(in_account: Stepwire) ->
     aws = a_whole_life(moment())
     usual: Any = aws.answers["DescribeStackResource"]
 
-    def without_events(given: Mapping[str, Any]) -> Any:
-        is_there = given["LogicalResourceId"] != "WebhooksLogs"
-        return usual(given) if is_there else Refusal("ValidationError", "Resource WebhooksLogs does not exist")
+    def without_sweep(given: Mapping[str, Any]) -> Any:
+        is_there = given["LogicalResourceId"] != "SweepLogs"
+        return usual(given) if is_there else Refusal("ValidationError", "Resource SweepLogs does not exist")
 
-    aws.answers["DescribeStackResource"] = without_events
+    aws.answers["DescribeStackResource"] = without_sweep
     _, problems = seen(in_account, aws)
 
     (asked,) = [given for name, given in aws.calls if name == "StartQuery"]
     assert problems == []
-    assert "live-WebhooksLogs" not in asked["logGroupNames"]
+    assert "live-SweepLogs" not in asked["logGroupNames"]
 
 
 def test_each_attempt_and_each_run_of_a_race_is_an_execution_of_its_own(in_account: Stepwire) -> None:
@@ -215,8 +195,6 @@ def test_a_task_that_nobody_confirmed_has_no_execution(in_account: Stepwire) -> 
         ({"audit": "ended", "outcome": "completed", "source": "look", "winner": "fast"},
          "ended: completed, as a check of Step Functions found, run fast won"),
         ({"audit": "seen", "way": "link"}, "an approver was shown the question (link)"),
-        ({"webhook": "retry", "event": "task.finished"},
-         "a webhook did not take the event task.finished: it is sent again later"),
         ({"message": "a request met a fault", "fault": "ClientError"}, "a request met a fault (ClientError)"),
         ({"audit": "of a later version"}, "of a later version"),
         ({}, "a line of the log"),

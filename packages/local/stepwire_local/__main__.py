@@ -122,7 +122,7 @@ def _stack(options: argparse.Namespace, port: int, issuer: "_Issuer | None") -> 
         stub_seconds=options.stub_seconds,
         longest_wait=options.longest_wait,
         services_at=str(options.host) if options.services else None,
-        local_webhooks=options.local_webhooks,
+        variables=dict(options.variable),
         make_up_parameters=options.make_up_parameters,
     )
 
@@ -192,9 +192,6 @@ def _parser() -> argparse.ArgumentParser:
         help="time that a Wait state takes at most (default: as long as it says)",
     )
     parser.add_argument(
-        "--local-webhooks", action="store_true", help="let callers subscribe with http:// addresses of this machine"
-    )
-    parser.add_argument(
         "--verbose", action="store_true", help="list what is different from AWS for every application, too"
     )
     _add_services(parser)
@@ -221,6 +218,14 @@ def _add_stack(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="value of a parameter, for each template that declares it; may be repeated",
+    )
+    parser.add_argument(
+        "--variable",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="KEY=VALUE",
+        help="environment variable of each function, besides those of its template; may be repeated",
     )
     parser.add_argument(
         "--make-up-parameters",

@@ -107,8 +107,6 @@ class LocalStack:
         longest_wait: The seconds that a Wait state takes at most; None: as long as it says.
         services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
             API, which another program serves: `sam local start-api`, on its default port.
-        local_webhooks: Let callers subscribe with plain HTTP addresses of this machine. The public internet is not
-            reached from tests: without it, nothing is delivered.
         make_up_parameters: Make up the values of parameters that have neither a default nor a given one.
 
     Raises:
@@ -133,7 +131,6 @@ class LocalStack:
         stub_seconds: float = LIMIT,
         longest_wait: float | None = None,
         services_at: str | None = None,
-        local_webhooks: bool = False,
         make_up_parameters: bool = False,
     ) -> None:
         self._paths = [Path(template), *map(Path, others)]
@@ -147,7 +144,7 @@ class LocalStack:
         self._scripts = Scripts(stub_seconds)
         self._longest_wait = longest_wait
         self._services_at = services_at
-        self._variables = {**(variables or {}), **({"LOCAL_WEBHOOKS": "on"} if local_webhooks else {})}
+        self._variables = dict(variables or {})
         self._makes_up = make_up_parameters
         self.made_up: dict[str, str] = {}  # values of parameters that nobody gave
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block

@@ -53,7 +53,7 @@ def private_stack() -> Iterator[Deployed]:
     parameters = {"PollsPerSecond": "0", "WaitSeconds": "0", **SIGN_IN}
     others = [ADOPTER]
     with LocalStack(
-        ROOT / "template.yaml", others=others, events=at_once, parameters=parameters, local_webhooks=True
+        ROOT / "template.yaml", others=others, events=at_once, parameters=parameters, variables={"LOCAL_WEBHOOKS": "on"}
     ) as stack:
         yield Deployed(stack, AwsCalls())
 

@@ -7,27 +7,22 @@ argument, question, answer or result is in a moment.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from stepwire.audit import AuditAction
-from stepwire.changes import CallerEvent
-from stepwire.extras.events.store import event_in
 from stepwire.tasks.task import Execution, Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
-from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.histories import PLAIN
 from stepwire_cli.account.logs import LogLine, Logs
 from stepwire_cli.account.operating import decided_by_others, status_of
 from stepwire_cli.account.tasks import Executions, Run
+from stepwire_cli.extras import parts
 
 TABLE: Final = "table"
-EVENTS: Final = "events"
 EXECUTION: Final = "execution"
 LOG: Final = "log"
 _BEGAN: Final = PLAIN["ExecutionStarted"]
-_MOST_PAGES: Final = 10  # of a caller's events, a megabyte each
 _AUDITED: Final[Mapping[str, str]] = {
     AuditAction.CREATED.value: "called: the tool {tool}",
     AuditAction.ENDED.value: "ended: {outcome}{learned}{won}",
@@ -45,11 +40,6 @@ _AUDITED: Final[Mapping[str, str]] = {
     AuditAction.UNSHAPED.value: "its output did not fit the manifest: {outcome}",
 }
 _LEARNED: Final = {"event": ", as an event of Step Functions said", "look": ", as a check of Step Functions found"}
-_DELIVERED: Final = {
-    "delivered": "the event {event} was delivered to a webhook in {milliseconds} ms",
-    "skip": "a webhook refused the event {event}: it is not sent again",
-    "retry": "a webhook did not take the event {event}: it is sent again later",
-}
 
 
 @dataclass(frozen=True)
@@ -88,8 +78,9 @@ class Lives:
         """Return the life of a task until now."""
         problems: list[str] = []
         moments = [*_in_table(task, at)]
-        self.watch(EVENTS)
-        moments += self._told(task, problems)
+        for part in parts("life"):
+            self.watch(part.SOURCE)
+            moments += part.moments(self.calls, self.table, task, problems)
         self.watch(EXECUTION)
         moments += self._executed(task, problems)
         self.watch(LOG)
@@ -106,30 +97,6 @@ class Lives:
             yield from _of_run(name, run)
             if run.history.is_cut and not run.problems:
                 problems.append(f"{name or 'the execution'}: it has older events that are not shown: raise --lines")
-
-    def _told(self, task: Task, problems: list[str]) -> Iterator[Moment]:
-        """Yield the events that are recorded for the caller, who may have asked for some of them."""
-        try:
-            page: Any = {}
-            for page in islice(self._pages_of_events(task), _MOST_PAGES):
-                for item in page["Items"]:
-                    event = event_in(item)
-                    if event.data.get("taskId") == task.task_id:
-                        yield Moment(event.at, EVENTS, f"recorded for its caller: {_event_words(event)}")
-            if page.get("LastEvaluatedKey"):
-                problems.append("the caller's events: there are more than were read")
-        except AccountError as error:
-            problems.append(f"the caller's events: {error}")
-
-    def _pages_of_events(self, task: Task) -> Iterator[Any]:
-        return self.calls.table_pages(
-            "Query",
-            TableName=self.table,
-            KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
-            FilterExpression="contains(#event, :task)",
-            ExpressionAttributeNames={"#event": "event"},
-            ExpressionAttributeValues={":pk": {"S": task.owner}, ":sk": {"S": "change#"}, ":task": {"S": task.task_id}},
-        )
 
 
 def executions_of(task: Task) -> Iterator[tuple[str, Execution]]:
@@ -181,14 +148,9 @@ def _words_of(members: Mapping[str, str]) -> str:
     known = _Blank({"learned": learned, "won": won, **members})
     if (form := _AUDITED.get(members.get("audit", ""))) is not None:
         return form.format_map(known)
-    if (form := _DELIVERED.get(members.get("webhook", ""))) is not None:
-        return form.format_map(known)
+    for part in parts("life"):
+        for name, forms in part.WORDS.items():
+            if (form := forms.get(members.get(name, ""))) is not None:
+                return form.format_map(known)
     fault = f" ({members['fault']})" if "fault" in members else ""
     return f"{members.get('message') or members.get('audit') or 'a line of the log'}{fault}"
-
-
-def _event_words(event: CallerEvent) -> str:
-    if "previousStatus" not in event.data:
-        return event.names[0].removeprefix("task.")
-    before = event.data["previousStatus"]
-    return f"{event.data['status']}, before {before}" if before else event.data["status"]

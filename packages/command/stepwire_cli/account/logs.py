@@ -15,15 +15,15 @@ from stepwire.tasks.task import Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError, NotThere
+from stepwire_cli.extras import parts
 
 MOST_LINES: Final = 500
 _GROUPS: Final = (
-    "McpLogs", "ExecutionEventsLogs", "InputRequestsLogs", "StatusChangesLogs", "WebhooksLogs", "ApprovalsLogs",
+    "McpLogs", "ExecutionEventsLogs", "InputRequestsLogs", "StatusChangesLogs", "ApprovalsLogs",
     "ExpirationsLogs", "SweepLogs",
 )  # fmt: skip
 _FIELDS: Final = (
-    "audit", "outcome", "source", "tool", "winner", "way", "client", "follow_up_task_id", "webhook", "event",
-    "milliseconds", "message", "fault",
+    "audit", "outcome", "source", "tool", "winner", "way", "client", "follow_up_task_id", "message", "fault",
 )  # fmt: skip
 _MOST_LOOKS: Final = 30  # at the answer, a second apart
 _RUNS: Final = frozenset({"Scheduled", "Running"})
@@ -71,7 +71,7 @@ class Logs:
 
     def _groups(self) -> Iterator[tuple[str, str]]:
         """Yield the name of each log group that the stack has, and the function's that writes to it."""
-        for logical_id in _GROUPS:
+        for logical_id in (*_GROUPS, *(one for part in parts("life") for one in part.LOGS)):
             try:
                 yield self.endpoint.physical_id(logical_id), _function_of(logical_id)
             except NotThere:  # of a function that this stack has not
@@ -94,11 +94,15 @@ def _query_about(task: Task) -> str:
     trace = task.origin.trace
     of_trace = f' or (trace_id = "{trace.id}" and ispresent(fault))' if trace else ""
     return (
-        f"fields @timestamp, @log, {', '.join(_FIELDS)}"
+        f"fields @timestamp, @log, {', '.join(_fields())}"
         f' | filter task_id = "{task.task_id}" or task_digest = "{task_digest(task.task_id)}"{of_trace}'
         ' | filter not ispresent(audit) or audit != "polled"'
         " | sort @timestamp asc"
     )
+
+
+def _fields() -> tuple[str, ...]:
+    return (*_FIELDS, *(one for part in parts("life") for one in part.FIELDS))
 
 
 def _function_of(logical_id: str) -> str:
@@ -109,4 +113,4 @@ def _function_of(logical_id: str) -> str:
 def _line(row: Mapping[str, str], groups: Mapping[str, str]) -> LogLine:
     at = datetime.fromisoformat(row["@timestamp"]).replace(tzinfo=UTC)
     group = row.get("@log", "").partition(":")[2]  # behind the account's number
-    return LogLine(at, groups.get(group, group), {name: row[name] for name in _FIELDS if row.get(name)})
+    return LogLine(at, groups.get(group, group), {name: row[name] for name in _fields() if row.get(name)})

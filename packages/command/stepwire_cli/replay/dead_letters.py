@@ -3,19 +3,21 @@
 There are four kinds of messages. An event that EventBridge could not deliver, or that the function did not record, is
 in the message itself. For an expired or changed task, the message names only the function that gave up and the position
 of the records in the table's stream, which keeps them for 24 hours. A wake-up names the task whose next attempt could
-not begin. A message of the queue of webhooks names a subscription, and goes back to that queue. The rules: delete a
+not begin. A message of the queue of an extra goes back to that queue. The rules: delete a
 message only after its function has succeeded, because every event may safely be delivered twice; never print an event,
 because it may contain arguments and results.
 """
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from botocore.exceptions import ClientError
+
+from stepwire_cli.extras import parts
 
 _HELD: Final = 300  # seconds; the visibility timeout of received messages
 WAIT: Final = 1  # second; how long an empty queue is given to show a message: such a read asks all its servers
@@ -55,8 +57,8 @@ class Stack:
     catalog: str
     status_changes: str | None = None
     """None where nobody is told how tasks stand."""
-    webhooks: str | None = None
-    """URL of the queue of webhooks; None in a stack without events."""
+    queues: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The URLs of the queues of extras that it has, by their names in the template."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def stack_named(name: str, cloudformation: Any) -> Stack:
         physical("ExpirationsFunction"),
         physical("CatalogFunction"),
         _if_there(physical, "StatusChangesFunction"),
-        _if_there(physical, "WebhookQueue"),
+        {part.QUEUE: url for part in parts("letters") if (url := _if_there(physical, part.QUEUE)) is not None},
     )
 
 
@@ -155,20 +157,21 @@ class Replay:
 
     def _of_a_queue(self, message: dict[str, Any], body: object) -> Letter:
         """Redeliver a message that another queue of the stack has given up."""
+        for part in parts("letters"):
+            if (about := part.about(body)) is not None:
+                return Letter(message["MessageId"], about, self._sent_back(part.QUEUE, message["Body"]))
         match body:
-            case {"principal": str(), "subscription": str(subscription)}:
-                return Letter(message["MessageId"], subscription, self._rung(message["Body"]))
             case {"owner": str(), "task_id": str()}:
                 event = {"Records": [{"messageId": message["MessageId"], "body": message["Body"]}]}
                 return Letter(message["MessageId"], _WAKE_UP, self._delivered(self.stack.execution_events, event))
             case _:
                 return Letter(message["MessageId"], "?", Fate.UNKNOWN)
 
-    def _rung(self, body: str) -> Fate:
-        if self.stack.webhooks is None:
+    def _sent_back(self, queue: str, body: str) -> Fate:
+        if queue not in self.stack.queues:
             return Fate.UNKNOWN
         if not self.is_rehearsal:
-            self.session.client("sqs").send_message(QueueUrl=self.stack.webhooks, MessageBody=body)
+            self.session.client("sqs").send_message(QueueUrl=self.stack.queues[queue], MessageBody=body)
         return Fate.WAITING if self.is_rehearsal else Fate.DELIVERED
 
     def _delivered(self, function: str, event: dict[str, Any]) -> Fate:

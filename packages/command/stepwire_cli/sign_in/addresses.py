@@ -1,7 +1,7 @@
 """Which IP addresses are public.
 
-The rule: the list is that of the server's webhooks, `stepwire.extras.events.subscription`, which is in a package that
-this one does not need; a test holds the two together.
+The rule: this package does not need the layer, which has a list of its own where it sends requests itself; a test holds
+the two together.
 """
 
 import ipaddress
