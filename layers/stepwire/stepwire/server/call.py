@@ -111,15 +111,6 @@ class Call(Struct, frozen=True, dict=True):
         """The kinds of questions that the client can be asked."""
         return modes_of(self.client_capabilities)
 
-    @property
-    def task_ttl_ms(self) -> int | None:
-        """The ttl that a client of 2025-11-25 asks for its task.
-
-        Raises:
-            InvalidParams: it is no duration.
-        """
-        return None if self.is_modern else optional_milliseconds_in(self.params["task"], "ttl", "params.task.ttl")
-
     @cached_property
     def selection(self) -> Selection | None:
         """The tools of the catalog that the URL selects; None: all.

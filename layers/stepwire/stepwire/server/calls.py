@@ -18,7 +18,7 @@ from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import LEGACY_WITH_TASKS
 from stepwire.schemas.defaults import without_nulls
 from stepwire.schemas.validation import violations_of
-from stepwire.server.call import Call, Reply, reached_tool
+from stepwire.server.call import Call, Reply, optional_milliseconds_in, reached_tool
 from stepwire.server.composition import own_tool
 from stepwire.server.results import (
     answer_or_raise,
@@ -63,7 +63,8 @@ def call_tool(services: Services, call: Call, era: Era) -> Reply:
     tool = reached_tool(services, call)
     way = _way_of(services, call, tool, era.plain(services, call, tool.name))
     era.check(call, tool, way)
-    ttl_ms = call.task_ttl_ms if way.is_task else None
+    is_legacy_task = way.is_task and not call.is_modern  # whose client may ask for a ttl
+    ttl_ms = optional_milliseconds_in(call.params["task"], "ttl", "params.task.ttl") if is_legacy_task else None
     checked = checked_arguments(tool, call.arguments, services.calls.admission.limits.argument_bytes, call.caller)
     if checked.faults:
         words = rejection(tool.name, checked.faults)

@@ -44,7 +44,7 @@ from stepwire.rendering import complete_result
 from stepwire.server.call import Call, ResultOnStream, SessionOpened, Stream, Written
 from stepwire.server.composition import own_tool
 from stepwire.server.eras import ROUTED, methods_with
-from stepwire.server.responses import take_response
+from stepwire.server.results import open_question, take_answer
 from stepwire.server.services import Services
 from stepwire.server.sse_polling import cancel_request, open_stream, resume_stream
 from stepwire.server.ways import Method
@@ -173,7 +173,7 @@ class McpServer(Struct, frozen=True, dict=True):
         try:
             match message:
                 case Response():
-                    take_response(self.services, call, message)
+                    self._take_response(call, message)
                 case Notification("notifications/cancelled"):
                     cancel_request(self.services, call)
                 case _:
@@ -181,6 +181,20 @@ class McpServer(Struct, frozen=True, dict=True):
         except (InsufficientScope, UnknownTask) as error:
             # The question stays open; the caller may answer it with another token.
             self._audit(call.caller.principal, error)
+
+    def _take_response(self, call: Call, response: Response) -> None:
+        """Take a legacy client's response to a question on a stream: an answer like any other.
+
+        The id of the request names the task and the number of the question. An extra that has put it takes it first; a
+        response about a question that is not open is ignored, whether it was ever asked or not.
+        """
+        services = self.services
+        if any(one.streams.take(services, call, response) for one in services.parts if one.streams is not None):
+            return
+        task_id, *named = str(response.id).split(".", 4)
+        task = services.operations.recorder.require(call.caller.principal, task_id)
+        if len(named) == 1:
+            take_answer(services, call, task, open_question(services, call, task, named[0]), response.result)
 
     def _error(
         self, error: Exception, request: HttpRequest, received: Received | None, inbound: Inbound | None

@@ -1,7 +1,8 @@
 """The results of calls, for ended tasks and, for the model of a client without tasks, for unfinished ones.
 
 The texts are for models: each says the task's state, who may answer, and what to do next. This module also decides
-which of Stepwire's own tools a client sees, because the texts name only these.
+which of Stepwire's own tools a client sees, because the texts name only these, and takes the answers that come by such
+a tool or by a response on a stream.
 """
 
 from collections.abc import Callable
@@ -157,6 +158,30 @@ def answer_question(
 
     task = services.answers.respond(call.caller.principal, arguments["task_id"], {key: response}, check)
     return Answered(task, next((one for one in task.input_requests if one.key == retry_key(key, one.number)), None))
+
+
+def open_question(services: Services, call: Call, task: Task, number: str) -> InputRequest | None:
+    """Return the open question of this number, which the caller may answer; None if there is none.
+
+    Raises:
+        InsufficientScope: the caller may not call the task's tool.
+    """
+    request = next((one for one in task.input_requests if number == str(one.number)), None)
+    if request is not None:
+        services.permit(call.caller.scopes)(task)
+    return request
+
+
+def take_answer(
+    services: Services, call: Call, task: Task, request: InputRequest | None, result: JsonObject | None
+) -> None:
+    """Take an answer to a question, if that is open; None stands for an error."""
+    if request is None:
+        return
+    if result is None:
+        services.answers.mark_unanswerable(call.caller.principal, task.task_id, request.key)
+    else:
+        services.answers.respond(call.caller.principal, task.task_id, {request.key: result})
 
 
 def stops_waiting(services: Services, call: Call) -> Callable[[Task], bool]:

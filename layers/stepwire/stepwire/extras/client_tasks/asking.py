@@ -29,7 +29,7 @@ from stepwire.extras.client_tasks.notes import (
 from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Response, request_text
 from stepwire.server.call import Call
-from stepwire.server.responses import open_question, take_answer
+from stepwire.server.results import open_question, take_answer
 from stepwire.server.services import Services
 from stepwire.server.ways import LONGEST_PAUSE
 from stepwire.tasks.answers import Action
