@@ -1,8 +1,8 @@
 """`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
 First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
-local stack, a large refund, which asks a second person in place of the caller, reserve_stock, whose end wakes an agent
-by webhook, and six calls of it, of which three wait in line. With --all (`make demo ALL=1`) reserve_stock runs once
+local stack, a large refund, which asks a second person in place of the caller, the acts of extras, and six calls of
+reserve_stock, of which three wait in line. With --all (`make demo ALL=1`) reserve_stock runs once
 more, fails twice and is retried, and get_quote, whose state machines race, too. With --yes or without a terminal, the
 demo answers by itself. The rule: exit code 0 only if all results are correct: the report agrees with this program's
 own count of the file, and the refund with the answer. The endpoint is a new local stack, or the one in --url. The
@@ -32,12 +32,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from examples.extras import ACTS
 from examples.report_tables import print_refund, print_report
 from examples.second_person import NAME, NotAsked, SecondPerson
+from examples.sign_in import SignIn
 from examples.terminal_user import User
 from examples.waiting import Waiting
-from examples.woken import NotWoken, SignIn, woken_by
-from stepwire_client import Callbacks, Completed, Task, TaskClient, TaskClientError, connect
+from stepwire_client import Callbacks, Task, TaskClient, TaskClientError, connect
 from stepwire_local import LocalStack, LocalStackError
 from stepwire_local.console import Console as WebConsole
 from stepwire_local.console import OpenApprovals
@@ -76,7 +77,7 @@ class WrongResult(Exception):
     """A result is wrong; the message says how."""
 
 
-_UNEXPECTED: Final = (WrongResult, NotAsked, NotWoken)
+_UNEXPECTED: Final = (WrongResult, NotAsked, *(reason for one in ACTS for reason in one.REASONS))
 """Their messages are for people."""
 
 
@@ -190,29 +191,6 @@ class Demo:
             raise WrongResult("\n".join(found))
         print_refund(self.console, result)
         self.console.print(f"\n{escape(decision)} The caller was not asked.", style="green")
-
-    async def wake(self) -> None:
-        """Let a webhook wake an agent when its task has ended, and show what it hears and fetches.
-
-        Raises:
-            WrongResult: the item was not reserved.
-            NotWoken: the webhook was not called, or with something else.
-        """
-        self.console.print(
-            "\n[bold]events/subscribe task.finished[/], and [bold]tools/call reserve_stock[/] without polls"
-        )
-        self.progress.begin("asleep until the webhook is called")
-        woken = await woken_by(self.client, "reserve_stock", {"item": "chair", "in_stock_at_attempt": 1})
-        data = woken.event["data"]
-        self.console.print(
-            f"[dim]{woken.seconds:5.2f} s[/]  woken   [bold]{escape(data['taskId'])}[/] is {data['status']}"
-        )
-        self.console.print("         the signature is right; the agent fetches the result at once")
-        match woken.task:
-            case Completed(result=CallToolResult(structured_content={"item": item, "reserved_at_attempt": 1})):
-                self.console.print(f"\nA {item} is reserved, and nobody polled for it.", style="green")
-            case other:
-                raise WrongResult(f"The agent was woken, and its task is {other.status}.")
 
     async def wait_in_line(self) -> None:
         """Reserve more items at once than the warehouse takes, and show who waits in line.
@@ -328,7 +306,8 @@ async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bo
             if endpoint.approvals is not None:  # another stack has its own second person
                 await demo.large_refund(endpoint.approvals)
             if endpoint.logs is not None:  # another stack calls no address of this machine
-                await demo.wake()
+                for one in ACTS:
+                    await one.act(demo)
                 await demo.wait_in_line()
             if is_whole:
                 await demo.reserve()
@@ -360,7 +339,7 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
                 others=[TEMPLATE],
                 port=0,
                 parameters={**sign_in.parameters, "ApprovalLinks": "link"},
-                variables={"LOCAL_WEBHOOKS": "on"},
+                variables={name: value for one in ACTS for name, value in one.VARIABLES.items()},
             )
             stack.watcher = watcher = WebConsole(stack)
             running.enter_context(stack)

@@ -19,9 +19,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from stepwire_client import Task, TaskClient
 from stepwire_local.http_server import LoopbackServer, QuietHandler
-from stepwire_local.issuer import SHAPES, LocalIssuer
 
-AUDIENCE: Final = "stepwire-demo"
 _HANG_GUARD: Final = 60  # seconds
 
 
@@ -41,30 +39,6 @@ class _Subscribed(Result):
 
 class NotWoken(Exception):
     """The webhook was not called, or with something else; the message says how."""
-
-
-class SignIn:
-    """A test issuer while its block runs: webhooks need a caller who is known."""
-
-    def __init__(self) -> None:
-        self._issuer = LocalIssuer(SHAPES["strict"])
-        self.parameters: Mapping[str, str] = {
-            "Authorizer": "jwt",
-            "JwtIssuer": self._issuer.url,
-            "JwtAudience": AUDIENCE,
-        }
-
-    def __enter__(self) -> Self:
-        self._issuer.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._issuer.__exit__(*error)
-
-    def headers(self) -> dict[str, str]:
-        """Return what signs in, for an hour."""
-        claims = {"iss": self._issuer.url, "sub": "demo", "aud": AUDIENCE, "exp": int(time.time()) + 3_600}
-        return {"Authorization": f"Bearer {self._issuer.sign(claims)}"}
 
 
 class Receiver:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from examples.woken import SignIn
+from examples.sign_in import SignIn
 from stepwire_local import LocalStack
 from tests import npm
 from tests.examples.stacks import EXAMPLES, ROOT
@@ -14,7 +14,7 @@ from tests.extras.events.event_types import EVENT_NAMES
 from tests.waiting import HANG_GUARD
 
 LOCAL: Final = {"LOCAL_WEBHOOKS": "on"}
-NODE: Final = Path(__file__).parents[1] / "interop" / "node"
+NODE: Final = Path(__file__).parents[3] / "interop" / "node"
 
 
 @pytest.mark.long

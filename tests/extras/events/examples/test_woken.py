@@ -11,7 +11,8 @@ from typing import Final
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from examples.woken import NotWoken, Receiver, SignIn, Woken, woken_by
+from examples.extras.events.woken import NotWoken, Receiver, Woken, woken_by
+from examples.sign_in import SignIn
 from stepwire_client import Completed, connect
 from stepwire_local import LocalStack
 from tests.examples.stacks import EXAMPLES, ROOT
