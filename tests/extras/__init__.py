@@ -14,6 +14,11 @@ from stepwire.composition import EXTRAS
 
 @cache
 def parts(name: str) -> tuple[ModuleType, ...]:
-    """Return the modules of this name that the extras' folders have, in the order of the table."""
-    modules = (f"tests.extras.{extra}.{name}" for extra in EXTRAS if find_spec(f"tests.extras.{extra}"))
+    """Return the modules of this name that the extras' folders have, in the order of the table.
+
+    Those of two extras, in a folder `with_NAME`, follow those of the extra in whose folder it lies.
+    """
+    extras = [f"tests.extras.{extra}" for extra in EXTRAS]
+    folders = [folder for one in extras for folder in (one, *(f"{one}.with_{other}" for other in EXTRAS))]
+    modules = (f"{folder}.{name}" for folder in folders if find_spec(folder.rpartition(".")[0]) and find_spec(folder))
     return tuple(import_module(module) for module in modules if find_spec(module))

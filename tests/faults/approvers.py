@@ -15,10 +15,8 @@ from stepwire.aws.storage.table import Table
 from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.ports import QuestionKey
 from stepwire.rendering import approval_id_of, timestamp
-from stepwire.subscriptions.listening import REQUESTED
 from stepwire.tasks.approvals import Approver, HasScope, VoteWay, digest_of
 from stepwire.tasks.task import Task
-from tests.extras.events.faults import OPENED, RECORDED, Deliveries
 from tests.faults.operation import ANSWERED, LISTED, QUERIES, Caller, Operation
 from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream, taken
 from tests.faults.site import APPROVED, Site
@@ -37,18 +35,18 @@ ACCEPTED: Final = 202
 ORIGIN: Final = "https://mcp.example.com"
 
 
-def _called(site: Site) -> Task:
+def called(site: Site) -> Task:
     site.handles.add(legacy(site).call(APPROVED.name, task={}).id_in("task"))
     return site.task()
 
 
 def _asked(site: Site) -> Task:
-    site.process.requests.record(question_of(site, _called(site)))
+    site.process.requests.record(question_of(site, called(site)))
     return site.task()
 
 
 def arrange_ask_others(site: Site) -> Act:
-    question = question_of(site, _called(site))
+    question = question_of(site, called(site))
     return taken(lambda: site.process.requests.record(question))
 
 
@@ -68,12 +66,12 @@ def others_are_reminded(site: Site) -> list[str]:
 
 
 def arrange_listing(site: Site) -> Act:
-    before = _called(site)
+    before = called(site)
     site.process.requests.record(question_of(site, before))
-    return _streamed(site, before, site.task())
+    return streamed(site, before, site.task())
 
 
-def _streamed(site: Site, before: Task, after: Task, handler: StatusChangesHandler | None = None) -> Act:
+def streamed(site: Site, before: Task, after: Task, handler: StatusChangesHandler | None = None) -> Act:
     """Return an act that gives a change of a task to the function that reads the stream."""
     images = {"OldImage": item_of(before), "NewImage": item_of(after)}
     at = {"ApproximateCreationDateTime": site.clock.now().timestamp(), "SequenceNumber": "1"}
@@ -116,12 +114,12 @@ def arrange_unlisting(site: Site) -> Act:
     inbox = DynamoDbInbox(Table(site.table, lambda: site.account.tables))
     site.process.engine.approvals(inbox).vote(QuestionKey(listed.key, 1), ANN, VOTE, VoteWay.TOOL)
     site.outputs[listed.execution] = _given(site)
-    return _streamed(site, listed, site.task())
+    return streamed(site, listed, site.task())
 
 
 def arrange_approvals_list(site: Site) -> Act:
     assert arrange_listing(site)() is Seen.RESULT
-    client = _client(site, "modern")
+    client = client_of(site, "modern")
 
     def act() -> Seen:
         answer = client.call(APPROVALS_LIST, {})
@@ -133,7 +131,7 @@ def arrange_approvals_list(site: Site) -> Act:
     return act
 
 
-def _client(site: Site, era: str) -> ModernClient | LegacyClient:
+def client_of(site: Site, era: str) -> ModernClient | LegacyClient:
     """Return Ann's client, which can ask her."""
     endpoint = SignedIn(site, frozenset({FINANCE.scope}), person=ANN.person)
     if era == "modern":
@@ -153,13 +151,13 @@ def _given(site: Site) -> Json:
 
 
 def arrange_form(site: Site) -> Act:
-    call = _answer(_client(site, "modern"), _asked(site))
+    call = _answer(client_of(site, "modern"), _asked(site))
     return lambda: seen_in(call())
 
 
 def arrange_decision(site: Site) -> Act:
     task = _asked(site)
-    call, expected = _answer(_client(site, "modern"), task), _given(site)
+    call, expected = _answer(client_of(site, "modern"), task), _given(site)
     more: Json = {"requestState": call().result["requestState"], "inputResponses": {"decision": VOTE}}
     site.restart()
 
@@ -175,7 +173,7 @@ def arrange_decision(site: Site) -> Act:
 
 
 def arrange_form_on_a_stream(site: Site) -> Act:
-    call = _answer(_client(site, "legacy"), _asked(site))
+    call = _answer(client_of(site, "legacy"), _asked(site))
 
     def act() -> Seen:
         answer = call()
@@ -185,7 +183,7 @@ def arrange_form_on_a_stream(site: Site) -> Act:
 
 
 def arrange_decision_posted(site: Site) -> Act:
-    task, client = _asked(site), cast(LegacyClient, _client(site, "legacy"))
+    task, client = _asked(site), cast(LegacyClient, client_of(site, "legacy"))
     (asked,), expected = questions(_answer(client, task)().messages), _given(site)
 
     def act() -> Seen:
@@ -197,14 +195,14 @@ def arrange_decision_posted(site: Site) -> Act:
 
 
 def arrange_closing_posted(site: Site) -> Act:
-    client = cast(LegacyClient, _client(site, "legacy"))
+    client = cast(LegacyClient, client_of(site, "legacy"))
     (asked,) = questions(_answer(client, _asked(site))().messages)
     return lambda: seen_in(client.respond(asked, result={"action": "cancel"}))
 
 
 def arrange_closing_resumed(site: Site) -> Act:
     """The stream goes on after its user has closed the form."""
-    client = cast(LegacyClient, _client(site, "legacy"))
+    client = cast(LegacyClient, client_of(site, "legacy"))
     latest = first = _answer(client, _asked(site))()
     (asked,) = questions(first.messages)
     assert client.respond(asked, result={"action": "cancel"}).status == ACCEPTED
@@ -255,32 +253,6 @@ def arrange_page_decided(site: Site) -> Act:
     return _browsing(site, _asked(site), "POST", b"decision=approve&field-0=7")
 
 
-def _poll(site: Site) -> Answer:
-    """Let Ann ask what waits for her, from where she has read."""
-    made = Deliveries.on(site)
-    made.serve()
-    return _client(site, "modern").ask("events/poll", {"name": REQUESTED, "cursor": made.cursor})
-
-
-def arrange_listening(site: Site) -> Act:
-    """The first poll opens the record of events, and says what the approver's sign-in shows."""
-    Deliveries.on(site)
-    return lambda: seen_in(_poll(site))
-
-
-def arrange_telling(site: Site) -> Act:
-    made = Deliveries.on(site)
-    made.cursor = _poll(site).result["cursor"]
-    before = _called(site)
-    site.process.requests.record(question_of(site, before))
-    return _streamed(site, before, site.task(), made.stream)
-
-
-def approvers_are_told(site: Site) -> list[str]:
-    told = [one["data"]["happened"] for one in _poll(site).result["events"]]
-    return [] if "asked" in told or site.task().has_ended else ["a question of which an approver is not told"]
-
-
 OPERATIONS: Final = (
     Operation(
         "question to others", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask_others, others_are_asked
@@ -328,22 +300,6 @@ OPERATIONS: Final = (
     ),
     Operation("page for approvers", Caller.CLIENT, ("GetItem task",), arrange_page),
     Operation("page for approvers, decided", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_page_decided),
-    Operation(
-        "events/poll of an approver, first",
-        Caller.CLIENT,
-        ("GetItem events", "GetItem events", "PutItem subscriber", "PutItem events", *OPENED),
-        arrange_listening,
-        first=1,
-        last=3,
-    ),
-    Operation(
-        "question told to its approvers",
-        Caller.STREAM,
-        ("Query subscriber", *RECORDED, "Query events", *LISTED),
-        arrange_telling,
-        approvers_are_told,
-        last=3,
-    ),
     Operation(
         "question to others unlisted",
         Caller.STREAM,
