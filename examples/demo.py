@@ -41,7 +41,7 @@ from examples.waiting import Waiting
 from stepwire_client import Callbacks, Task, TaskClient, TaskClientError, connect
 from stepwire_local import LocalStack, LocalStackError
 from stepwire_local.console import Console as WebConsole
-from stepwire_local.console import OpenApprovals
+from stepwire_local.extras.approvals import OpenApprovals
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.terminal.leaving import leave
 
@@ -341,10 +341,11 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
                 parameters={**sign_in.parameters, "ApprovalLinks": "link"},
                 variables={name: value for one in ACTS for name, value in one.VARIABLES.items()},
             )
-            stack.watcher = watcher = WebConsole(stack)
+            approvals = OpenApprovals(stack)
+            stack.watcher, stack.parts = WebConsole(stack), (*stack.parts, approvals.part())
             running.enter_context(stack)
         console.print(f"The local stack serves two templates on {stack.url} ({time.monotonic() - began:.1f} s)")
-        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers(), watcher.approvals)
+        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers(), approvals)
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:

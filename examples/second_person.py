@@ -12,7 +12,8 @@ from typing import Any, Final
 from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from examples.terminal_user import User
-from stepwire_local.console import OpenApprovals, Refused
+from stepwire_local.extras import Refused
+from stepwire_local.extras.approvals import OpenApprovals
 
 NAME: Final = "Ann"
 _PAUSE: Final = 0.1  # seconds

@@ -15,7 +15,7 @@ import httpx
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_local import LocalStack, at_once
 from stepwire_local.console import Console, Watchers
-from stepwire_local.console.sign_in import page_signs_in_at
+from stepwire_local.extras.approvals.sign_in import page_signs_in_at
 from stepwire_local.issuer import SHAPES, LocalIssuer
 from tests.ports import free_port
 from tests.server.clients import TASKS_CAPABILITY, ModernClient

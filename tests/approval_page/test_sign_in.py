@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from stepwire.approval_page.links import Link, link_of, opened, sealed
 from stepwire.approval_page.sealed import Purpose, seal
 from stepwire.protocol.tokens import wrap
-from stepwire_local.console.sign_in import PAGE_CLIENT_ID
+from stepwire_local.extras.approvals.sign_in import CLIENT_ID
 from tests.approval_page.desk import COOKIE, PEOPLE, RESTATING, Browser, Desk, Question, form_of, query_of, text_of
 from tests.server.approving import Decider
 from tests.server.clients import ASKING_CAPABILITY
@@ -103,7 +103,7 @@ def test_what_the_issuer_is_asked(by_sign_in: Desk) -> None:
     state = asked.pop("state")
     assert asked == {
         "response_type": "code",
-        "client_id": PAGE_CLIENT_ID,
+        "client_id": CLIENT_ID,
         "redirect_uri": f"{by_sign_in.origin}/approvals/signed-in",
         "resource": by_sign_in.stack.url,
         "code_challenge": challenge,

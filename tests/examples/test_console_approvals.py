@@ -19,9 +19,10 @@ from examples.second_person import SecondPerson
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from stepwire_client import Callbacks, Completed, TaskClient, Working, connect
-from stepwire_local import LocalStack, NotDecided
+from stepwire_local import LocalStack
 from stepwire_local.console import Console, Watchers
 from stepwire_local.console.guard import HEADER
+from stepwire_local.extras.approvals import NotDecided, OpenApprovals, approve, refuse
 from tests.approval_page.desk import Browser
 from tests.examples.stacks import BRISK, EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD, until
@@ -32,21 +33,23 @@ REFUND: Final[Json] = {"order_id": "A-1003", "amount": "890.00", "currency": "EU
 
 
 @pytest.fixture(scope="module")
-def console() -> Iterator[Console]:
-    """The console of a stack that runs."""
+def approvals() -> Iterator[OpenApprovals]:
+    """The open questions of a stack that runs."""
     stack = LocalStack(
         ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link", "PollsPerSecond": "0"}
     )
-    console = Console(stack)
+    console, approvals = Console(stack), OpenApprovals(stack)
+    stack.parts = (*stack.parts, approvals.part())
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:
-        yield console
+        yield approvals
 
 
 @pytest.fixture(scope="module")
-def stack(console: Console) -> LocalStack:
+def stack(approvals: OpenApprovals) -> LocalStack:
     """The stack."""
-    return console.stack
+    assert isinstance(approvals.stack, LocalStack)
+    return approvals.stack
 
 
 @pytest.fixture
@@ -231,7 +234,7 @@ class TestOfTheDemo:
 
     @pytest.mark.parametrize(("decision", "answered"), [("approve", "approved, amount = 500"), ("refuse", "refused")])
     async def test_what_is_decided_on_the_page_ends_the_prompt(
-        self, console: Console, stack: LocalStack, monkeypatch: pytest.MonkeyPatch, decision: str, answered: str
+        self, approvals: OpenApprovals, stack: LocalStack, monkeypatch: pytest.MonkeyPatch, decision: str, answered: str
     ) -> None:
         screen, keyboard = io.StringIO(), Keyboard()
         monkeypatch.setattr("sys.stdin", keyboard)
@@ -239,7 +242,7 @@ class TestOfTheDemo:
             progress, user = Progress(Screen(file=screen), status), User(Screen(file=screen), status, by_itself=False)
             async with connect(stack.url, pace=BRISK) as client, anyio.create_task_group() as group:
                 demo = Demo(Screen(file=screen, width=200), client, progress, user)
-                group.start_soon(demo.large_refund, console.approvals)
+                group.start_soon(demo.large_refund, approvals)
                 await in_thread(lambda: until(lambda: "Your answer" in screen.getvalue()))
                 (link,) = re.findall(r"^http://\S+/approvals/\S+$", screen.getvalue(), re.MULTILINE)
                 browser = Browser()
@@ -250,7 +253,7 @@ class TestOfTheDemo:
         assert f"It was decided on the page: {answered}. The caller was not asked." in screen.getvalue()
 
     async def test_an_answer_that_comes_too_late_is_not_the_one_that_counts(
-        self, console: Console, stack: LocalStack, page: Page
+        self, approvals: OpenApprovals, stack: LocalStack, page: Page
     ) -> None:
         async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
             question = await asked(client, page)
@@ -264,20 +267,20 @@ class TestOfTheDemo:
 
             screen = Screen(file=io.StringIO())
             user = Late(screen, Waiting(screen), by_itself=True)
-            answer, words = await SecondPerson(console.approvals, user, lambda: question["taskId"]).decide()
+            answer, words = await SecondPerson(approvals, user, lambda: question["taskId"]).decide()
             await client.task_result(question["taskId"])
 
         assert (answer.action, words) == ("decline", "It was decided in the console: refused.")
 
 
 class TestOfATest:
-    """`LocalStack.approve` and `refuse`, with which a test decides what its caller may not."""
+    """`approve` and `refuse`, with which a test decides what its caller may not."""
 
     async def test_decides_as_somebody_of_the_audience(self, stack: LocalStack) -> None:
         async with connect(stack.url, callbacks=Callbacks(), pace=BRISK) as client:
             handle = await client.create_task("approve_refund", REFUND)
             assert isinstance(handle, Working)
-            is_decided = await in_thread(lambda: stack.approve(handle.task_id, by="Zoe", content={"amount": 600}))
+            is_decided = await in_thread(lambda: approve(stack, handle.task_id, by="Zoe", content={"amount": 600}))
             result = await client.task_result(handle.task_id)
 
         content: Json = result.structured_content or {}
@@ -290,13 +293,13 @@ class TestOfATest:
             assert isinstance(handle, Working)
             task = handle.task_id
             with pytest.raises(NotDecided, match=r"This cannot be the answer: .*greater than the maximum of 890"):
-                await in_thread(lambda: stack.approve(task, content={"amount": 1_000}))
+                await in_thread(lambda: approve(stack, task, content={"amount": 1_000}))
             with pytest.raises(NotDecided, match=r"After 0 seconds, the task asks nothing that Ann may decide\."):
-                await in_thread(lambda: stack.refuse(task, key="another", within=0))
-            await in_thread(lambda: stack.refuse(task))
+                await in_thread(lambda: refuse(stack, task, key="another", within=0))
+            await in_thread(lambda: refuse(stack, task))
             await client.task_result(task)
             with pytest.raises(NotDecided, match="The task asks nothing: it is completed"):
-                await in_thread(lambda: stack.approve(task))
+                await in_thread(lambda: approve(stack, task))
 
         with pytest.raises(NotDecided, match="There is no task nothing"):
-            stack.refuse("nothing")
+            refuse(stack, "nothing")

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local import LocalStack
 from stepwire_local.gateway.exchanges import Exchange, Reader
 from stepwire_local.issuer import SHAPES, LocalIssuer
-from stepwire_local.streams.task_changes import TaskChange
+from stepwire_local.streams.task_changes import TaskChange, Told
 from tests.hosts.people import People
 from tests.integration.stacks import chosen
 
@@ -53,9 +52,9 @@ class Site:
         """Receive a change of a task's status."""
         self.tasks.setdefault(change.task_id, []).append(change.status)
 
-    def question_changed(self, change: ApprovalChange) -> None:
+    def told(self, told: Told) -> None:
         """Receive what happened to a question to others."""
-        self.questions.append(change.happened.value)
+        self.questions.append(told.facts["happened"])
 
     def is_busy(self) -> bool:
         """Tell whether a task has started and not ended."""
@@ -73,7 +72,7 @@ def serving(parameters: Mapping[str, str], *, signs_in: bool = False) -> Generat
     site = Site(people=People(issuer) if issuer else None)
     known = {**parameters, **(site.people.parameters if site.people else {})}
     stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], **chosen(known))
-    stack.watcher = site
+    stack.watcher, stack.tell = site, site.told
     with issuer or nullcontext(), stack:
         site.url = stack.url
         yield site

@@ -13,7 +13,6 @@ with isolated():
     # moto asks botocore for regions when it is imported, and fails on a profile that is not there.
     import_on_demand()
     from stepwire_local.account.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
-    from stepwire_local.deciding import NotDecided
     from stepwire_local.stack import FunctionError, LocalStack
     from stepwire_local.streams.expiry import ExpiredItem, ExpiryPolicy
 
@@ -26,7 +25,6 @@ __all__ = [
     "FunctionLoadError",
     "LocalStack",
     "LocalStackError",
-    "NotDecided",
     "PortInUse",
     "StatusEvent",
     "StubError",

@@ -22,7 +22,8 @@ from stepwire_local.account.services import SERVED
 from stepwire_local.cloudformation.template import declared_parameters
 from stepwire_local.console import Console as WebConsole
 from stepwire_local.console import Watchers
-from stepwire_local.console.sign_in import Token, page_signs_in_at, sign_in_at
+from stepwire_local.console.sign_in import Token, sign_in_at
+from stepwire_local.extras import extras
 from stepwire_local.issuer import SHAPES, Client, LocalIssuer
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.operating import account_of
@@ -34,7 +35,7 @@ from stepwire_local.watching import Watching
 
 _TEMPLATES = ("template.yaml",)
 _CLIENT_ID = "local"  # at the test issuer
-# Who may sign in there, with their groups: a caller, and two for questions to others that need two approvals.
+# Who may sign in there, with their groups: a caller, and two others of one group.
 _PEOPLE = {"alice": (), "ann": ("finance",), "bob": ("finance",)}
 _LOOK_SECONDS = 0.5  # between two looks at the files of the templates
 _PORTS = {False: 3000, True: 4566}
@@ -79,7 +80,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
     issuer = _issuer(options, port)
     stack = _stack(options, port, issuer)
     console = WebConsole(stack, issuer.token if issuer else None)
-    stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
+    stack.watcher, stack.front, stack.tell = Watchers(screen, console), console.in_front_of, screen.told
     with (
         kept_in(options.logs, "run") as output,
         warnings_on(screen, output),
@@ -90,7 +91,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
         if options.services:
             write_env_vars(stack, options.env_vars)
-        screen.console_url, screen.links_of = console.url, console.approvals.links_of
+        screen.console_url = console.url
         words = services_welcome(stack, options) if options.services else welcome(stack, console.url, issuer)
         notes = [
             *operators_lines(stack, account),
@@ -130,17 +131,18 @@ def _stack(options: argparse.Namespace, port: int, issuer: "_Issuer | None") -> 
 @dataclass(frozen=True)
 class _Issuer:
     server: LocalIssuer
+    endpoint: str
     parameters: Mapping[str, str]
     token: Token
-    page: Mapping[str, str]
-    """The parameters with which the page for approvers signs people in."""
 
 
-def _parameters(options: argparse.Namespace, first: Path, issuer: _Issuer | None) -> Mapping[str, str]:
-    """Return the parameters for sign-in and for the links of approvers, whose page is served here too."""
-    page = {"ApprovalLinks": "link"} if issuer is None else issuer.page
-    has_page = not options.services and page.keys() <= declared_parameters(first).keys()
-    return {**(page if has_page else {}), **(issuer.parameters if issuer else {})}
+def _parameters(options: argparse.Namespace, first: Path, issuer: "_Issuer | None") -> Mapping[str, str]:
+    """Return the parameters for sign-in, and those of extras whose pages are served here too."""
+    declared = declared_parameters(first).keys()
+    at = (issuer.server, issuer.endpoint) if issuer else None
+    found = [] if options.services else [one.parameters(at) for one in extras()]
+    of_extras = {name: value for one in found if one.keys() <= declared for name, value in one.items()}
+    return {**of_extras, **(issuer.parameters if issuer else {})}
 
 
 def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
@@ -153,8 +155,8 @@ def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
     callbacks = str(declared_parameters(first).get("CallbackUrls", {}).get("Default", "")).split(",")
     clients = {_CLIENT_ID: Client(tuple(filter(None, callbacks)))}
     server = LocalIssuer(SHAPES[options.issuer], clients, people=_PEOPLE)
-    parameters, page = server.shape.parameters(server.url, endpoint), page_signs_in_at(server, endpoint)
-    return _Issuer(server, parameters, sign_in_at(server, endpoint), page)
+    parameters = server.shape.parameters(server.url, endpoint)
+    return _Issuer(server, endpoint, parameters, sign_in_at(server, endpoint))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from stepwire.json_text import JsonObject
 from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.engine import ACCOUNT, shared_account
 from stepwire_local.account.isolation import REGION
@@ -29,8 +28,8 @@ from stepwire_local.cloudformation.deployment import Deployment
 from stepwire_local.cloudformation.parameters import asked_for, made_up
 from stepwire_local.cloudformation.resources.kinds import World
 from stepwire_local.cloudformation.template import Template
-from stepwire_local.deciding import NotDecided, Person
 from stepwire_local.errors import FunctionLoadError, LocalStackError, TemplateError
+from stepwire_local.extras import Part, extras
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Api
 from stepwire_local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
@@ -42,7 +41,7 @@ from stepwire_local.streams.mappings import Mapping as StreamMapping
 from stepwire_local.streams.mappings import MappingSettings
 from stepwire_local.streams.queues import QueueMapping
 from stepwire_local.streams.refused_tools import RefusalWatch
-from stepwire_local.streams.task_changes import Observer, TaskWatch
+from stepwire_local.streams.task_changes import Observer, TaskWatch, Told
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.book import Book, Given
 from stepwire_local.stubs.scripts import LIMIT, Scripts
@@ -51,9 +50,6 @@ from stepwire_local.survey.stub_files import write_stubs
 from stepwire_local.survey.tools import faults
 
 _numbers = itertools.count(1)
-
-_MCP = "McpFunction"
-_PATIENCE = 30.0  # seconds in which a workflow asks its question
 
 # The default address of `sam local start-api`.
 _START_API = "http://127.0.0.1:3000"
@@ -149,6 +145,8 @@ class LocalStack:
         self.made_up: dict[str, str] = {}  # values of parameters that nobody gave
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
         self.front: Callable[[Application], Application] = lambda api: api  # what stands before the API; likewise
+        self.tell: Callable[[Told], None] = lambda _: None  # receives what extras say of tasks; likewise
+        self.parts: tuple[Part, ...] = tuple(one.part(self) for one in extras())
         self.events = events
         self.expiry = expiry
         self.port = 0
@@ -227,47 +225,6 @@ class LocalStack:
         if isinstance(outcome, Failed):
             raise FunctionError(result)
         return result
-
-    def approve(
-        self,
-        task_id: str,
-        *,
-        by: str = "Ann",
-        content: JsonObject | None = None,
-        key: str | None = None,
-        within: float = _PATIENCE,
-    ) -> bool:
-        """Approve the question that a task asks others than its caller; wait until it asks.
-
-        Args:
-            task_id: The task's id.
-            by: Who approves: anybody, who has whatever the question's audience asks for and is not the caller. If it
-                needs two approvals, approve it by two names.
-            content: The filled form.
-            key: The question's key, if the task asks several.
-            within: The seconds to wait for the question.
-
-        Returns:
-            True if that decided the question, False if more people must approve.
-
-        Raises:
-            NotDecided: there is no such task or question, the form is filled wrongly, or this person has approved.
-        """
-        answer: JsonObject = {"action": "accept", "content": content or {}}
-        return self._person(by).decide(task_id, answer, key=key, within=within)
-
-    def refuse(self, task_id: str, *, by: str = "Ann", key: str | None = None, within: float = _PATIENCE) -> None:
-        """Refuse the question that a task asks others than its caller; wait until it asks.
-
-        Raises:
-            NotDecided: there is no such task or question.
-        """
-        self._person(by).decide(task_id, {"action": "decline"}, key=key, within=within)
-
-    def _person(self, name: str) -> Person:
-        if _MCP not in self.functions:
-            raise NotDecided("This stack has no function mcp, so nobody is asked.")
-        return Person(name, self.functions[_MCP], self.client("dynamodb"))
 
     def expire(self, at: datetime | None = None) -> int:
         """Remove the items whose TTL is over at a time (default: now), whatever the policy; return their number."""
@@ -467,7 +424,8 @@ class LocalStack:
         """Return readers of each table's stream: of tasks, for the watcher; of refused tools, for the log."""
         if self.watcher is None:
             return ()
-        watch, client = TaskWatch(self.watcher), self.client("dynamodb")
+        watch = TaskWatch(self.watcher, [part.written for part in self.parts], self.tell)
+        client = self.client("dynamodb")
         tables = self.deployments[0].world.tables
         found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in tables]
         streams = [arn for arn in found if arn]

@@ -102,7 +102,7 @@ const STEPS = {
   decide: async (page, person, button) => {
     await press(page, page.getByRole("link", { name: /^Questions to others/, includeHidden: true }));
     await page.getByLabel("You are").selectOption(person);
-    const card = page.locator(".approval").first();
+    const card = page.locator(".entry").first();
     await card.waitFor();
     const shown = await card.innerText();
     await card.getByRole("button", { name: button, exact: true }).click();
@@ -244,15 +244,15 @@ const STEPS = {
   // Writes into the first question to others; then another one is asked, and somebody else is chosen. What the keyboard goes
   // on to write, and how many have approved what it is written to.
   undisturbed: async (page, person) => {
-    const field = page.locator(".approval").first().locator("textarea, input[type=text]").first();
+    const field = page.locator(".entry").first().locator("textarea, input[type=text]").first();
     await field.fill("Half a sent");
-    const other = page.locator(".approval").nth(await page.locator(".approval").count());
+    const other = page.locator(".entry").nth(await page.locator(".entry").count());
     const asBefore = await altered(page, "**/console/api/approvals?*", ([first, ...more]) =>
       [{ ...first, approvals: 2, approvedBy: ["Zoe"] }, ...more, { ...first, name: "another" }]);
     await other.waitFor();
     await page.keyboard.type("ence");
     await page.getByLabel("You are").selectOption(person);
-    const counted = await page.locator(".approval").first().getByText("have approved").innerText();
+    const counted = await page.locator(".entry").first().getByText("have approved").innerText();
     await asBefore();
     await other.waitFor({ state: "detached" });
     return [await field.inputValue(), counted];

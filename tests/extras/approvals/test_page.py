@@ -36,7 +36,7 @@ ANN: Final = Given(
 
 
 def blocks() -> list[dict[str, Any]]:
-    return [yaml.safe_load(block) for block in PAGE.blocks("yaml")]
+    return [yaml.safe_load(block) for block in PAGE.blocks("yaml") if "!Sub" not in block]
 
 
 def manifest() -> ManifestWithApprovers:

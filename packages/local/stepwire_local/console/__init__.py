@@ -1,11 +1,9 @@
 """The console: a page beside the endpoint of `make run`, to start, watch and answer tasks by clicking.
 
 The rules: it is served to this machine alone and is no part of a deployed stack; it changes tasks by MCP requests, as
-any client does, and by the answers of people other than the callers; what it reads beside them (executions, messages)
-belongs to the local stack.
+any client does, and by what an extra adds; what it reads beside them (executions, messages) belongs to the local stack.
 """
 
-from stepwire_local.console.approvals import OpenApprovals, Refused
 from stepwire_local.console.site import Console, Watchers
 
-__all__ = ["Console", "OpenApprovals", "Refused", "Watchers"]
+__all__ = ["Console", "Watchers"]

@@ -1,22 +1,19 @@
-"""Sign-in at the test issuer: of the console, as the first person whom the issuer knows, and of the page for approvers.
+"""Sign-in of the console at the test issuer, as the first person whom the issuer knows.
 
-The rule: both are clients like any other. The console has no way around the endpoint's authorizer, so its tasks belong
+The rule: it is a client like any other. It has no way around the endpoint's authorizer, so its tasks belong
 to the same principal as those of every client that signed in as that user.
 """
 
 import base64
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from stepwire.approval_page.links import origin_of
-from stepwire.approval_page.signing_in import CALLBACK
 from stepwire_local.issuer import Client, LocalIssuer
 
 CLIENT_ID: Final = "console"
-PAGE_CLIENT_ID: Final = "approvals"
 _CALLBACK: Final = "http://127.0.0.1/console"
 
 Token = Callable[[], str]
@@ -26,12 +23,6 @@ def sign_in_at(issuer: LocalIssuer, endpoint: str) -> Token:
     """Return a function that returns a new access token for the endpoint."""
     issuer.clients[CLIENT_ID] = Client((_CALLBACK,))
     return lambda: _token(issuer, endpoint)
-
-
-def page_signs_in_at(issuer: LocalIssuer, endpoint: str) -> Mapping[str, str]:
-    """Let the page for approvers sign people in at an issuer, and return the template's parameters for that."""
-    issuer.clients[PAGE_CLIENT_ID] = Client((f"{origin_of(endpoint)}{CALLBACK}",))
-    return {"ApprovalLinks": "sign-in", "ApprovalClientId": PAGE_CLIENT_ID}
 
 
 def _token(issuer: LocalIssuer, endpoint: str) -> str:

@@ -1,8 +1,8 @@
 """The console's pages and its JSON API, in front of the API of the stack and on its port.
 
 The rules: it answers what is below `/console/`, and `/` unless the API has a route there; all else goes on to the API
-untouched. guard.py decides who may use it. What the page changes, it changes as an MCP client; only the answers of
-people other than the callers go through approvals.py.
+untouched. guard.py decides who may use it. What the page changes, it changes as an MCP client, but for what an extra
+serves it.
 """
 
 import asyncio
@@ -17,15 +17,12 @@ from urllib.parse import parse_qs, unquote
 
 from stepwire.json_text import JsonObject
 from stepwire.manifests.definitions import INNER, states_in
-from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.console import layout
-from stepwire_local.console.approvals import PEOPLE, OpenApprovals, Refused
-from stepwire_local.console.blocks import blocked_among
 from stepwire_local.console.guard import refusal
-from stepwire_local.console.lines import Lines
 from stepwire_local.console.messages import Messages
 from stepwire_local.console.sign_in import Token
 from stepwire_local.console.tasks import Execution, Tasks, course_in, executions_of
+from stepwire_local.extras import Query, Refused, extras
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Response
 from stepwire_local.gateway.loopback import is_loopback
@@ -58,8 +55,6 @@ _FRAME_POLICY: Final = (
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 )
 
-Query = Mapping[str, str]
-
 
 class Watchers:
     """Several observers of a stack, as one."""
@@ -76,11 +71,6 @@ class Watchers:
         """Tell each of a change of a task's status."""
         for watcher in self._watchers:
             watcher.task_changed(change)
-
-    def question_changed(self, change: ApprovalChange) -> None:
-        """Tell each what happened to a question to others than its caller."""
-        for watcher in self._watchers:
-            watcher.question_changed(change)
 
 
 class NotFound(Refused):
@@ -105,8 +95,6 @@ class Console:
         self._sign_in = sign_in
         self._messages = Messages(first=time.time_ns() // 1_000_000)
         self._tasks = Tasks()
-        self.approvals = OpenApprovals(stack)
-        self._lines = Lines(stack)
         self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
 
     @property
@@ -126,10 +114,6 @@ class Console:
     def task_changed(self, change: TaskChange) -> None:
         """Note a change of a task's status."""
         self._tasks.changed(change)
-
-    def question_changed(self, change: ApprovalChange) -> None:
-        """Note what happened to a question to others than its caller."""
-        self.approvals.changed(change)
 
     def in_front_of(self, api: Application) -> Application:
         """Return an application that serves the console and leaves all else to the API."""
@@ -168,45 +152,34 @@ class Console:
 
     def _data(self, method: str, path: str, query: Query, body: bytes) -> Response:
         name, _, rest = path.partition("/")
-        served: dict[tuple[str, str], Callable[[str, Query], Any]] = {
-            ("GET", "stack"): lambda _, _asked: self._about(),
-            ("GET", "tasks"): lambda task_id, _: self._task(task_id) if task_id else self._newest_first(),
-            ("GET", "states"): self._visits,
-            ("GET", "graphs"): lambda digest, _: self._graph(digest),
-            ("GET", "lines"): lambda _, _asked: self._lines.listed(),
-            ("GET", "messages"): lambda _, asked: self._wire(asked),
-            ("GET", "approvals"): lambda _, asked: self.approvals.listed(asked.get("as", "")),
-            ("GET", "outcomes"): lambda name, _: self._outcome(name),
-            ("POST", "approvals"): lambda name, asked: self.approvals.vote(name, asked.get("as", ""), body),
-            ("POST", "token"): lambda _, _asked: {"token": self._sign_in() if self._sign_in else None},
+        served: dict[tuple[str, str], Callable[[str, Query, bytes], Any]] = {
+            ("GET", "stack"): lambda _, _asked, _body: self._about(),
+            ("GET", "tasks"): lambda task_id, _, _body: self._task(task_id) if task_id else self._newest_first(),
+            ("GET", "states"): lambda task_id, asked, _: self._visits(task_id, asked),
+            ("GET", "graphs"): lambda digest, _, _body: self._graph(digest),
+            ("GET", "messages"): lambda _, asked, _body: self._wire(asked),
+            ("POST", "token"): lambda _, _asked, _body: {"token": self._sign_in() if self._sign_in else None},
         }
+        for part in self._stack.parts:
+            served |= part.routes
         found = served.get((method, name))
         if found is None:
             raise NotFound
-        return _json(200, found(unquote(rest), query))
+        return _json(200, found(unquote(rest), query, body))
 
     def _about(self) -> Any:
-        known = {"url": self._stack.url, "name": self._stack.name, "signsIn": self._sign_in is not None}
-        return {**known, "people": list(PEOPLE)}
-
-    def _outcome(self, name: str) -> Any:
-        """Return in words what came of a question to others; null while it is open."""
-        outcome = self.approvals.outcome(name)
-        return {"message": outcome and outcome.words}
+        known: dict[str, Any] = {"url": self._stack.url, "name": self._stack.name, "signsIn": self._sign_in is not None}
+        for part in self._stack.parts:
+            known |= part.about
+        return {**known, "scripts": list(_scripts())}
 
     def _newest_first(self) -> Any:
-        approvals, places = self.approvals.waiting(), self._lines.waiting()
-        tasks = self._tasks.newest_first()
-        blocked = blocked_among(self._stack, {one["caller"] for one in tasks})
-        return [
-            {
-                **one,
-                "waitsFor": approvals.get(one["taskId"]),
-                "inLine": places.get(one["taskId"]),
-                "blocked": blocked.get(one["caller"]),
-            }
-            for one in tasks
-        ]
+        tasks = [dict(one) for one in self._tasks.newest_first()]
+        for name, of_tasks in filter(None, (part.of_tasks for part in self._stack.parts)):
+            found = of_tasks(tasks)
+            for task in tasks:
+                task[name] = found.get(task["taskId"])
+        return tasks
 
     def _machines(self) -> Sequence[str]:
         return [arn for one in self._stack.deployments for arn in one.world.state_machines]
@@ -259,11 +232,15 @@ def _state_in(definition: JsonObject, name: str) -> Any:
     return None if found is None else {key: value for key, value in found.items() if key not in INNER}
 
 
+def _scripts() -> Mapping[str, Path]:
+    return {one.script.name: one.script for one in extras() if one.script}
+
+
 def _file(name: str) -> Response:
     """Return one of the page's own files; their names are known, so no path leads elsewhere."""
-    if name not in {path.name for path in _STATIC.iterdir()}:
+    path = {**_scripts(), **{path.name: path for path in _STATIC.iterdir()}}.get(name)
+    if path is None:
         raise NotFound
-    path = _STATIC / name
     policy = ("content-security-policy", _FRAME_POLICY if name == _FRAME else _POLICY)
     kind = ("content-type", f"{_TYPES[path.suffix]}; charset=utf-8")
     return Response(200, (kind, policy, *_ALWAYS), path.read_bytes())

@@ -1,15 +1,16 @@
-"""Changes of tasks and of their questions, read from the stream of their table: for observers of a stack."""
+"""Changes of tasks, read from the stream of their table: for observers of a stack, and for what extras say of them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from stepwire.aws.status_changes_function import change_in
 from stepwire.aws.storage.items import TASK_PREFIX
 from stepwire.principal import Principal
-from stepwire.subscriptions.approvals import ApprovalChange, approval_changes
 from stepwire_local.lambdas.functions import Outcome, Returned
+
+Record = Mapping[str, Any]
+"""A record of a stream."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,10 @@ class TaskChange:
     status: str  # as items have it, or "expired"
 
 
-def change_of(record: Mapping[str, Any]) -> TaskChange | None:
+def change_of(record: Record) -> TaskChange | None:
     """Return the change that a stream record describes; None if no task's status changed."""
     images = record["dynamodb"]
-    key = str(images["Keys"].get("sk", {}).get("S", ""))
+    key = _key_in(record)
     old, new = images.get("OldImage", {}), images.get("NewImage", {})
     before, after = _text(old, "status"), _text(new, "status") if new else "expired"
     if not key.startswith(TASK_PREFIX) or before == after:
@@ -39,10 +40,18 @@ def _text(image: Mapping[str, Any], name: str) -> str:
     return str(image.get(name, {}).get("S", ""))
 
 
-def questions_in(record: Mapping[str, Any]) -> Sequence[ApprovalChange]:
-    """Return what a stream record says of the questions of a task to others than its caller."""
-    key = str(record["dynamodb"]["Keys"].get("sk", {}).get("S", ""))
-    return tuple(approval_changes(change_in(dict(record)))) if key.startswith(TASK_PREFIX) else ()
+@dataclass(frozen=True)
+class Told:
+    """What an extra says on the terminal of a change of a task."""
+
+    event: str
+    """Its kind, for programs."""
+    about: str
+    lines: Sequence[str]
+    facts: Mapping[str, Any]
+    """The same for programs."""
+    page: str = ""
+    """The fragment of the console's page where somebody is to do something; empty: nobody is."""
 
 
 class Observer(Protocol):
@@ -52,16 +61,15 @@ class Observer(Protocol):
         """Receive a change of a task's status."""
         ...
 
-    def question_changed(self, change: ApprovalChange) -> None:
-        """Receive what happened to a question that somebody other than the caller answers."""
-        ...
-
 
 @dataclass(frozen=True)
 class TaskWatch:
     """Reports each change; receives stream records as a function does."""
 
     observer: Observer
+    readers: Iterable[Callable[[Record], Iterable[Told]]] = ()
+    """Of extras: they receive each write of a task's item."""
+    tell: Callable[[Told], None] = lambda _: None
     arn: str = "a watch of the tasks"
 
     def invoke(self, event: str) -> Outcome:
@@ -69,6 +77,11 @@ class TaskWatch:
         for record in json.loads(event)["Records"]:
             if change := change_of(record):
                 self.observer.task_changed(change)
-            for question in questions_in(record):
-                self.observer.question_changed(question)
+            if _key_in(record).startswith(TASK_PREFIX):
+                for told in (one for read in self.readers for one in read(record)):
+                    self.tell(told)
         return Returned("null")
+
+
+def _key_in(record: Record) -> str:
+    return str(record["dynamodb"]["Keys"].get("sk", {}).get("S", ""))

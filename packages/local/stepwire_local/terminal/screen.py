@@ -10,7 +10,7 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, Final
@@ -18,10 +18,9 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from stepwire.subscriptions.approvals import OPEN, ApprovalChange
 from stepwire_local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
 from stepwire_local.lambdas.function_output import FunctionOutput
-from stepwire_local.streams.task_changes import TaskChange
+from stepwire_local.streams.task_changes import TaskChange, Told
 
 _TOOLS: Final = 10_000  # tasks whose tool is remembered
 _STYLES: Final = {"completed": "green", "input_required": "yellow", "failed": "red", "completed_with_error": "red"}
@@ -55,9 +54,7 @@ class Screen:
         self._turn = threading.Lock()
         self._is_lost = False
         self.console_url = ""
-        """The page on which questions to others are answered."""
-        self.links_of: Callable[[ApprovalChange], Sequence[str]] = lambda _: ()
-        """Returns the links with which a question is decided without the console."""
+        """The console's page."""
 
     def welcome(self, text: str, **facts: object) -> None:
         """Show that the stack is ready: text for people, fields for programs."""
@@ -82,25 +79,15 @@ class Screen:
         )
         self._show("task", text, {"time": at.isoformat(timespec="milliseconds"), **dataclasses.asdict(change)})
 
-    def question_changed(self, change: ApprovalChange) -> None:
-        """Show what happened to a question that somebody other than the caller answers, and where to answer it."""
-        at, task, request = datetime.now().astimezone(), change.task, change.request
-        is_open, named = change.happened in OPEN, f" question {request.key} of task {task.task_id}"
-        links = list(self.links_of(change))
-        lines = [
-            change.request.audience.waiting_text(change.request.answers, change.expires_at),
-            *links,
-            f"{self.console_url}#/approvals",
-        ]
-        if not is_open:
-            decided = change.decision
-            lines = [decided.text(with_names=True) if decided else f"Nobody decided it: {change.happened.value}."]
-        fits = (
-            not self._console.is_terminal or sum(map(len, [named, *lines])) + len("hh:mm:ss") + 4 <= self._console.width
-        )
-        said = "".join(f"{'  ' if fits else _NEXT_LINE}{line}" for line in lines)
-        text = Text.assemble((f"{at:%H:%M:%S}", "dim"), named, (said, "yellow" if is_open else _NO_STYLE))
-        self._show("question", text, {"time": at.isoformat(timespec="milliseconds"), **change.detail(), "links": links})
+    def told(self, told: Told) -> None:
+        """Show what an extra says of a change of a task, and where somebody is to do something."""
+        at = datetime.now().astimezone()
+        lines = [*told.lines, *([f"{self.console_url}{told.page}"] if told.page else [])]
+        long = sum(map(len, [" ", told.about, *lines])) + len("hh:mm:ss") + 4 > self._console.width
+        between = _NEXT_LINE if self._console.is_terminal and long else "  "
+        said = "".join(f"{between}{line}" for line in lines)
+        text = Text.assemble((f"{at:%H:%M:%S}", "dim"), f" {told.about}", (said, "yellow" if told.page else _NO_STYLE))
+        self._show(told.event, text, {"time": at.isoformat(timespec="milliseconds"), **told.facts})
 
     def warned(self, record: logging.LogRecord) -> None:
         """Show a log record in one line."""

@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import os
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,11 @@ import pytest
 from rich.console import Console
 
 from stepwire.principal import Principal
-from stepwire.subscriptions.approvals import ApprovalChange
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Request, Response
 from stepwire_local.lambdas.function_output import FunctionOutput, output_of
-from stepwire_local.streams.task_changes import TaskChange
+from stepwire_local.streams.task_changes import TaskChange, Told
 from stepwire_local.terminal.screen import Lines, Screen, Warnings
-from tests.questions_to_others import asked_change, decided_change
 
 TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
 CREATED = TaskChange(Principal("me"), TASK, "wait_and_echo", "input_required")
@@ -37,23 +34,16 @@ def exchange(method: str = "tools/call", **answer: Any) -> Exchange:
     )
 
 
-def shown(
-    *seen: Exchange | TaskChange | ApprovalChange, as_json: bool = False, links: Sequence[str] = (), **console: Any
-) -> list[str]:
+def shown(*seen: Exchange | TaskChange | Told, as_json: bool = False, **console: Any) -> list[str]:
     file = io.StringIO()
     screen = Screen(Console(file=file, highlight=False, **console), as_json=as_json)
     screen.console_url = "http://127.0.0.1:3000/"
-
-    def links_of(_change: ApprovalChange) -> Sequence[str]:
-        return links
-
-    screen.links_of = links_of
     for one in seen:
         match one:
             case TaskChange():
                 screen.task_changed(one)
-            case ApprovalChange():
-                screen.question_changed(one)
+            case Told():
+                screen.told(one)
             case Exchange():
                 screen.answered(one)
     return file.getvalue().splitlines()
@@ -76,22 +66,18 @@ def test_a_line_fits_the_terminal(method: str, width: int) -> None:
     assert lines[1].endswith(f"task {TASK} wait_and_echo input_required")
 
 
-def test_a_question_to_others_is_shown_with_where_it_is_answered_and_what_was_decided() -> None:
-    changes = asked_change(), decided_change()
+def test_what_an_extra_says_of_a_task_is_shown_with_the_page_where_something_is_to_be_done() -> None:
+    lines = ["It is to be chosen.", "https://an.example"]
+    told = Told("colour", f"colour of task {TASK}", lines, {"is": None}, "#/colours")
 
-    asked, decided = shown(*changes, width=80)
-    link = "http://127.0.0.1:3000/approvals/abc"
-    narrow = shown(changes[0], links=[link], force_terminal=True, width=80, color_system=None)
-    facts = json.loads(shown(changes[0], links=[link], as_json=True)[0])
+    (piped,) = shown(told, width=80)
+    narrow = shown(told, force_terminal=True, width=80, color_system=None)
+    (facts,) = map(json.loads, shown(told, as_json=True))
 
-    where = "http://127.0.0.1:3000/#/approvals"
-    waits = "Waits for one of finance to decide, until Sunday 2026-08-02 12:00 UTC."
-    assert asked.endswith(f" question finance of task {changes[0].task.task_id}  {waits}  {where}")
-    assert decided.endswith("  ann@example.com of finance approved, 2026-08-01 12:12 UTC.")
-    assert [line.strip() for line in narrow[1:]] == [waits, link, where]
-    assert facts["links"] == [link]
-    assert all(len(line) <= 80 for line in narrow)
-    assert (facts["event"], facts["happened"], facts["audience"]) == ("question", "asked", ["finance"])
+    where = "http://127.0.0.1:3000/#/colours"
+    assert piped.endswith(f" colour of task {TASK}  It is to be chosen.  https://an.example  {where}")
+    assert [line.strip() for line in narrow[1:]] == [*lines, where]
+    assert facts == {"event": "colour", "time": facts["time"], "is": None}
 
 
 @pytest.mark.parametrize("console", [{"width": 80}, {"width": 200, "force_terminal": True, "color_system": None}])

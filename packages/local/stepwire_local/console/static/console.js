@@ -1,9 +1,8 @@
 // The page: lists of tools and tasks, and what is chosen of them.
 
-import { h, arrange, badge, byId, clock, latest, listing, renew } from "./dom.js";
+import { h, arrange, byId, clock, latest, listing, renew } from "./dom.js";
 import { Client } from "./mcp.js";
-import { ApprovalsView } from "./approvals.js";
-import { LinesView } from "./lines.js";
+import { isAsking, links, load, marks, pages, statusOf, waiting } from "./extras.js";
 import { TaskView } from "./task.js";
 import { ToolView } from "./tool.js";
 import { Wire } from "./wire.js";
@@ -77,13 +76,13 @@ function showTools() {
 }
 
 const list = listing(byId("tasks"), (one) => one.taskId, (one) => h("li", {}, h("a", { href: `#/tasks/${one.taskId}` })), (row, one) =>
-  row.firstChild.replaceChildren(h("span", { class: "title" }, one.title), h("span", { class: "line" }, badge(one.status, one.waitsFor ?? one.inLine), one.blocked ? h("span", { class: "badge failed" }, "caller blocked") : "", h("time", {}, clock(one.createdAt)))));
+  row.firstChild.replaceChildren(h("span", { class: "title" }, one.title), h("span", { class: "line" }, statusOf(one), marks(one), h("time", {}, clock(one.createdAt)))));
 
 function showTasks() {
   byId("no-tasks").hidden = state.tasks.length > 0;
-  for (const [place, words, data] of [["to-approvals", "Questions to others", "waitsFor"], ["to-lines", "Lines", "inLine"]]) {
-    const waiting = state.tasks.filter((one) => one[data]).length;
-    byId(place).replaceChildren(h("span", { class: "title" }, words), waiting ? h("span", { class: "badge waiting" }, String(waiting)) : "");
+  for (const page of pages()) {
+    const count = waiting(page, state.tasks);
+    byId(`to-${page.kind}`).replaceChildren(h("span", { class: "title" }, page.words), count ? h("span", { class: "badge waiting" }, String(count)) : "");
   }
   list(state.tasks.map((one) => ({ ...one, title: context.toolNamed(one.tool)?.title ?? one.tool })));
   mark();
@@ -150,8 +149,8 @@ function route() {
   const [, kind, name] = location.hash.split("/").map(decoded);
   if (kind === "tasks" && name) return show(state.task?.taskId === name ? state.task : new TaskView(context, name));
   if (kind === "messages") return show(allMessages());
-  if (kind === "lines") return show(new LinesView(context));
-  if (kind === "approvals") return show(new ApprovalsView(context));
+  const page = pages().find((one) => one.kind === kind);
+  if (page) return show(new page.View(context));
   const tool = context.toolNamed(kind === "tools" ? name : "");
   if (tool) return show(formFor(tool));
   return show(welcome(kind === "tools" ? `There is no tool ${name}.` : kind ? "There is no such page." : ""));
@@ -179,14 +178,14 @@ function welcome(missing) {
   const shown = state.tools.filter((one) => !isApp(one));
   const recent = h("ul", { class: "recent" }), others = h("p", {}), newest = h("h2", {}, "Newest tasks");
   const list = listing(recent, (one) => one.taskId, (one) => h("li", {}, h("a", { href: `#/tasks/${one.taskId}` })), (row, one) =>
-    renew(row, h("a", { href: `#/tasks/${one.taskId}` }, titleOf(one.tool)), badge(one.status, one.waitsFor ?? one.inLine), h("time", { class: "quiet" }, clock(one.createdAt))));
+    renew(row, h("a", { href: `#/tasks/${one.taskId}` }, titleOf(one.tool)), statusOf(one), h("time", { class: "quiet" }, clock(one.createdAt))));
   const look = () => {
     list(state.tasks.slice(0, RECENT));
     newest.hidden = !state.tasks.length;
-    const waiting = state.tasks.filter((one) => one.waitsFor || one.status === "input_required").length;
-    const words = waiting === 1 ? "1 task waits for an answer." : `${waiting} tasks wait for an answer.`;
+    const count = state.tasks.filter(isAsking).length;
+    const words = count === 1 ? "1 task waits for an answer." : `${count} tasks wait for an answer.`;
     if (others.textContent !== words) others.textContent = words;
-    others.hidden = !waiting;
+    others.hidden = !count;
   };
   const element = h("div", { class: "welcome" }, missing ? h("p", { class: "fault", role: "alert" }, missing) : null, h("h1", {}, "Run a workflow"),
     h("p", {}, "Choose a tool to start it. A task shows its card, its workflow as it goes on, and each message of the protocol."), others, h("ul", { class: "tries" }, shown.map((one) => h("li", {}, h("a", { href: `#/tools/${encodeURIComponent(one.name)}` }, one.title ?? one.name), h("span", { class: "quiet" }, sentence(one.description ?? ""))))),
@@ -235,6 +234,8 @@ async function connect() {
 
 async function start() {
   state.about = await api("stack");
+  await load(state.about.scripts);
+  byId("wire-title").before(...links());
   byId("endpoint").textContent = state.about.url;
   const kept = localStorage.getItem("theme") ?? "";
   byId("theme").value = kept;

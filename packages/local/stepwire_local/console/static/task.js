@@ -2,6 +2,7 @@
 
 import { h, badge, byId, clock, lasting, renew } from "./dom.js";
 import { CardHost } from "./card.js";
+import { beside, statusOf } from "./extras.js";
 import { Graph, timesOf } from "./graph.js";
 import { Panel } from "./panel.js";
 import { Wire } from "./wire.js";
@@ -138,7 +139,7 @@ export class TaskView {
     const now = JSON.stringify(known);
     if (now === this.known) return;
     this.known = now;
-    renew(this.status, badge(known.status, known.waitsFor ?? known.inLine), known.waitsFor && h("a", { href: "#/approvals" }, "Answer as somebody else"), known.inLine && h("a", { href: "#/lines" }, "See the line"), known.blocked && block(known.blocked));
+    renew(this.status, statusOf(known), ...beside(known));
   }
 
   async showExecutions(executions) {
@@ -231,8 +232,6 @@ export class TaskView {
 }
 
 const region = (name, text) => h("pre", { tabindex: "0", role: "region", "aria-label": name }, text);
-
-const block = ({ since, operator, reason }) => h("span", { class: "fault" }, `Its caller is blocked${since ? ` since ${clock(since)}` : ""}${operator ? ` by ${operator}` : ""}${reason ? `: ${reason}` : "."}`);
 
 function legend() {
   const parts = [["running", "running"], ["waiting", "waiting"], ["succeeded", "passed"], ["failed", "failed"], ["caught", "failed, caught"]];

@@ -7,12 +7,12 @@ const KEPT = "person";
 const HEADERS = { "x-stepwire-console": "1", "content-type": "application/json" };
 const WORDS = { accept: "Approve", decline: "Refuse", cancel: null };
 
-export class ApprovalsView {
+class ApprovalsView {
   constructor(context) {
     Object.assign(this, { context, shown: [] });
-    this.person = h("select", { id: "person", onchange: () => this.chosen() }, context.people.map((one) => h("option", {}, one)));
+    this.person = h("select", { id: "person", class: "short", onchange: () => this.chosen() }, context.people.map((one) => h("option", {}, one)));
     this.person.value = sessionStorage.getItem(KEPT) ?? context.people[0];
-    this.list = h("div", { class: "approvals" });
+    this.list = h("div", { class: "entries" });
     this.none = h("p", {}, "None is open for you. Start a tool whose workflow asks others, such as a refund above 500.");
     this.none.hidden = true;
     this.out = h("p", { class: "quiet", role: "status", tabindex: "-1" });
@@ -46,7 +46,7 @@ export class ApprovalsView {
 
   // The form is made once: whatever is written in it stays when others answer, and when somebody else is chosen.
   card(one) {
-    return h("section", { class: "approval", "aria-label": `${this.titleOf(one)}: ${one.key}` }, h("div", { class: "approval-facts" }), questionForm(one.params, (answer) => this.vote(one, answer), WORDS));
+    return h("section", { class: "entry", "aria-label": `${this.titleOf(one)}: ${one.key}` }, h("div", { class: "entry-facts" }), questionForm(one.params, (answer) => this.vote(one, answer), WORDS));
   }
 
   titleOf(one) {
@@ -76,3 +76,10 @@ export class ApprovalsView {
     await this.context.attempt(this.look);
   }
 }
+
+export default {
+  page: { kind: "approvals", heading: "Approvals", words: "Questions to others", View: ApprovalsView },
+  waits: (task) => task.waitsFor,
+  asks: true,
+  beside: (task) => task.waitsFor && h("a", { href: "#/approvals" }, "Answer as somebody else"),
+};

@@ -2,7 +2,7 @@
 
 The rules: an answer goes the way that every answer goes (`engine.approvals`), with the role and the variables of
 function mcp. A person is made up by name, has whatever a question's audience asks for, and is no caller. Only this
-machine may do that: the console for whoever looks at it, `LocalStack` for a test.
+machine may do that: the console for whoever looks at it, `approve` and `refuse` for a test.
 """
 
 import hashlib
@@ -27,16 +27,19 @@ from stepwire.engine.approvals import Approvals, HasVoted
 from stepwire.engine.assembly import Settings, assemble
 from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
-from stepwire.json_text import Json
+from stepwire.json_text import Json, JsonObject
 from stepwire.rendering import modern_status
 from stepwire.tasks.answers import Decision
 from stepwire.tasks.approvals import Approval, Approver, Condition, HasClaim, VoteWay, approval_of
 from stepwire.tasks.ids import TaskKey
+from stepwire_local.extras import Stack
 from stepwire_local.iam.permissions import acting_as
 from stepwire_local.lambdas.functions import Function
 
 logger = logging.getLogger(__name__)
 
+MCP: Final = "McpFunction"
+_PATIENCE: Final = 30.0  # seconds in which a workflow asks its question
 _LOOK: Final = 0.01  # seconds between two looks at a task
 
 
@@ -105,8 +108,53 @@ def _report(fault: Exception) -> None:
     logger.warning("An answer is recorded; its delivery is tried again later.", exc_info=fault)
 
 
+def approve(  # each is a choice of its own, by name
+    stack: Stack,
+    task_id: str,
+    *,
+    by: str = "Ann",
+    content: JsonObject | None = None,
+    key: str | None = None,
+    within: float = _PATIENCE,
+) -> bool:
+    """Approve the question that a task asks others than its caller; wait until it asks.
+
+    Args:
+        stack: The local stack.
+        task_id: The task's id.
+        by: Who approves: anybody, who has whatever the question's audience asks for and is not the caller. If it needs
+            two approvals, approve it by two names.
+        content: The filled form.
+        key: The question's key, if the task asks several.
+        within: The seconds to wait for the question.
+
+    Returns:
+        True if that decided the question, False if more people must approve.
+
+    Raises:
+        NotDecided: there is no such task or question, the form is filled wrongly, or this person has approved.
+    """
+    answer: JsonObject = {"action": "accept", "content": content or {}}
+    return _person(stack, by).decide(task_id, answer, key=key, within=within)
+
+
+def refuse(stack: Stack, task_id: str, *, by: str = "Ann", key: str | None = None, within: float = _PATIENCE) -> None:
+    """Refuse the question that a task asks others than its caller; wait until it asks.
+
+    Raises:
+        NotDecided: there is no such task or question.
+    """
+    _person(stack, by).decide(task_id, {"action": "decline"}, key=key, within=within)
+
+
+def _person(stack: Stack, name: str) -> "_Person":
+    if MCP not in stack.functions:
+        raise NotDecided("This stack has no function mcp, so nobody is asked.")
+    return _Person(name, stack.functions[MCP], stack.client("dynamodb"))
+
+
 @dataclass(frozen=True)
-class Person:
+class _Person:
     """Somebody who decides the questions of a stack's tasks."""
 
     name: str

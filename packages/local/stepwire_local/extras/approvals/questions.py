@@ -6,7 +6,7 @@ The rules: the people are a few, made up (`deciding`). Each is one of their own,
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,24 +15,25 @@ from stepwire.aws.approval_settings import read_link_mode
 from stepwire.aws.clients import secrets_manager_client
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import required
+from stepwire.aws.status_changes_function import change_in
 from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.approvals import Approvals
 from stepwire.engine.ports import OpenQuestion, QuestionKey
 from stepwire.errors import UnknownApproval
 from stepwire.json_text import Json, JsonObject, JsonTextError, load_json, parse, write
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.approvals import OPEN, ApprovalChange
+from stepwire.subscriptions.approvals import OPEN, ApprovalChange, approval_changes
 from stepwire.tasks.answers import Action, Decision
 from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.inputs import params_of
-from stepwire_local.deciding import at_work, somebody
+from stepwire_local.extras import Part, Refused, Shown, Stack
+from stepwire_local.extras.approvals.deciding import MCP, at_work, somebody
 from stepwire_local.lambdas.functions import Function
-from stepwire_local.stack import LocalStack
+from stepwire_local.streams.task_changes import Record, Told
 
 PEOPLE: Final = ("Ann", "Bob", "Cora", "Dan", "Eve")
 """Who may answer: as many as the most that a question needs."""
 MOST: Final = 1_000
-_FUNCTION: Final = "McpFunction"
 _TELLING: Final = "StatusChangesFunction"
 """What tells of questions, with their links."""
 _WAYS: Final = {
@@ -42,12 +43,6 @@ _WAYS: Final = {
     VoteWay.SIGN_IN: "on the page",
     VoteWay.CONSOLE: "in the console",
 }
-
-
-class Refused(Exception):
-    """The request cannot be served; the message says why."""
-
-    status = 400
 
 
 @dataclass
@@ -75,15 +70,34 @@ class Outcome:
 class OpenApprovals:
     """The open questions to others than the callers. Thread-safe."""
 
-    def __init__(self, stack: LocalStack) -> None:
-        self._stack = stack
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
         self._open: OrderedDict[str, _Known] = OrderedDict()
         self._closed: OrderedDict[str, QuestionKey] = OrderedDict()
         self._turn = threading.Lock()
 
-    def changed(self, change: ApprovalChange) -> None:
-        """Note what happened to a question."""
-        name, links = _name_of(change.key), self.links_of(change)
+    def part(self) -> Part:
+        """Return what these add to the stack."""
+        return Part(
+            routes={
+                ("GET", "approvals"): lambda _, asked, _body: self.listed(asked.get("as", "")),
+                ("POST", "approvals"): lambda name, asked, body: self.vote(name, asked.get("as", ""), body),
+                ("GET", "outcomes"): lambda name, _asked, _body: self._came_of(name),
+            },
+            about={"people": list(PEOPLE)},
+            of_tasks=("waitsFor", lambda _: self.waiting()),
+            written=self.written,
+        )
+
+    def written(self, record: Record) -> Iterator[Told]:
+        """Note what a write of a task's item says of its questions, and yield it in words."""
+        for change in approval_changes(change_in(dict(record))):
+            links = self._links_of(change)
+            self._note(change, links)
+            yield told_of(change, links)
+
+    def _note(self, change: ApprovalChange, links: Sequence[str]) -> None:
+        name = _name_of(change.key)
         with self._turn:
             if change.happened in OPEN:
                 audiences = change.approval.audiences(change.at)
@@ -129,9 +143,9 @@ class OpenApprovals:
             known.seen_by.add(person)
         return is_new
 
-    def links_of(self, change: ApprovalChange) -> Sequence[str]:
+    def _links_of(self, change: ApprovalChange) -> Sequence[str]:
         """Return the links with which an open question is decided on the page, as its event has them."""
-        function = self._stack.functions.get(_TELLING)
+        function = self.stack.functions.get(_TELLING)
         if function is None or change.happened not in OPEN:
             return ()
         with function.running():
@@ -159,6 +173,11 @@ class OpenApprovals:
                 return Outcome("The question is closed: it has expired, or its workflow does not wait for it any more.")
             case _:
                 return None
+
+    def _came_of(self, name: str) -> Shown:
+        """Return in words what came of a question; null while it is open."""
+        outcome = self.outcome(name)
+        return {"message": outcome and outcome.words}
 
     def vote(self, name: str, person: str, body: bytes) -> Mapping[str, Any]:
         """Record the answer of a person to a question, and return what came of it.
@@ -188,9 +207,21 @@ class OpenApprovals:
         return {"outcome": "counted", "message": "Recorded; more people must approve."}
 
     def _function(self) -> Function:
-        if _FUNCTION not in self._stack.functions:
+        if MCP not in self.stack.functions:
             raise Refused("This stack has no function mcp.")
-        return self._stack.functions[_FUNCTION]
+        return self.stack.functions[MCP]
+
+
+def told_of(change: ApprovalChange, links: Sequence[str]) -> Told:
+    """Return what happened to a question in words, and with which links it is decided."""
+    about = f"question {change.request.key} of task {change.task.task_id}"
+    facts = {**change.detail(), "links": list(links)}
+    if change.happened in OPEN:
+        waits = change.request.audience.waiting_text(change.request.answers, change.expires_at)
+        return Told("question", about, [waits, *links], facts, page="#/approvals")
+    decided = change.decision
+    said = decided.text(with_names=True) if decided else f"Nobody decided it: {change.happened.value}."
+    return Told("question", about, [said], facts)
 
 
 def _check(person: str) -> None:

@@ -3,24 +3,30 @@
 Only read: operators block with `stepwire caller`.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
-from stepwire.extras.callers.storage import DynamoDbBlocks, block_in, record_key
-from stepwire.principal import Principal
+from stepwire.extras.callers.storage import Block, DynamoDbBlocks, block_in, record_key
 from stepwire.rendering import timestamp
-from stepwire_local.console.table import table_of
-from stepwire_local.stack import LocalStack
+from stepwire_local.extras import Extra, Part, Shown, Stack, table_of
 
 
-def blocked_among(stack: LocalStack, callers: Iterable[Principal]) -> Mapping[Principal, Mapping[str, Any]]:
-    """Return since when, by whom and why each of some callers is blocked; of those who are not, nothing."""
+def _blocked(stack: Stack, tasks: Sequence[Shown]) -> Mapping[str, Shown]:
+    """Return since when, by whom and why the callers of tasks are blocked; of those who are not, nothing."""
     table = table_of(stack)
     if table is None:
         return {}
-    found = frozenset(callers) & DynamoDbBlocks(table).read()
-    noted = {one: block_in(table.get(record_key(one))) for one in found}
-    return {
-        one: {"since": by.since and timestamp(by.since), "operator": by.operator, "reason": by.reason}
-        for one, by in noted.items()
-    }
+    blocked = {one["caller"] for one in tasks} & DynamoDbBlocks(table).read()
+    found = {one: _shown(block_in(table.get(record_key(one)))) for one in blocked}
+    return {one["taskId"]: found[one["caller"]] for one in tasks if one["caller"] in found}
+
+
+def _shown(block: Block) -> Shown:
+    return {"since": block.since and timestamp(block.since), "operator": block.operator, "reason": block.reason}
+
+
+EXTRA: Final = Extra(
+    part=lambda stack: Part(of_tasks=("blocked", lambda tasks: _blocked(stack, tasks))),
+    script=Path(__file__).with_name("callers.js"),
+)

@@ -4,6 +4,7 @@ Only read: operators change lines with `stepwire queue`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from stepwire.extras.lines.commands import callers_of, facts_of
@@ -11,8 +12,7 @@ from stepwire.extras.lines.rules import Held, Line, Place
 from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.rendering import timestamp
 from stepwire.tasks.limits import ordinal
-from stepwire_local.console.table import table_of
-from stepwire_local.stack import LocalStack
+from stepwire_local.extras import Extra, Part, Stack, table_of
 
 MOST: Final = 20
 """Lines that are shown."""
@@ -23,7 +23,7 @@ MOST_PLACES: Final = 100
 class Lines:
     """The lines of a stack in which somebody waits, or that an operator has paused or drained."""
 
-    def __init__(self, stack: LocalStack) -> None:
+    def __init__(self, stack: Stack) -> None:
         self._stack = stack
 
     def listed(self) -> Sequence[Mapping[str, Any]]:
@@ -67,3 +67,14 @@ def _shown(key: str, line: Line, turns: Sequence[Held], places: Sequence[Place])
             for number, one in enumerate(places, 1)
         ],
     }
+
+
+def _part(stack: Stack) -> Part:
+    lines = Lines(stack)
+    return Part(
+        routes={("GET", "lines"): lambda _, _asked, _body: lines.listed()},
+        of_tasks=("inLine", lambda _: lines.waiting()),
+    )
+
+
+EXTRA: Final = Extra(part=_part, script=Path(__file__).with_name("lines.js"))

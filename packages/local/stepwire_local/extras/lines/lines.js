@@ -4,15 +4,15 @@ import { h, lasting, latest, listing, renew } from "./dom.js";
 
 const SHOWN = 8; // characters of a caller's hash
 
-export class LinesView {
+class LinesView {
   constructor(context) {
     this.context = context;
-    this.list = h("div", { class: "approvals" });
+    this.list = h("div", { class: "entries" });
     this.none = h("p", {}, "Nobody waits. Call a tool with a limit more often than it may run at once, such as the reservation of an item.");
     this.none.hidden = true;
     this.element = h("div", { class: "page" }, h("h1", {}, "Lines"),
       h("p", { class: "quiet" }, "A tool with a limit runs so many executions at once; the other calls wait here, and callers take turns."), this.list, this.none);
-    const list = listing(this.list, (one) => one.pool, (one) => h("section", { class: "approval", "aria-label": `Line ${one.pool}` }), (section, one) => renew(section, ...this.line(one)));
+    const list = listing(this.list, (one) => one.pool, (one) => h("section", { class: "entry", "aria-label": `Line ${one.pool}` }), (section, one) => renew(section, ...this.line(one)));
     this.look = latest(() => context.api("lines"), (found) => {
       list(found.map((one) => ({ ...one, turns: one.turns.map((each) => this.named(each)), places: one.places.map((each) => this.named(each)) })));
       this.none.hidden = found.length > 0;
@@ -45,3 +45,9 @@ export class LinesView {
       h("td", {}, caller ? h("code", {}, caller.slice(0, SHOWN)) : "", isBlocked ? " blocked" : ""), h("td", { "data-since": since }));
   }
 }
+
+export default {
+  page: { kind: "lines", heading: "Limits", words: "Lines", View: LinesView },
+  waits: (task) => task.inLine,
+  beside: (task) => task.inLine && h("a", { href: "#/lines" }, "See the line"),
+};
