@@ -62,7 +62,7 @@ class CallerUsage(Struct, frozen=True):
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int | Refused:
         home = home_of(key.task_id, limits)
-        refusal = self._reserve_in(home, key, limits.share(home), at)
+        refusal = self._count_in(home, key.owner, limits, at, key.task_id)
         if refusal is None:
             return home
         if limits.shards == 1:
@@ -71,30 +71,8 @@ class CallerUsage(Struct, frozen=True):
             shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at)
             if isinstance(shard, Refused):
                 return shard
-            if self._reserve_in(shard, key, limits.share(shard), at) is None:
+            if self._count_in(shard, key.owner, limits, at, key.task_id) is None:
                 return shard
-        raise StoreBusy
-
-    def _reserve_in(self, shard: int, key: TaskKey, share: Limits, at: datetime) -> Refused | None:
-        if not share.active:  # a set that is not there yet has no size to compare
-            return SlotsTaken()
-        usage = Usage()
-        for _ in range(MOST_TRIES):
-            values = {
-                ":id": {"SS": [key.task_id]},
-                ":text": {"S": key.task_id},
-                ":most": {"N": str(share.active)},
-            }
-            item_key = usage_key(key.owner, shard)
-            found = self._add_call(item_key, share, usage, at, "ADD active :id", f" AND {_HAS_A_SLOT}", values)
-            if found is None:
-                return None
-            usage = usage_of(found)
-            if key.task_id in usage.active:
-                return None
-            refusal = admit(usage, share, key.task_id, at)
-            if not isinstance(refusal, Usage):
-                return refusal
         raise StoreBusy
 
     def _shards_of(self, owner: Principal) -> dict[int, Usage]:
@@ -112,48 +90,49 @@ class CallerUsage(Struct, frozen=True):
         first = milliseconds_of(at) % limits.shards  # the shards have their turns, by the millisecond
         refusals = list[Refused]()
         for shard in (*range(first, limits.shards), *range(first)):
-            refusal = self._count_in(shard, owner, limits.share(shard), at)
+            refusal = self._count_in(shard, owner, limits, at)
             if refusal is None:
                 return None
             refusals.append(refusal)
         return min(refusals, key=lambda one: one.retry_after)
 
-    def _count_in(self, shard: int, owner: Principal, share: Limits, at: datetime) -> Refused | None:
-        usage = Usage()
+    def _count_in(
+        self, shard: int, owner: Principal, limits: Limits, at: datetime, task_id: TaskId | None = None
+    ) -> Refused | None:
+        """Count one more call and, for a task, take a slot; return None, or why the shard has no room."""
+        share, usage = limits.share(shard), Usage()
+        if task_id is not None and not share.active:  # a set that is not there yet has no size to compare
+            return SlotsTaken()
         for _ in range(MOST_TRIES):
-            found = self._add_call(usage_key(owner, shard), share, usage, at)
+            found = self._add_call(usage_key(owner, shard), share, usage, at, task_id)
             if found is None:
                 return None
             usage = usage_of(found)
-            decided = count_call(usage, share, at)
+            if task_id in usage.active:
+                return None
+            decided = count_call(usage, share, at) if task_id is None else admit(usage, share, task_id, at)
             if isinstance(decided, Refused):
                 return decided
         raise StoreBusy
 
-    def _add_call(
-        self,
-        key: Item,
-        share: Limits,
-        usage: Usage,
-        at: datetime,
-        change: str = "",
-        condition: str = "",
-        values: Item | None = None,
-    ) -> Item | None:
-        """Count one more call of an owner whose usage is thought to be this; return None, or the item if it is not.
+    def _add_call(self, key: Item, share: Limits, usage: Usage, at: datetime, task_id: TaskId | None) -> Item | None:
+        """Write a call, and the slot of a task, if the owner's usage is this; return None, or the item if it is not.
 
         A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
         """
         pace, now = share.rate.pace // MILLISECOND, milliseconds_of(at)
-        pacing = {":now": {"N": str(now)}, ":expires": in_seconds(at + AFTER_ANY_TASK)}
+        values: Item = {":now": {"N": str(now)}, ":expires": in_seconds(at + AFTER_ANY_TASK)}
         if usage.paced_until is None or usage.paced_until <= at:
-            paced, in_pace = ":next", _IS_IDLE
-            pacing[":next"] = {"N": str(now + pace)}
+            paced, condition = ":next", _IS_IDLE
+            values[":next"] = {"N": str(now + pace)}
         else:
-            paced, in_pace = "paced_until + :pace", _IS_IN_PACE
-            pacing |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + share.rate.burst // MILLISECOND - pace)}}
-        expression = f"SET paced_until = {paced}, expires_at = :expires {change}"
-        return self.table.update(key, expression, in_pace + condition, pacing | (values or {}))
+            paced, condition = "paced_until + :pace", _IS_IN_PACE
+            values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + share.rate.burst // MILLISECOND - pace)}}
+        update = f"SET paced_until = {paced}, expires_at = :expires"
+        if task_id is not None:
+            update, condition = f"{update} ADD active :id", f"{condition} AND {_HAS_A_SLOT}"
+            values |= {":id": {"SS": [task_id]}, ":text": {"S": task_id}, ":most": {"N": str(share.active)}}
+        return self.table.update(key, update, condition, values)
 
     def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
         self._changes(owner, shard, "DELETE active :ids", "", {":ids": {"SS": sorted(task_ids)}})
