@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.errors import InvalidParams
+from stepwire.protocol.http import switch_in
 from stepwire.protocol.sessions import (
     KNOWN_CLIENTS,
     NEVER,
     ClientInfo,
     Resumes,
     ResumingClient,
-    resume_parameter,
     resuming_clients,
 )
 
@@ -92,7 +92,7 @@ def test_the_parameter_in_the_url_overrides_everything(name: str, asked: bool) -
     ],
 )
 def test_the_parameter_in_the_url_is_1_or_0(query: str, asked: bool | None) -> None:
-    assert resume_parameter(query) == asked
+    assert switch_in(query, "resume") == asked
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def test_the_parameter_in_the_url_is_1_or_0(query: str, asked: bool | None) -> N
 )
 def test_another_value_in_the_url_is_refused_with_the_valid_ones(query: str) -> None:
     with pytest.raises(InvalidParams, match=r"resume in the URL must be given once, as 1 or 0|more than 20 fields"):
-        resume_parameter(query)
+        switch_in(query, "resume")
 
 
 @given(st.text())
 def test_no_query_raises_another_error(query: str) -> None:
     with suppress(InvalidParams):
-        assert resume_parameter(query) in {None, True, False}
+        assert switch_in(query, "resume") in {None, True, False}
 
 
 # ------------------------------------------------------------------------------------------------ reading the parameter

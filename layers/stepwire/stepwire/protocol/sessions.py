@@ -18,12 +18,9 @@ from msgspec import Struct, field
 
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
-from stepwire.protocol.http import switch_in
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.tokens import LONGEST, encode, unwrap, wrap
 
-PARAMETER: Final = "resume"
-"""In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
 ANYBODY: Final = "*"
 KNOWN: Final = "known"
 """The entry that stands for `KNOWN_CLIENTS`."""
@@ -123,15 +120,6 @@ def resuming_clients(entries: Iterable[str]) -> ResumingClients:
     """
     expanded = (each for entry in entries for each in (KNOWN_CLIENTS if entry == KNOWN else (entry,)))
     return ResumingClients(tuple(map(_entry, expanded)))
-
-
-def resume_parameter(query: str) -> bool | None:
-    """Read from the query of the endpoint's URL whether the client resumes; None if it does not say.
-
-    Raises:
-        InvalidParams: it says something else than 1 or 0.
-    """
-    return switch_in(query, PARAMETER)
 
 
 def _entry(text: str) -> ResumingClient:

@@ -17,7 +17,7 @@ from stepwire.engine.calls import Begun
 from stepwire.errors import ClientNotCapable, InvalidCursor, MethodNotFound, MissingClientCapability
 from stepwire.hooks import Extra
 from stepwire.json_text import JsonObject, as_object
-from stepwire.protocol.http import RoutedName, check_parameter_headers
+from stepwire.protocol.http import RoutedName, check_parameter_headers, switch_in
 from stepwire.protocol.messages import (
     LEGACY_VERSIONS,
     LEGACY_WITH_TASKS,
@@ -26,7 +26,7 @@ from stepwire.protocol.messages import (
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
 )
-from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, resume_parameter, session_id_of
+from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
 from stepwire.server.call import Call, Reply, SessionOpened, listed_tools, meta_of, text_in, views
@@ -43,6 +43,8 @@ from stepwire.tasks.inputs import Mode
 TOOLS_PAGE_SIZE: Final = 100
 LARGEST_TOOLS_PAGE: Final = 2_000_000
 """Approximate bytes of tools on a page, unless one tool alone has more. Lambda's response has at most 6 MB."""
+_RESUME: Final = "resume"
+"""In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
 _TOOL: Final = "tool:"  # in a cursor, before the name of the last tool on its page
 
 
@@ -100,7 +102,7 @@ def initialize(services: Services, call: Call) -> SessionOpened:
     }
     # Decided once, for the whole session: which responses the client resumes.
     decide = services.resuming.decide if version == LEGACY_WITH_TASKS else services.resuming.decide_older
-    resumes = decide(client_info_of(call.params, call.headers.user_agent), resume_parameter(call.query))
+    resumes = decide(client_info_of(call.params, call.headers.user_agent), switch_in(call.query, _RESUME))
     random = services.calls.randomness(RANDOM_BYTES)
     return SessionOpened(result, session_id_of(version, call.params, random, resumes))
 
