@@ -1,7 +1,6 @@
 """The endpoint and the examples' stack beside it on the local stack, with a bucket to profile from."""
 
 import json
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +10,6 @@ from typing import Any, Final
 
 import yaml
 
-from stepwire.extras.callers.commands import BLOCKS
-from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.commanding import OPERATOR, Door
-from stepwire_cli.account.pacing import Pacer
 from stepwire_client import Pace
 from stepwire_local import LocalStack
 from stepwire_local.cloudformation.template import parse
@@ -111,20 +106,3 @@ def _reports(client: Any, arn: str) -> list[Json]:
 
 def _machine(stack: LocalStack) -> str:
     return stack.physical_ids["ProfileDataset"]
-
-
-@contextmanager
-def blocked_caller(stack: LocalStack) -> Generator[tuple[str, str]]:
-    """Block somebody who has a copy of one of the tasks, and nobody else; yield who it is, and the copy's id."""
-    table, dynamodb = stack.physical_ids["TasksTable"], stack.client("dynamodb")
-    values = {":prefix": {"S": "task#"}}
-    found = dynamodb.scan(
-        TableName=table, FilterExpression="begins_with(sk, :prefix)", ExpressionAttributeValues=values
-    )
-    item, owner = found["Items"][0], "5" * 32
-    copy = f"{item['sk']['S'][:-1]}{'1' if item['sk']['S'].endswith('0') else '0'}"
-    dynamodb.put_item(TableName=table, Item={**item, "pk": {"S": owner}, "sk": {"S": copy}})
-    door = Door(Calls(stack.client, Pacer(time.monotonic, time.sleep)), stack.physical_ids[OPERATOR])
-    door.do(BLOCKS, "block", hashes=[owner])
-    yield owner, copy.removeprefix("task#")
-    door.do(BLOCKS, "unblock", hashes=[owner])

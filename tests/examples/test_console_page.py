@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from packages.local.tests.console.machines import sixty
-from stepwire_cli.app import run
 from stepwire_local import LocalStack
 from stepwire_local.console import Console, Watchers
 from tests.browser.chromium import needs_chromium, seen_by_chromium
-from tests.examples.stacks import blocked_caller
 
 pytestmark = [pytest.mark.long, needs_chromium]
 
@@ -438,21 +436,3 @@ def test_the_page_of_lines_shows_who_runs_and_who_waits(large: LocalStack) -> No
     assert found[7] == "Lines1", "and how many wait"
     assert (found[8], found[10]) == ([], []), "what axe found"
     assert found[9] is False, "whether it is wider than the window"
-
-
-def test_a_task_of_a_blocked_caller_says_so_in_the_list_and_on_its_page(stack: LocalStack) -> None:
-    run(["--url", stack.url, "--auth", "none", "call", "wait_and_echo", "message=hello"])
-
-    with blocked_caller(stack) as (_, task_id):
-        steps: list[list[Any]] = [
-            ["open", f"#/tasks/{task_id}"],
-            ["text", ".head .fault"],
-            ["text", f"nav a[href='#/tasks/{task_id}']"],
-            ["axe"],
-        ]
-        found = seen(stack, steps)
-
-    assert found[1].startswith("Its caller is blocked since ")
-    assert " by arn:aws:" in found[1]
-    assert "caller blocked" in found[2]
-    assert found[3] == []

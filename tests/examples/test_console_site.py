@@ -12,7 +12,6 @@ from stepwire_cli.exits import Exit
 from stepwire_local import LocalStack
 from stepwire_local.console import Console, Watchers
 from stepwire_local.console.guard import HEADER
-from tests.examples.stacks import blocked_caller
 from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]
@@ -116,22 +115,6 @@ def test_a_line_shows_who_runs_and_who_waits_in_which_place(http: httpx.Client) 
     for task_id in reversed(ids):
         modern(http, "tasks/cancel", task_id, taskId=task_id)
     assert read(http, "lines") == []
-
-
-def test_a_task_says_since_when_and_by_whom_its_caller_is_blocked(http: httpx.Client, stack: LocalStack) -> None:
-    own = modern(http, "tools/call", "wait_and_echo", name="wait_and_echo", arguments={"message": "hi"})["taskId"]
-
-    with blocked_caller(stack) as (owner, others):
-        until(lambda: others in by_id(read(http, "tasks")))
-        listed = by_id(read(http, "tasks"))
-    afterwards = read(http, "tasks")
-
-    block = listed[others]["blocked"]
-    assert listed[others]["caller"] == owner
-    assert block["since"].endswith("Z")
-    assert block["operator"].startswith("arn:aws:")
-    assert listed[own]["blocked"] is None
-    assert not [one for one in afterwards if one["blocked"]]
 
 
 def by_id(tasks: list[Json]) -> dict[str, Json]:

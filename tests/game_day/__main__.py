@@ -11,7 +11,8 @@ from typing import Final
 
 from stepwire.principal import PRINCIPAL_PATTERN
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
-from tests.game_day.scenes import SCENES, Night, night
+from tests.game_day.night import Night, night
+from tests.game_day.scenes import SCENES
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "game_day.md"
 BEGIN, END = "<!-- scenes -->\n", "<!-- end -->\n"
@@ -77,7 +78,7 @@ def main() -> None:
     parser.add_argument("--update", action="store_true", help=f"write the table of {PAGE.name}")
     options = parser.parse_args()
     with TemporaryDirectory() as folder, kept_in(FOLDER, "game-day"):
-        rows = [one.row() for one in played(list(SCENES), Path(folder))]
+        rows = [one.row() for name in SCENES for one in played([name], Path(folder))]
     head = "| what happened | what the operator typed | what was seen, by the endpoint's clock | this machine took |"
     table = "\n".join([head, "|---|---|---|--:|", *rows])
     if options.update:

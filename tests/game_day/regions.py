@@ -8,6 +8,7 @@ bucket replicates when the drill says so.
 import base64
 import gzip
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -98,29 +99,24 @@ def stack(owners: Path, region: str, taken_over: dict[str, str] | None = None, *
     )
 
 
-def lost(owners: Path) -> Left:
-    """Run a stack with tasks, save them, let operators block and erase, and lose it."""
+def lost(
+    owners: Path,
+    others: Iterable[str] = (),
+    command: Callable[[Operator], tuple[str, ...]] = lambda _operator: (),
+) -> Left:
+    """Run a stack with tasks of Alice and others, save them, let operators command something, and lose it."""
     with stack(owners, LOST) as here, account_of(here) as account:
         alice = client_of(here, "alice")
         tasks = {name: alice.call("parrot", {"text": text}).id_in() for name, text in TEXTS.items()}
-        tasks |= {sub: client_of(here, sub).call("parrot", {"text": sub}).id_in() for sub in ("mallory", "erin")}
+        tasks |= {sub: client_of(here, sub).call("parrot", {"text": sub}).id_in() for sub in others}
         tasks["running"] = alice.call("parrot", {"text": "", "seconds": 3600}).id_in()
         until(lambda: all(alice.task("get", tasks[name]).result["status"] == "completed" for name in TEXTS))
-        for sub in ("mallory", "erin"):
+        for sub in others:
             until(lambda sub=sub: client_of(here, sub).task("get", tasks[sub]).result["status"] == "completed")
         exported(here.physical_ids["TasksTable"])
-        ticket = blocked_and_erased(Operator(here, account))
+        ticket = command(Operator(here, account))
         replicated(here.physical_ids["LargeResults"])
         return Left(here.outputs["PrincipalSalt"], tasks, ticket)
-
-
-def blocked_and_erased(operator: Operator) -> tuple[str, ...]:
-    """Block Mallory and erase Erin; return the commands, which know both by their hashes."""
-    mallory, erin = (operator.types(f"stepwire caller whois --sub {sub}").split()[0] for sub in ("mallory", "erin"))
-    typed = (f"stepwire caller block {mallory} --yes", f"stepwire caller erase {erin} --cancel --yes")
-    for line in typed:
-        operator.types(line)
-    return typed
 
 
 def exported(table: str) -> None:

@@ -19,6 +19,7 @@ from stepwire.background.sweep import MOST_SINGLE_CHECKS
 from stepwire_local import never
 from stepwire_local.account.engine import ACCOUNT
 from stepwire_local.iam.permissions import Call, Role, Statement, watched
+from tests.extras import parts
 from tests.grants import Grant, roles_of, unused
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, executions_with
@@ -73,7 +74,6 @@ _QUESTIONS: Final = (
     "questions to others: tests/approval_page and tests/examples/test_console_approvals.py list and decide them"
 )
 _EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
-_ONE_CALLER: Final = "an operator's commands about one caller: tests/integration/test_one_caller.py gives them"
 # Statements and actions of parts that have stacks of their own in other tests.
 OF_OTHER_PARTS: Final = {
     ("StartTheNextAttempt", "states:startexecution"): _RETRIES,
@@ -89,6 +89,7 @@ OF_OTHER_PARTS: Final = {
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
     ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
+    ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:query"): _LINES,
     ("FindTheNextInLine", "dynamodb:query"): _LINES,
     ("LeaveLines", "dynamodb:deleteitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
@@ -97,9 +98,8 @@ OF_OTHER_PARTS: Final = {
     ("ListQuestionsForApprovers", "dynamodb:deleteitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:putitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:updateitem"): _QUESTIONS,
-    ("TheListOfBlockedCallers", "dynamodb:deleteitem"): _ONE_CALLER,
-    ("KnowWhoIsBlocked", "dynamodb:getitem"): _EVENTS,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
+    **{grant: why for part in parts("permissions") for grant, why in part.OF_OTHER_TESTS.items()},
 }
 
 
@@ -294,15 +294,14 @@ def with_alias(stack: Watched, machine: str) -> str:
 
 
 def command_as_an_operator(stack: Watched, modern: ModernClient, clock: Clock) -> None:
-    """Redrive a task that has ended, and cancel all of its caller's."""
+    """Redrive a task that has ended."""
     task_id = modern.call("wait_and_echo", {"message": "hello", "error": "OnPurpose"}).id_in()
     until(ended(stack, task_id))
     clock.move(seconds=1)  # then it is overdue
     assert modern.task("get", task_id).result["status"] == "completed"
-    modern.call("wait_and_echo", {"message": "hello", "seconds": 600})
     (owner,) = {item["pk"]["S"] for item in open_tasks(stack)[1]}
-    for command in ({"command": "redrive", "task_id": task_id}, {"command": "cancel_tasks"}):
-        assert "done" in stack.deployed.stack.invoke("OperatorFunction", {**command, "owner": owner}, TASKS)
+    command = {"command": "redrive", "task_id": task_id, "owner": owner}
+    assert "done" in stack.deployed.stack.invoke("OperatorFunction", command, TASKS)
 
 
 def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:

@@ -156,7 +156,6 @@ A_CALLER: Final = "?" * 32
         ("ExecutionEventsFunction.FindTheNextInLine", [A_CALLER, "lines", "line#*"]),
         ("OperatorFunction.Tasks", [A_CALLER, "lines", "line#*"]),
         ("OperatorFunction.FindTasksAndFreeSlotsAndTheNextInLine", [A_CALLER, "lines", "line#*"]),
-        ("OperatorFunction.TheListOfBlockedCallers", ["blocks"]),
         ("InputRequestsFunction.Tasks", [A_CALLER]),
         ("ExpirationsFunction.FreeSlots", [A_CALLER, "lines", "line#*"]),
         ("StatusChangesFunction.ListQuestionsForApprovers", [A_CALLER, "approvals#*"]),

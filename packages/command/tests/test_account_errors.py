@@ -12,6 +12,7 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from tests.extras import parts
 from tests.refusals.endpoint import serving
 
 TASK = "01kyyk41g000000000000000000000000001"
@@ -23,11 +24,11 @@ COMMANDS: dict[str, list[str]] = {
     "trace": ["trace", TASK, "--stack", "live"],
     "redrive": ["redrive", TASK, "--stack", "live"],
     "queue": ["queue", "list", "--stack", "live"],
-    "caller": ["caller", "whois", "arn:aws:iam::123456789012:user/ada", "--stack", "live"],
     "sign-in": ["sign-in", "set-up", "live"],
     "status": ["status", "live"],
     "destroy": ["destroy", "live", "--yes"],
     "tools": ["tools", "--auth", "sigv4", "--url", "http://127.0.0.1:9/mcp"],
+    **{name: words for part in parts("account_commands") for name, words in part.COMMANDS.items()},
 }
 OF_AN_ACCOUNT = [name for name in COMMANDS if name != "tools"]
 """The others ask AWS themselves; `tools` only signs."""

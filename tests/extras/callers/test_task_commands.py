@@ -1,4 +1,4 @@
-"""An operator commands something about tasks: those of one caller in bounded parts, of which any may be repeated."""
+"""An operator counts and cancels the tasks of one caller, in bounded parts, of which any may be repeated."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.background.commands import BUDGET, COMMANDS, MOST_CANCELLED, MOST_COUNTED, TASKS, obeyed
+from stepwire.background.commands import TASKS, obeyed
 from stepwire.errors import RoleDenied, StopRefused, StopThrottled, StoreBusy
+from stepwire.extras.callers.tasks import BUDGET, COMMANDS, MOST_CANCELLED, MOST_COUNTED
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.task import Cancelled
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World

@@ -7,45 +7,25 @@ The rule: a command is a row of a table. IAM permits commands by their right: an
 must be invoked. So whoever may give some commands need not be able to give the others. What a command returns is for
 the operator, and has no data of a caller.
 
-At the end are the core's commands, about tasks; extras add theirs (`hooks.Extra.commands`). A command about all tasks
-of a caller does a bounded part, and says where the next one goes on. So it may be interrupted and given again at any
-time: what has ended is passed over.
+At the end is the core's command, about a task; extras add theirs (`hooks.Extra.commands`).
 """
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct, ValidationError, convert
 
 from stepwire.engine.assembly import Engine
-from stepwire.errors import (
-    AtQuota,
-    CommandRefused,
-    NeedsOperator,
-    ProtocolError,
-    StoreBusy,
-    TaskAlreadyEnded,
-    UnknownTask,
-    WorkflowsUnavailable,
-)
+from stepwire.errors import CommandRefused, StoreBusy, WorkflowsUnavailable
 from stepwire.json_text import JsonObject
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.rendering import modern_status
 from stepwire.tasks.ids import ID_PATTERN, TaskId, TaskKey
-from stepwire.tasks.task import Task
 
 TASKS: Final = "tasks"
-"""The right to give commands about tasks and lines."""
+"""The right to give commands about tasks."""
 UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 BUSY: Final = "Others change the same items all the time, so perhaps nothing was done. Repeat the command."
-MOST_COUNTED: Final = 100
-"""Tasks of one command that counts."""
-MOST_CANCELLED: Final = 50
-"""Tasks of one command that cancels: a second's worth of the smallest quota of StopExecution."""
-BUDGET: Final = timedelta(seconds=15)
-"""After that long, no further task is cancelled: the next command goes on."""
-_DENIED: Final = "This server may not stop its execution, or may not use the key or the role that this needs."
 Owner: TypeAlias = Annotated[Principal, Meta(pattern=rf"\A{PRINCIPAL_PATTERN.pattern}\Z")]
 OneTask: TypeAlias = Annotated[TaskId, Meta(pattern=rf"\A{ID_PATTERN.pattern}\Z")]
 
@@ -116,78 +96,7 @@ def _read(event: JsonObject, right: str, commands: Commands) -> tuple[Command, F
         raise CommandRefused(f"The command {name} has the fields {known}. {error}.") from None
 
 
-# ------------------------------------------------------------------------------------------------------- about tasks
-
-
-class _Cancelled(Struct):
-    """What came of the tasks of one command."""
-
-    cancelled: int = 0
-    ended: int = 0
-    failed: list[JsonObject] = []
-    last: TaskId | None = None
-    """The last task that is done with."""
-
-    def answer(self, after: TaskId | None, *, is_busy: bool = False) -> JsonObject:
-        """Return what an operator is answered."""
-        counts = {"cancelled": self.cancelled, "ended": self.ended, "failed": self.failed}
-        return {**counts, "after": after, "is_busy": is_busy}
-
-
-class OfCaller(Fields, frozen=True):
-    """The fields of a command about the tasks of a caller."""
-
-    owner: Owner
-    after: OneTask | None = None
-    """The last task that an earlier command is done with."""
-
-
-def count_tasks(engine: Engine, given: OfCaller) -> JsonObject:
-    """Return how many of the next tasks have ended.
-
-    {"running": count, "ended": count, "after": id or null}
-    """
-    page = engine.recorder.page(given.owner, given.after, MOST_COUNTED)
-    running = sum(not task.has_ended for task in page.tasks)
-    return {"running": running, "ended": len(page.tasks) - running, "after": page.next_after}
-
-
-def cancel_tasks(engine: Engine, given: OfCaller) -> JsonObject:
-    """Cancel those of the next tasks that have not ended.
-
-    {"cancelled": count, "ended": count, "failed": [{"task_id", "reason"}], "after": id or null, "is_busy": bool}
-
-    `is_busy` says that AWS throttles or does not answer, so that the next command had better wait.
-    """
-    page = engine.recorder.page(given.owner, given.after, MOST_CANCELLED)
-    clock, done = engine.recorder.clock, _Cancelled(last=given.after)
-    until = clock.now() + BUDGET
-    for task in page.tasks:
-        if clock.now() >= until:
-            return done.answer(done.last)
-        try:
-            _cancel(engine, task, given.operator or "unknown", done)
-        except (AtQuota, StoreBusy, WorkflowsUnavailable) as fault:
-            engine.ports.report(fault)
-            return done.answer(done.last, is_busy=True)
-        done.last = task.task_id
-    return done.answer(page.next_after)
-
-
-def _cancel(engine: Engine, task: Task, operator: str, done: _Cancelled) -> None:
-    if task.has_ended:
-        done.ended += 1
-        return
-    try:
-        engine.operations.cancel(task.owner, task.task_id, operator)
-    except (TaskAlreadyEnded, UnknownTask):
-        done.ended += 1
-    except ProtocolError as error:
-        done.failed.append({"task_id": task.task_id, "reason": error.message})
-    except NeedsOperator:
-        done.failed.append({"task_id": task.task_id, "reason": _DENIED})
-    else:
-        done.cancelled += 1
+# -------------------------------------------------------------------------------------------------------- about a task
 
 
 def redrive(engine: Engine, given: OfTask) -> JsonObject:
@@ -204,8 +113,4 @@ def redrive(engine: Engine, given: OfTask) -> JsonObject:
     }
 
 
-COMMANDS: Final[Commands] = {
-    "redrive": Command(TASKS, OfTask, redrive),
-    "count_tasks": Command(TASKS, OfCaller, count_tasks),
-    "cancel_tasks": Command(TASKS, OfCaller, cancel_tasks),
-}
+COMMANDS: Final[Commands] = {"redrive": Command(TASKS, OfTask, redrive)}

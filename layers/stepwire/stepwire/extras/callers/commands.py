@@ -1,6 +1,6 @@
-"""What operators command about callers: block them, unblock them, and note an erasure.
+"""What operators command about callers: cancel their tasks, block and unblock them, and note an erasure.
 
-Whoever may give these commands can neither read nor change what a caller has. Erasing is done with an operator's own
+Whoever may block can neither read nor change what a caller has. Erasing is done with an operator's own
 credentials (`stepwire caller erase`), which notes it here, in the audit trail.
 """
 
@@ -15,6 +15,7 @@ from stepwire.engine.assembly import Engine
 from stepwire.errors import CommandRefused
 from stepwire.extras.callers.blocks import MOST_BLOCKED, REREAD_AFTER
 from stepwire.extras.callers.storage import Block, DynamoDbBlocks
+from stepwire.extras.callers.tasks import COMMANDS
 from stepwire.json_text import JsonObject
 from stepwire.visible_text import first_invisible
 
@@ -53,8 +54,9 @@ class Erased(Fields, frozen=True):
 
 
 def commands_of(blocks: DynamoDbBlocks) -> Commands:
-    """Return the commands that change a list. Each is audited when it is done, and is idempotent."""
+    """Return the commands, with those that change a list. Each is audited when it is done, and is idempotent."""
     return {
+        **COMMANDS,
         "block": Command(BLOCKS, ToBlock, partial(_block, blocks)),
         "unblock": Command(BLOCKS, OfCallers, partial(_unblock, blocks)),
         "note_erasure": Command(ERASURES, Erased, _note_erasure),

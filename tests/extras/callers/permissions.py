@@ -1,0 +1,9 @@
+"""For tests/integration/test_policies.py: permissions that the tests of other parts use."""
+
+from typing import Final
+
+OF_OTHER_TESTS: Final = {
+    ("FindTheTasksOfACaller", "dynamodb:query"): "tests/extras/callers/test_one_caller.py cancels all of a caller's",
+    ("TheListOfBlockedCallers", "dynamodb:deleteitem"): "test_one_caller.py there unblocks",
+    ("KnowWhoIsBlocked", "dynamodb:getitem"): "events: tests/extras/events/test_stack.py is woken",
+}
