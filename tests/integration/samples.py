@@ -34,8 +34,8 @@ class Sample:
 SAMPLES: Final = {
     "command_given": Sample(
         "OperatorFunction",
-        alias="blocks",
-        answers={"done": {"hashes": ["3f2a9c41d07be6583f2a9c41d07be658"], "holds_within_seconds": 30}},
+        alias="tasks",
+        answers={"refused": "The task has not ended: wait for its end, or let its caller cancel it."},
     ),
     "execution_aborted": Sample("ExecutionEventsFunction", leaves="cancelled"),
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
