@@ -6,13 +6,13 @@ build's botocore is older or newer than Lambda's; both read this format.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
 from botocore.loaders import Loader
 
-OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
+_OF_THE_CORE: Final[Mapping[str, tuple[str, ...]]] = {
     "dynamodb": (
         "BatchGetItem",
         "DeleteItem",
@@ -27,7 +27,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject", "PutObject"),
     "secretsmanager": ("GetSecretValue",),
-    "sqs": ("DeleteMessage", "ReceiveMessage", "SendMessage", "SendMessageBatch"),
+    "sqs": ("SendMessage",),
     "ssm": ("DescribeParameters", "GetParametersByPath"),
     "stepfunctions": (
         "DescribeExecution",
@@ -46,6 +46,14 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "StopExecution",
     ),
     "sts": ("AssumeRole",),
+}
+_OF_EXTRAS: Final[Sequence[Mapping[str, Sequence[str]]]] = [
+    json.loads(path.read_text(encoding="utf-8")) for path in sorted((Path(__file__).parent / "extras").glob("*.json"))
+]
+"""What only an extra calls: a file for each."""
+OPERATIONS: Final[Mapping[str, Sequence[str]]] = {
+    service: sorted({*operations, *(one for extra in _OF_EXTRAS for one in extra.get(service, ()))})
+    for service, operations in _OF_THE_CORE.items()
 }
 """The operations of each service. A test compares them with the calls in the code."""
 PAGED: Final = ("resourcegroupstaggingapi", "ssm")
@@ -72,7 +80,7 @@ def cut(folder: Path) -> None:
     _write(folder / "endpoints.json", _with_services(loader.load_data("endpoints"), prefixes))
 
 
-def _with_operations(model: Mapping[str, Any], operations: tuple[str, ...]) -> dict[str, Any]:
+def _with_operations(model: Mapping[str, Any], operations: Sequence[str]) -> dict[str, Any]:
     kept = {name: model["operations"][name] for name in operations}
     names, waiting = set[str](), list(_shapes_in(kept))
     while waiting:
@@ -84,7 +92,7 @@ def _with_operations(model: Mapping[str, Any], operations: tuple[str, ...]) -> d
     return {**model, "operations": kept, "shapes": shapes}
 
 
-def _with_pages(paginators: Mapping[str, Any], operations: tuple[str, ...]) -> dict[str, Any]:
+def _with_pages(paginators: Mapping[str, Any], operations: Sequence[str]) -> dict[str, Any]:
     return {"pagination": {name: paginators["pagination"][name] for name in operations}}
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from stepwire_local.cloudformation.intrinsics import holds, resolve
 from stepwire_local.cloudformation.parameters import ParameterValue, parameter_values
+from tests.extras import parts
 from tests.template.document import declared, template
 
 STACK: Final = {
@@ -20,6 +21,8 @@ GIVEN: Final = {
 }
 CHOICES: Final = tuple(GIVEN)
 """Of the parameter Authorizer."""
+OFF: Final[dict[str, str]] = {name: value for part in parts("template") for name, value in part.OFF.items()}
+"""The parameters that switch off the extras that have parts of a stack."""
 ENDPOINT: Final = "Api.ApiEndpoint/mcp"
 SERVER_ROUTE: Final = "GET /.well-known/oauth-authorization-server"
 

@@ -33,9 +33,10 @@ from stepwire.tasks.task import (
     Working,
 )
 from tests.changes import saved
+from tests.extras import parts
 from tests.kits import World
 from tests.recorded import recorded
-from tests.template.chosen import Stack, stack
+from tests.template.chosen import OFF, Stack, stack
 from tests.template.document import ROOT, resource, resources, template
 
 Record = dict[str, Any]
@@ -88,6 +89,9 @@ def reaches_the_function(one: Record, **parameters: str) -> bool:
     return any(matches(pattern_of(wanted["Pattern"]), one) for wanted in filters)
 
 
+WITH_A_BUS: Final = {"EventBus": "default"}
+
+
 def pattern_of_rule(made: Stack, name: str) -> EventPattern:
     return pattern_of(made.properties(name)["EventPattern"])
 
@@ -106,11 +110,11 @@ def test_every_change_of_a_status_reaches_the_function() -> None:
     told = [one for one in RECORDS if change_in(one).is_of_status]
 
     assert len(told) == 16
-    assert [one for one in told if not reaches_the_function(one)] == []
+    assert [one for one in told if not reaches_the_function(one, **WITH_A_BUS)] == []
 
 
 def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
-    silent = [one for one in RECORDS if not change_in(one).is_of_status and reaches_the_function(one)]
+    silent = [one for one in RECORDS if not change_in(one).is_of_status and reaches_the_function(one, **WITH_A_BUS)]
 
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
         "another question, or an answer to one of several, is no change of status"
@@ -136,7 +140,7 @@ QUESTIONS: Final = {
 }
 
 
-@pytest.mark.parametrize("parameters", [{}, {"Events": "off"}, {"Events": "off", "EventBus": "default"}], ids=str)
+@pytest.mark.parametrize("parameters", [{}, OFF, OFF | WITH_A_BUS], ids=str)
 @pytest.mark.parametrize("change", QUESTIONS)
 def test_every_change_of_a_question_to_others_reaches_the_function(change: str, parameters: dict[str, str]) -> None:
     before, after = QUESTIONS[change]
@@ -158,11 +162,11 @@ def test_every_change_of_a_place_in_line_reaches_the_function() -> None:
     ]
 
     assert [place_after(saved(*one)) is not None for one in changes] == [True] * 3
-    assert [reaches_the_function(one) for one in records] == [True] * 3
+    assert [reaches_the_function(one, **WITH_A_BUS) for one in records] == [True] * 3
 
 
 def test_without_events_and_a_bus_other_tasks_cost_no_invocation() -> None:
-    assert [one for one in RECORDS if reaches_the_function(one, Events="off")] == []
+    assert [one for one in RECORDS if reaches_the_function(one, **OFF)] == []
 
 
 @pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1", "events#places", "events#sub#1", "change#1"])
@@ -192,21 +196,16 @@ def test_events_that_cannot_be_published_go_to_the_queue() -> None:
 # ------------------------------------------------------------------------------------ what is deployed, and may do what
 
 
-PARTS: Final = ("Status", "Webhook")
-
-
 def test_optional_resources_are_not_deployed_without_need() -> None:
-    silent, told = stack("none", Events="off"), stack("none", Events="off", EventBus="default")
+    silent, told = stack("none", **OFF), stack("none", **OFF, EventBus="default")
 
-    def parts(made: Stack) -> set[str]:
-        return {name for name in template()["Resources"] if name.startswith(PARTS) and made.has(name)} - {
-            "WebhooksAlarm"
-        }
+    def status_parts(made: Stack) -> set[str]:
+        return {name for name in template()["Resources"] if name.startswith("Status") and made.has(name)}
 
-    assert parts(silent) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}, "approvers are served"
-    events = {"WebhookQueue", "Webhooks", "WebhooksFunction", "WebhooksLogs"}
-    assert parts(told) == parts(silent)
-    assert parts(stack("none")) == parts(told) | events
+    assert status_parts(silent) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}, (
+        "approvers are served"
+    )
+    assert status_parts(told) == status_parts(silent)
 
 
 OF_ANOTHER: Final = "arn:aws:events:eu-central-1:210987654321:event-bus/agents"
@@ -232,12 +231,12 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
         "RESOURCE": "Api.ApiEndpoint/mcp",
         "SECRET_ARN": "RequestStateSecret",
         "TABLE_NAME": "TasksTable",
-        "WEBHOOK_QUEUE": "WebhookQueue",
+        **{name: value for part in parts("template") for name, value in part.VARIABLES.items()},
     }
 
 
 def test_without_events_the_function_may_list_questions_for_approvers_and_query_nothing() -> None:
-    made = stack("none", EventBus="default", Events="off").properties("StatusChangesFunction")
+    made = stack("none", EventBus="default", **OFF).properties("StatusChangesFunction")
     allowed = [one["Action"] for one in made["Policies"][0]["Statement"]]
     actions = {action for one in allowed for action in ([one] if isinstance(one, str) else one)}
 

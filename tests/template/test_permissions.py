@@ -9,7 +9,8 @@ from moto.events.models import EventPattern
 
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire_local.cloudformation.template import load
-from tests.template.chosen import CHOICES, stack
+from tests.extras import parts
+from tests.template.chosen import CHOICES, OFF, stack
 from tests.template.document import (
     FUNCTION,
     ROLE_POLICY,
@@ -159,8 +160,7 @@ A_CALLER: Final = "?" * 32
         ("InputRequestsFunction.Tasks", [A_CALLER]),
         ("ExpirationsFunction.FreeSlots", [A_CALLER, "lines", "line#*"]),
         ("StatusChangesFunction.ListQuestionsForApprovers", [A_CALLER, "approvals#*"]),
-        ("StatusChangesFunction.RecordEvents", [A_CALLER, "subscribers#*"]),
-        ("WebhooksFunction.ReadEvents", [A_CALLER]),
+        *((statement, partitions) for part in parts("template") for statement, partitions in part.PARTITIONS.items()),
     ],
 )
 def test_a_function_reaches_no_item_but_those_of_its_partitions(name: str, partitions: list[str]) -> None:
@@ -289,7 +289,7 @@ def characters(policies: Any) -> int:
 @pytest.mark.parametrize("authorizer", CHOICES)
 def test_no_policy_is_without_a_statement_whatever_is_switched_off(authorizer: str) -> None:
     client = {"ProbeSecretArn": f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s"} if authorizer in TOKENS else {}
-    least = stack(authorizer, Events="off", ProbeTool="canary", **client)
+    least = stack(authorizer, **OFF, ProbeTool="canary", **client)
 
     functions = least.all_of(FUNCTION)
 
