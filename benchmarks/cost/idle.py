@@ -37,7 +37,7 @@ def parts(**chosen: str) -> dict[str, float]:
         "the dashboard": prices.DASHBOARD.of(len(made.all_of("AWS::CloudWatch::Dashboard"))),
         "the snapshot of one version": _snapshot(made),
         "the runs of the schedule": _runs(),
-        "Lambda's polls of the queues of wake-ups and webhooks": _polls(made),
+        "Lambda's polls of queues": _polls(made),
         "the hourly call of the probe": _probe(made),
     }
 
