@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.extras import groups
+from stepwire_cli.extras import groups, with_options_of_extras
 from stepwire_cli.operator_commands import queue, redrive, task, trace
 from stepwire_cli.server_commands import gateway, server_json, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
@@ -88,7 +88,7 @@ def _names_of_tools(context: typer.Context, incomplete: str) -> list[str]:
 
 
 class Decides(StrEnum):
-    """Who decides where a state waits for a person, other than approvers."""
+    """Who decides where a state waits for a person."""
 
     AS_NOW = "as-now"
     CALLER = "caller"
@@ -213,6 +213,7 @@ def cancel(context: typer.Context, task_id: TaskId) -> None:
 
 
 @app.command()
+@with_options_of_extras("decides")
 def wrap(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     names: Annotated[
@@ -234,13 +235,6 @@ def wrap(  # noqa: PLR0913 - one for each option
     role: Annotated[
         str, typer.Option(metavar="ARN", help="The role that reaches state machines of another account or Region.")
     ] = "",
-    approvers: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="claim=NAME:VALUE",
-            help="People with this sign-in decide where a state waits for a person; also scope=SCOPE, role=ARN.",
-        ),
-    ] = None,
     decides: Annotated[
         Decides | None, typer.Option(help="Who else decides there: whoever does now, or the caller.")
     ] = None,
@@ -250,6 +244,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     apply: Annotated[bool, typer.Option("--apply", help="Tag the state machines and register the tools.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Replace or write without asking.")] = False,
+    **own: list[str] | None,
 ) -> None:
     """Write manifests of state machines, and register them.
 
@@ -260,7 +255,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     chosen = None if snippet is None else snippet.value
     given = wrapping.Given(
         names or (), tag, stack, endpoint, output, chosen, samples, role, apply, dry_run, yes,
-        None if decides is None else decides.value, approvers or (), write,
+        None if decides is None else decides.value, [one for each in own.values() for one in each or ()], write,
     )  # fmt: skip
     _end(wrapping.wrap(context.obj, given))
 

@@ -11,7 +11,7 @@ from typing import Final
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.drafting import Screen, Wrapped
 from stepwire_cli.exits import CommandError
-from stepwire_cli.wrap.deciders import RIGHT, Choices, Decider, audience_in
+from stepwire_cli.wrap.deciders import Choices, Decider, Others, others
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.hints import Hint
 
@@ -27,20 +27,21 @@ class Deciding:
     """Asks for a line; None: there is nobody to ask."""
 
     @staticmethod
-    def of(decides: str | None, approvers: Sequence[str], ask: Callable[[str], str] | None) -> "Deciding":
-        """Return what the options say.
+    def of(decides: str | None, they: Sequence[str], ask: Callable[[str], str] | None) -> "Deciding":
+        """Return what the options say: who decides, or who the others are that do.
 
         Raises:
             CommandError: they contradict each other, or say nobody's sign-in.
         """
-        if approvers and decides is not None:
-            raise CommandError(f"--approvers says who decides, and so does --decides {decides}: write one of them.")
-        if not approvers:
+        asked = others() if they else None
+        if asked is None:
             return Deciding(None if decides is None else Decider(decides), ask=ask)
+        if decides is not None:
+            raise CommandError(f"--{asked.name} says who decides, and so does --decides {decides}: write one of them.")
         try:
-            return Deciding(Decider.APPROVERS, audience_in(approvers), ask)
+            return Deciding(Decider.OTHERS, asked.sign_in(they), ask)
         except ValueError as error:
-            raise CommandError(f"--approvers: {error}") from None
+            raise CommandError(f"--{asked.name}: {error}") from None
 
 
 NOBODY_SAYS: Final = Deciding()
@@ -57,8 +58,9 @@ def _decided(draft: Draft, deciding: Deciding, screen: Screen) -> Draft:
     choices = Choices(audience=deciding.audience)
     for one in draft.undecided:
         decider = deciding.decider or _asked(draft, one, deciding.ask or (lambda _prompt: ""), screen)
-        if decider is Decider.APPROVERS and not choices.audience and deciding.ask is not None:
-            choices = replace(choices, audience=_audience(one, deciding.ask, screen))
+        asked = others() if decider is Decider.OTHERS and not choices.audience else None
+        if asked is not None and deciding.ask is not None:
+            choices = replace(choices, audience=_sign_in(one, asked, deciding.ask, screen))
         choices = replace(choices, deciders={**choices.deciders, one.state: decider})
     return draft.decided(choices)
 
@@ -74,11 +76,11 @@ def _asked(draft: Draft, hint: Hint, ask: Callable[[str], str], screen: Screen) 
     return ways[answer]
 
 
-def _audience(hint: Hint, ask: Callable[[str], str], screen: Screen) -> JsonObject:
-    proposed = next(one.option.rpartition(" ")[2] for one in hint.ways if one.decider is Decider.APPROVERS)
-    screen.say(f"What does the sign-in of approvers have? {RIGHT[0].upper()}{RIGHT[1:]}.")
+def _sign_in(hint: Hint, asked: Others, ask: Callable[[str], str], screen: Screen) -> JsonObject:
+    proposed = next(one.option.rpartition(" ")[2] for one in hint.ways if one.decider is Decider.OTHERS)
+    screen.say(f"What does the sign-in of {asked.name} have? {asked.right[0].upper()}{asked.right[1:]}.")
     while True:
         try:
-            return audience_in([ask(f"Their sign-in ({proposed}): ") or proposed])
+            return asked.sign_in([ask(f"Their sign-in ({proposed}): ") or proposed])
         except ValueError as error:
             screen.say(str(error))

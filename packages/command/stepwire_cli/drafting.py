@@ -13,6 +13,7 @@ from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.texts import Unreadable, value_of
 from stepwire_cli.findings import Finding, Severity
 from stepwire_cli.settings import reason
+from stepwire_cli.wrap.deciders import chosen_in
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.hints import Hint
 from stepwire_cli.wrap.snippets import Tool, snippet
@@ -89,7 +90,7 @@ def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
         screen.say(problem, "warning")
-    for line in (*lines_of_hints(made, place.folder), *_without_approvers(made, place.folder)):
+    for line in (*lines_of_hints(made, place.folder), *_without_others(made, place.folder)):
         screen.say(line)
     for note in notes:
         screen.say(note)
@@ -115,12 +116,13 @@ def _ways(made: Sequence[Draft]) -> Iterator[str]:
         yield from (f"  {one}." for one in first.ways)
 
 
-def _without_approvers(made: Sequence[Draft], folder: Path) -> Iterator[str]:
-    """Yield what is missing in the manifests that were there before approvers were chosen."""
+def _without_others(made: Sequence[Draft], folder: Path) -> Iterator[str]:
+    """Yield what is missing in the manifests that were there before others were chosen to decide."""
     for one in made:
-        approvers, path = one.manifest.get("approvers"), folder / f"{one.name}.yaml"
-        if approvers is not None and "approvers" not in as_object(_value_of(path)):
-            yield f"{path} is there already: add approvers: {write(approvers)}"
+        path = folder / f"{one.name}.yaml"
+        for name, chosen in chosen_in(one.manifest).items():
+            if name not in as_object(_value_of(path)):
+                yield f"{path} is there already: add {name}: {write(chosen)}"
 
 
 def _value_of(path: Path) -> Json:
@@ -168,7 +170,7 @@ def _as_json(one: Wrapped, folder: Path) -> dict[str, Any]:
 
 
 def _hint_as_json(hint: Hint) -> dict[str, Any]:
-    ways = [{"who": one.decider.value, "means": one.meaning, "option": one.option} for one in hint.ways]
+    ways = [{"who": one.who, "means": one.meaning, "option": one.option} for one in hint.ways]
     return {"what": hint.what, "fix": hint.fix, "lines": list(hint.lines), "ways": ways}
 
 

@@ -41,7 +41,8 @@ class Given:
     is_dry: bool
     says_yes: bool
     decides: str | None = None
-    approvers: Sequence[str] = ()
+    others: Sequence[str] = ()
+    """Who the others are that decide, as the option of an extra says it."""
     writes: bool = False
 
 
@@ -57,7 +58,7 @@ def wrap(settings: Settings, given: Given) -> int:
     if not NAME.fullmatch(given.endpoint):
         raise CommandError(f"{given.endpoint[:100]!r} is no name of a stack: write --endpoint with {NAMES}.")
     is_asked = screen.is_interactive and not (screen.as_json or given.says_yes)
-    deciding = Deciding.of(given.decides, given.approvers, partial(answered, screen) if is_asked else None)
+    deciding = Deciding.of(given.decides, given.others, partial(answered, screen) if is_asked else None)
 
     def agree(question: str) -> bool:
         return given.says_yes or agrees(screen, question)

@@ -15,7 +15,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.histories import PLAIN
 from stepwire_cli.account.logs import LogLine, Logs
-from stepwire_cli.account.operating import decided_by_others, status_of
+from stepwire_cli.account.operating import status_of
 from stepwire_cli.account.tasks import Executions, Run
 from stepwire_cli.extras import parts
 
@@ -111,8 +111,6 @@ def _in_table(task: Task, at: datetime) -> Iterator[Moment]:
     yield Moment(task.created_at, TABLE, f"stored: a task of {task.work.tool}")
     if task.last_updated_at > task.created_at:
         yield Moment(task.last_updated_at, TABLE, f"changed last: {status_of(task, at)}")
-    for line in decided_by_others(task):
-        yield Moment(line.at, TABLE, line.words)
     if task.follow_up is not None:
         yield Moment(task.last_updated_at, TABLE, f"followed by task {task.follow_up} (redrive)")
     if at >= task.expires_at:

@@ -19,7 +19,7 @@ from stepwire_cli.extras import parts
 
 MOST_LINES: Final = 500
 _GROUPS: Final = (
-    "McpLogs", "ExecutionEventsLogs", "InputRequestsLogs", "StatusChangesLogs", "ApprovalsLogs",
+    "McpLogs", "ExecutionEventsLogs", "InputRequestsLogs", "StatusChangesLogs",
     "ExpirationsLogs", "SweepLogs",
 )  # fmt: skip
 _FIELDS: Final = (

@@ -13,8 +13,9 @@ from typing import Final
 from stepwire.tasks.inputs import InputRequest, Mode, mode_of
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task
-from stepwire_cli.account.histories import Line, OpenState
+from stepwire_cli.account.histories import OpenState
 from stepwire_cli.account.tasks import Fate, Items, Run
+from stepwire_cli.wrap.deciders import others
 
 _REGION: Final = 3  # part of an ARN
 _KINDS: Final[Mapping[Mode, str]] = {
@@ -115,17 +116,6 @@ def _of_the_beginning(task: Task, at: datetime) -> Iterator[str]:
         yield f"an attempt that begins at {begins_at:%Y-%m-%d %H:%M:%S}Z"
 
 
-def decided_by_others(task: Task) -> Iterator[Line]:
-    """Yield what others than the caller decided, each by the audit's name; the cause is what they are called."""
-    decided = [(one.number, one.key, one.answers) for one in task.inputs.decisions]
-    open_ones = [(one.number, one.key, one.answers) for one in task.questions]
-    for number, key, votes in (*decided, *open_ones):
-        for vote in votes:
-            verb = "approved" if vote.agrees else "refused"
-            words = f"approver {vote.by} {verb} question {number}, key {key} ({vote.way})"
-            yield Line(vote.at, words, vote.name)
-
-
 def attempts_of(task: Task) -> Iterator[str]:
     """Yield which attempt each run is at that was retried, and after which error."""
     for run in task.runs:
@@ -208,8 +198,8 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where, at: datetime) ->
                    shlex.join(("stepwire", "tasks", "answer", task.task_id, *server)))  # fmt: skip
     for one in task.questions:
         if not one.audience.is_caller:
-            where_to = "with approvals_list in an agent of theirs, or with the link that they were sent"
-            yield Step(f"Only {one.audience.name} can decide question {one.number}: {where_to}.")
+            where_to = f": {asked.where}" if (asked := others()) else ""
+            yield Step(f"Only {one.audience.name} can decide question {one.number}{where_to}.")
     yield from _of_its_line(task, where, at)
     is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended) and not _has_yet_to_begin(task, at)
     if is_late:

@@ -18,12 +18,12 @@ from stepwire_cli.account.operating import (
     Where,
     attempts_of,
     console_url,
-    decided_by_others,
     next_steps,
     status_of,
     waits_for,
 )
 from stepwire_cli.account.tasks import Fate, Run
+from stepwire_cli.extras import parts
 from stepwire_cli.screen import moment
 
 _WIDTH: Final = 11  # of the names in front of values
@@ -75,7 +75,8 @@ class Shown:
             own.append(Line(task.last_updated_at, f"the task changed last: {self.status}"))
         if self.at >= task.expires_at:
             own.append(Line(task.expires_at, "the task expired"))
-        return sorted((*own, *decided_by_others(task), *events), key=lambda line: line.at)
+        own += (line for part in parts("history") for line in part.lines(task))
+        return sorted((*own, *events), key=lambda line: line.at)
 
     def data(self) -> dict[str, Json]:
         """Return what the caller sent and received."""

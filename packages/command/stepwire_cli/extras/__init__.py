@@ -4,20 +4,18 @@ The rule: what is here is there. Nothing else of the command names an extra. A c
 of it by the name of a module in the folder.
 """
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import typer
+from typing import Any
 
 
-def groups() -> "Iterator[tuple[str, typer.Typer]]":
-    """Yield the groups of commands, by their names."""
+def groups() -> Iterator[tuple[str, Any]]:
+    """Yield the groups of commands (`typer.Typer`), by their names."""
     for found in iter_modules(__path__):
         yield from getattr(import_module(f"{__name__}.{found.name}"), "GROUPS", {}).items()
 
@@ -27,3 +25,19 @@ def parts(name: str) -> tuple[ModuleType, ...]:
     """Return the modules of this name that the extras' folders have."""
     modules = (f"{__name__}.{found.name}.{name}" for found in iter_modules(__path__) if found.ispkg)
     return tuple(import_module(module) for module in modules if find_spec(module))
+
+
+def with_options_of_extras(before: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes any more options those that extras' modules `options` have, before one of its own."""
+
+    def extended(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command).parameters
+        found = [one for one in own.values() if one.kind is not one.VAR_KEYWORD]
+        options = [(name, one) for part in parts("options") for name, one in part.WRAP.items()]
+        more = [inspect.Parameter(name, own[before].kind, default=None, annotation=one) for name, one in options]
+        at = list(own).index(before)
+        signature = inspect.Signature([*found[:at], *more, *found[at:]])
+        command.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess] - typer reads it
+        return command
+
+    return extended

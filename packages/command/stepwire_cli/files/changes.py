@@ -21,7 +21,7 @@ from stepwire_cli.files.serverless_framework import is_serverless
 from stepwire_cli.files.templates import FoundMachine, Parameter
 from stepwire_cli.files.texts import Unreadable, parsed, text_of
 from stepwire_cli.wrap.asking import INPUT_REQUESTS, SUBSTITUTIONS, Asking, asking_instead
-from stepwire_cli.wrap.deciders import Decider
+from stepwire_cli.wrap.deciders import Decider, chosen_in
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.people import waiting_for_people
 from stepwire_cli.wrap.snippets import resource_of_the_tool
@@ -176,7 +176,8 @@ class _InATemplate:
         """Add the parameter with the manifest, behind the state machine."""
         value = self.value
         if (there := self._registered()) is not None:
-            self._approvers(there)
+            for name, chosen in chosen_in(self.draft.manifest).items():
+                self._field(there, name, chosen)
             return
         text = resource_of_the_tool(self.draft)
         (name,) = made = _read(text)
@@ -198,20 +199,20 @@ class _InATemplate:
         found: list[Parameter] = [] if template is None else list(template.registered())
         return next((one.logical_id for one in found if one.path == self.draft.name or reference in one.text), None)
 
-    def _approvers(self, logical_id: str) -> None:
-        """Add `approvers` to a manifest that is in the template already, if they were chosen and it has none."""
-        approvers, value = self.draft.manifest.get("approvers"), self.value
+    def _field(self, logical_id: str, name: str, chosen: Json) -> None:
+        """Add a field that was chosen to a manifest that is in the template already and does not have it."""
+        value = self.value
         properties = as_object(as_object(as_object(value["Resources"]).get(logical_id)).get("Properties"))
         written = as_object(properties.get("Value")).get("Fn::Sub", properties.get("Value"))
-        if approvers is None or (isinstance(written, str) and "approvers" in _read(written)):
+        if isinstance(written, str) and name in _read(written):
             return
-        by_hand = f"{logical_id} is there already: add approvers: {write(approvers)}"
+        by_hand = f"{logical_id} is there already: add {name}: {write(chosen)}"
         block = member(self._properties(logical_id), "Value")
         block = block if isinstance(block, yaml.ScalarNode) else member(block, "Fn::Sub")
         text = str(block.value) if isinstance(block, yaml.ScalarNode) and block.style == "|" else "{"
         if text.startswith("{") or not isinstance(block, yaml.ScalarNode):
             raise NotUnderstood(by_hand)
-        made = f"{text.rstrip()}\napprovers: {write(approvers)}\n"
+        made = f"{text.rstrip()}\n{name}: {write(chosen)}\n"
         is_substituted = isinstance(properties.get("Value"), dict)
         properties["Value"] = {"Fn::Sub": made} if is_substituted else made
         self.texts.put(self.path, self.document.instead_of_block(block, made), value, by_hand)
@@ -230,7 +231,7 @@ class _InATemplate:
         for one in states:
             if one.left:
                 raise NotUnderstood(f"state {one.name}: {'; '.join(one.left)}")
-        self.manifest()  # without approvers in it, a question to them is refused
+        self.manifest()  # without the others in it, a question to them is refused
         for name, text in SUBSTITUTIONS.items():
             self._substitution(name, text)
         self._right_to_ask()

@@ -1,8 +1,7 @@
 """The lines that let a state ask through the endpoint, for one that waits for a person elsewhere.
 
 The form has what later states read of the state's result (docs/talking_workflows.md). The rule: the new state gives
-what the old one gave, so that nothing behind it changes; what cannot be carried over is named in a comment. Approvers
-decide by two buttons, so their form has no field for it: what later states read of it is made of the action.
+what the old one gave, so that nothing behind it changes; what cannot be carried over is named in a comment.
 """
 
 import json
@@ -13,9 +12,9 @@ from typing import Final, cast
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json, objects_in, write
 from stepwire.manifests.definitions import PlacedState, given_to
-from stepwire.tasks.decision_fields import is_a_decision
-from stepwire_cli.wrap.deciders import Decider, key_of
+from stepwire_cli.wrap.deciders import Decider, Others, key_of, others
 from stepwire_cli.wrap.expressions import expression_in
+from stepwire_cli.wrap.fields import Field, no_of
 from stepwire_cli.wrap.machines import analysed_of_a_variable
 from stepwire_cli.wrap.messages import Piece, formatted, joined_in, quoted
 from stepwire_cli.wrap.paths import reference_of
@@ -70,30 +69,6 @@ SUBSTITUTIONS: Final = {"Partition": "!Ref AWS::Partition", "InputRequestsFuncti
 """What the lines of a state that asks need in DefinitionSubstitutions."""
 # What a field holds that nobody has answered, in JSONata: states on the way of a no may read it.
 _NOTHING: Final = {"string": "''", "integer": "0", "number": "0"}
-_POSITIVE: Final = re.compile(r"approved?|accept(ed)?|allow(ed)?|confirm(ed)?|yes|ok", re.IGNORECASE)
-_NEGATIVE: Final = re.compile(r"reject(ed)?|den(y|ied)|declined?|no|cancel(l?ed)?|delete", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Field:
-    """What later states read of the result."""
-
-    name: str
-    path: Path
-    """Where they read it."""
-    schema: JsonObject
-    """Of the form's field."""
-    sent: str = ""
-    """Expression of what the old state sent under this name, to get it back; empty: the user is asked."""
-    agreed: str = ""
-    """Expression of its value if approvers approve, whose decision it is; empty: it is not their decision."""
-    unheard: tuple[str, ...] = ()
-    """What of it nobody can answer any more."""
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the form has it."""
-        return not self.sent and not self.agreed
 
 
 @dataclass(frozen=True)
@@ -115,9 +90,10 @@ def asking_instead(waiting: WaitingState, decider: Decider) -> Asking:
     """Return the state that asks instead of one that waits for a person elsewhere."""
     found = _fields(waiting.place)
     fields, more = found[:_MOST_FIELDS], [json.dumps(one.name) for one in found[_MOST_FIELDS:]]
-    if decider is Decider.APPROVERS:
-        fields = _decided(fields)
-    state, left = _asking(waiting, fields, decider)
+    asked = others() if decider is Decider.OTHERS else None
+    if asked is not None:
+        fields = asked.decided(fields)
+    state, left = _asking(waiting, fields, asked)
     left += [f"{', '.join(more)}, which later states read and the form does not have"] if more else []
     return Asking(waiting.place.name, state, (*left, *(one for field in fields for one in field.unheard)))
 
@@ -127,21 +103,19 @@ def _json_lines(name: str, state: JsonObject) -> list[str]:
     return f"{json.dumps(name)}: {json.dumps(state, indent=2)}".splitlines()
 
 
-def _asking(waiting: WaitingState, fields: list[Field], decider: Decider) -> tuple[JsonObject, list[str]]:
+def _asking(waiting: WaitingState, fields: list[Field], asked: Others | None) -> tuple[JsonObject, list[str]]:
     """Return the new state, and the names of the fields that it does not have."""
     place, state = waiting.place, waiting.place.state
     timeout = _timeout(state)
     form = {one.name: one.schema for one in fields if one.is_asked}
-    # Without approvers in the manifest, a question with an audience is refused: it never goes to the caller.
-    audience = {"audience": {"name": f"{waiting.other or 'approver'}s"}} if decider is Decider.APPROVERS else {}
     payload: JsonObject = {
         "execution_arn": "{% $states.context.Execution.Id %}",
         "task_token": "{% $states.context.Task.Token %}",
         "key": key_of(place.name),
-        **audience,
+        **(asked.audience(waiting) if asked else {}),
         "timeout_seconds": timeout,
         "elicitation": {
-            "message": _message(place, fields, decider),
+            "message": _message(place, fields, asked),
             "requestedSchema": {"type": "object", "properties": form, **({"required": list(form)} if form else {})},
         },
     }
@@ -231,9 +205,9 @@ def _like(word: str, other: str) -> str:
 # The question
 
 
-def _message(place: PlacedState, fields: list[Field], decider: Decider) -> str:
+def _message(place: PlacedState, fields: list[Field], asked: Others | None) -> str:
     is_agreement = all(not one.is_asked or one.schema["type"] == "boolean" for one in fields)
-    asks = "Do you approve?" if decider is Decider.APPROVERS else "Do you agree?" if is_agreement else "Your answer?"
+    asks = asked.asks if asked else "Do you agree?" if is_agreement else "Your answer?"
     told = _told(place) or [Piece(_subject(place))]
     last = replace(told[-1], words=told[-1].words.rstrip(".:? "))
     pieces = [*told[:-1], last]
@@ -315,48 +289,16 @@ def _answer(fields: list[Field]) -> tuple[str, bool]:
     for one in fields:
         _put(nested, one.path, one.sent or one.agreed or f"{content}.{_step(one.name)}")
     accepted = content if all(one.path == (one.name,) and one.is_asked for one in fields) else _written(nested)
-    if all(_no(one) is None for one in fields):
+    if all(no_of(one) is None for one in fields):
         return _if_accepted(accepted), True
     declined: JsonObject = {}
     for one in fields:
-        _put(declined, one.path, one.sent or _no(one) or _NOTHING[one.schema["type"]])
+        _put(declined, one.path, one.sent or no_of(one) or _NOTHING[one.schema["type"]])
     return f"($states.result.action = 'accept' ? {accepted} : {_written(declined)})", False
 
 
 def _if_accepted(text: str) -> str:
     return f"($states.result.action = 'accept' ? {text} : $error('The user has declined.'))"
-
-
-def _decided(fields: list[Field]) -> list[Field]:
-    """Return the fields with the values that a decision gives, if it is known which of them is the decision.
-
-    That is the only one that knows a no, or those whose names say it.
-    """
-    verdicts = [one for one in fields if _no(one) is not None]
-    meant = verdicts if len(verdicts) == 1 else [one for one in verdicts if is_a_decision(one.name, one.schema)]
-    return [_with_yes(one) if one in meant else one for one in fields]
-
-
-def _with_yes(field: Field) -> Field:
-    """Return a field with its value if approvers approve: the first one that refuses nothing."""
-    if field.schema["type"] == "boolean":
-        return replace(field, agreed="true")
-    words = [one for one in field.schema["enum"] if not _NEGATIVE.fullmatch(one)]
-    agreed = next((one for one in words if _POSITIVE.fullmatch(one)), words[0] if words else "")
-    no = next(one for one in field.schema["enum"] if _NEGATIVE.fullmatch(one))
-    rest = [json.dumps(one) for one in field.schema["enum"] if one not in (agreed, no)]
-    unheard = (f"{', '.join(rest)} as {field.name}, which neither button gives",) if rest else ()
-    return replace(field, agreed=quoted(agreed), unheard=unheard) if agreed else field
-
-
-def _no(field: Field) -> str | None:
-    """Return the expression for no; None if the field has no such value."""
-    if field.sent:
-        return None
-    if field.schema["type"] == "boolean":
-        return "false"
-    word = next((one for one in field.schema.get("enum", ()) if _NEGATIVE.fullmatch(one)), None)
-    return None if word is None else quoted(word)
 
 
 def _put(into: JsonObject, path: Path, text: Json) -> None:

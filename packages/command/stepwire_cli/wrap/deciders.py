@@ -1,32 +1,31 @@
-"""Who decides at a state that waits for a person: whoever does today, approvers, or the caller of the tool. Pure.
+"""Who decides at a state that waits for a person: whoever does today, the caller of the tool, or others. Pure.
 
 The rule: whoever asks does not approve. Where the words, the recipient or the function of a state name somebody else,
-the caller is one of the three answers and never the proposal; and what is proposed for approvers is refused, and asks
-nobody, as long as the manifest has none.
+the caller is one of the answers and never the proposal. Who the others are, and how they are asked, is an extra's: the
+module `deciders` of its folder.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Final
 
 from stepwire.json_text import Json, JsonObject
-from stepwire.tasks.audiences import audience_of
-from stepwire.tasks.inputs import InvalidQuestion
+from stepwire_cli.extras import parts
+from stepwire_cli.wrap.fields import Field
 from stepwire_cli.wrap.people import WaitingState
 
-RIGHT: Final = "write claim=NAME:VALUE[,VALUE], scope=SCOPE or role=ARN"
 _LONGEST_KEY: Final = 64
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\W]+")
-_EXAMPLE: Final = "--approvers claim=groups:{}s"
 
 
 class Decider(Enum):
     """Who decides."""
 
     AS_NOW = "as-now"
-    APPROVERS = "approvers"
+    OTHERS = "others"
     CALLER = "caller"
 
 
@@ -37,7 +36,7 @@ class Choices:
     deciders: Mapping[str, Decider] = field(default_factory=dict[str, Decider])
     """By the names of the states that wait for a person."""
     audience: JsonObject = field(default_factory=dict[str, Json])
-    """What the sign-in of approvers has, in all questions of the state machine: `scope`, `claim` with `has`, `role`."""
+    """Who the others are, in all questions of the state machine, as the manifest says it."""
 
 
 NOT_CHOSEN: Final = Choices()
@@ -45,7 +44,7 @@ NOT_CHOSEN: Final = Choices()
 
 @dataclass(frozen=True)
 class Way:
-    """One of the three answers."""
+    """One of the answers."""
 
     decider: Decider
     title: str
@@ -57,9 +56,46 @@ class Way:
         """Return it as a line."""
         return f"{self.title} ({self.option}): {self.meaning}"
 
+    @property
+    def who(self) -> str:
+        """Who decides, for programs."""
+        asked = others() if self.decider is Decider.OTHERS else None
+        return asked.name if asked else self.decider.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """People other than the caller, whom an extra lets decide."""
+
+    name: str
+    """What they are called: by the manifest, whose field says who they are, by `stepwire wrap`, and in words."""
+    way: Callable[[WaitingState], Way]
+    refused: str
+    """What becomes of a question to them while the manifest has no such field."""
+    where: str
+    """Where they decide."""
+    asks: str
+    """What the question ends with."""
+    audience: Callable[[WaitingState], JsonObject]
+    """Returns what the payload of a question says of them."""
+    decided: Callable[[list[Field]], list[Field]]
+    """Returns the fields with the values that their decision gives."""
+    sign_in: Callable[[Iterable[str]], JsonObject]
+    """Reads who they are from texts. Raises ValueError, which says what is right."""
+    right: str
+    """What such a text is."""
+    policy: Callable[[Choices, list[str]], JsonObject]
+    """Returns the field of a manifest, from the names of the states that ask the caller already."""
+
+
+@cache
+def others() -> Others | None:
+    """Return the others whom an extra lets decide; None: there is no such extra."""
+    return next((part.OTHERS for part in parts("deciders")), None)
+
 
 def ways_of(waiting: WaitingState) -> tuple[Way, ...]:
-    """Return the three answers, the proposed one first."""
+    """Return the answers, the proposed one first."""
     as_now = Way(
         Decider.AS_NOW,
         "As it is",
@@ -67,62 +103,39 @@ def ways_of(waiting: WaitingState) -> tuple[Way, ...]:
         "until then",
         "--decides as-now",
     )
-    approvers = Way(
-        Decider.APPROVERS,
-        "Approvers",
-        "people whose sign-in has a group, a scope or a role decide in their own client or on a page. The caller "
-        "cannot, with any client",
-        _EXAMPLE.format(waiting.other or "manager"),
-    )
     caller = Way(
         Decider.CALLER,
         "The caller",
         "whoever calls the tool decides, on their own request too",
         "--decides caller",
     )
-    return (as_now, approvers, caller) if waiting.other else (caller, as_now, approvers)
+    asked = others()
+    of_others = (asked.way(waiting),) if asked else ()
+    return (as_now, *of_others, caller) if waiting.other else (caller, as_now, *of_others)
 
 
 def proposed_for(waiting: WaitingState) -> Decider:
-    """Return for whom a state that asks is proposed while nobody has chosen."""
-    return Decider.APPROVERS if waiting.other else Decider.CALLER
+    """Return for whom a state that asks is proposed while nobody has chosen; `AS_NOW`: it stays as it is."""
+    if not waiting.other:
+        return Decider.CALLER
+    return Decider.OTHERS if others() else Decider.AS_NOW
 
 
-def audience_in(texts: Iterable[str]) -> JsonObject:
-    """Return what the sign-in of approvers must have, all of it.
-
-    Raises:
-        ValueError: a text is none of it; says what is right.
-    """
-    found: JsonObject = {}
-    for text in texts:
-        kind, _, value = text.strip().partition("=")
-        name, colon, values = value.partition(":")
-        if kind == "claim" and colon:
-            found |= {"claim": name, "has": [one.strip() for one in values.split(",")]}
-        elif kind in ("scope", "role") and value:
-            found[kind] = value
-        else:
-            raise ValueError(f"{text[:100]!r} says nobody's sign-in: {RIGHT}.")
-    try:
-        audience_of(found)
-    except InvalidQuestion as error:
-        raise ValueError(f"{str(error).removeprefix('at audience: ')}: {RIGHT}.") from None
-    return found
-
-
-def approvers_of(choices: Choices, asks_others: Iterable[str]) -> JsonObject | None:
-    """Return `approvers` of the manifest; None if they decide nothing.
+def field_of_others(choices: Choices, asks_others: Iterable[str]) -> JsonObject:
+    """Return the field of the manifest that says who decides in place of the caller; empty: nobody does.
 
     Args:
         choices: who decides at each state.
         asks_others: the names of the states that ask the caller already.
     """
-    states = [name for name, one in choices.deciders.items() if one is Decider.APPROVERS]
-    if not states:
-        return None
-    is_all = not [*asks_others] and Decider.CALLER not in choices.deciders.values()
-    return {**choices.audience, **({} if is_all else {"questions": [*map(key_of, states)]})}
+    asked = others() if Decider.OTHERS in choices.deciders.values() else None
+    return {asked.name: asked.policy(choices, [*asks_others])} if asked else {}
+
+
+def chosen_in(manifest: JsonObject) -> JsonObject:
+    """Return the field of a manifest that says who decides in place of the caller; empty: it has none."""
+    asked = others()
+    return {asked.name: manifest[asked.name]} if asked and asked.name in manifest else {}
 
 
 def key_of(state: str) -> str:

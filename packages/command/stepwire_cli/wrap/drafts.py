@@ -12,7 +12,7 @@ from typing import Final
 from stepwire.json_text import JsonObject, as_object, write
 from stepwire.manifests.manifest import LARGEST_SCHEMA
 from stepwire_cli.findings import FREE_PARAMETER, LARGEST_PARAMETER
-from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, approvers_of
+from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, field_of_others
 from stepwire_cli.wrap.descriptions import COMMENT, Described, Words, described, with_described_members
 from stepwire_cli.wrap.failures import Failure, show_errors_of
 from stepwire_cli.wrap.handlers import Handler, Handlers
@@ -161,8 +161,7 @@ def _drafted(name: str, machine: Machine, history: History) -> Draft:
         **({"role": machine.role} if machine.role else {}),
         "input_schema": inferred.schema,
     }
-    if (approvers := approvers_of(machine.choices, asking_states(machine.definition))) is not None:
-        manifest["approvers"] = approvers
+    manifest |= field_of_others(machine.choices, asking_states(machine.definition))
     if (output := output_schema(analysis.output, history.outputs)) is not None:
         manifest["output_schema"] = fitted(output, LARGEST_OUTPUT_SCHEMA)
     manifest |= {"task_support": "forbidden"} if machine.is_express else _times(timings)

@@ -11,17 +11,15 @@ from typing import Final, cast
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
-from stepwire.manifests.definitions import payload_of
 from stepwire.manifests.manifest import Manifest
 from stepwire.manifests.registration import Examined, Kind, fitted
-from stepwire.tasks.inputs import KEY_PATTERN
 from stepwire.tasks.task import LONGEST_TTL
+from stepwire_cli.extras import parts
 from stepwire_cli.findings import Finding, Severity, findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
 from stepwire_cli.wrap.hints import Hint, questions_of
 from stepwire_cli.wrap.machines import analysed
-from stepwire_cli.wrap.people import said_in, somebody_else, words_of
-from stepwire_cli.wrap.questions import bad_questions, computed_audiences, places_of_questions
+from stepwire_cli.wrap.questions import bad_questions
 from stepwire_cli.wrap.retrying import unretried
 from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.timings import spoken, timeout_of
@@ -51,27 +49,10 @@ def findings_of(where: str, manifest: Manifest, name: str, machine: Machine, his
 def findings_of_questions(where: str, manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
     """Yield what is doubtful about who decides questions."""
     whole = list(definitions)
-    yield from (replace(one, where=where) for one in _of_whom_the_caller_decides_for(manifest, whole))
+    for part in parts("doubts"):
+        yield from (replace(one, where=where) for one in part.of_questions(manifest, whole))
     for one in manifest.doubts(whole):
         yield Finding(where, one.words, one.fix, Severity.ADVICE if one.is_advice else Severity.WARNING)
-
-
-def _of_whom_the_caller_decides_for(manifest: Manifest, definitions: Iterable[JsonObject]) -> Iterator[Finding]:
-    """Yield the questions that the caller answers, although their words name somebody else."""
-    for place in (place for one in definitions for place in places_of_questions(one)):
-        payload = as_object(payload_of(place.state))
-        key, message = str(payload.get("key")), as_object(payload.get("elicitation")).get("message")
-        is_known = KEY_PATTERN.fullmatch(key) is not None
-        if (policy := manifest.tool().approvers) is not None and (not is_known or policy.is_for(key)):
-            continue
-        texts = (place.name, str(place.state.get("Comment", "")), key if is_known else "", *said_in(message))
-        if other := somebody_else(words_of(*texts)):
-            yield _warning(
-                f"state {place.name} asks the caller, and its words name somebody else ({other}): whoever calls the "
-                "tool decides, on their own request too",
-                "add approvers to the manifest, who decide it instead (docs/extras/approvals.md); if the caller is "
-                "meant, name nobody else in the state",
-            )
 
 
 def _error(what: str, fix: str) -> Finding:
@@ -103,13 +84,8 @@ def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
         yield _error(f"the question of state {one.state}: {one.fault}", "a run that asks it fails: correct the state")
     for place, what, fix in unretried(machine.definition):
         yield _warning(f"{machine.name}: state {place.name} {what}", fix)
-    if (policy := manifest.tool().approvers) is not None and not policy.audience.conditions:
-        for place in computed_audiences(machine.definition):
-            yield _warning(
-                f"{machine.name}: state {place.name} computes who decides its question, and approvers bounds nobody: "
-                "made of an argument, the caller chooses who decides",
-                "give approvers in the manifest a scope, a claim or a role, which the question then narrows",
-            )
+    for part in parts("doubts"):
+        yield from part.of_audiences(manifest, machine.name, machine.definition)
 
 
 def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from stepwire.json_text import JsonObject
 from stepwire_cli.wrap.asking import asking_instead
-from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, Decider, Way, proposed_for, ways_of
+from stepwire_cli.wrap.deciders import NOT_CHOSEN, Choices, Decider, Way, others, proposed_for, ways_of
 from stepwire_cli.wrap.people import WaitingState, waiting_for_people
 from stepwire_cli.wrap.reads import Read
 from stepwire_cli.wrap.retrying import unretried
@@ -40,11 +40,9 @@ class Hint:
         """Return what its owner may choose from, a line each."""
         if not self.ways:
             return []
-        refused = (
-            "The state below is for approvers: without `approvers` in the manifest it is refused, and asks nobody."
-        )
         first = [f"{self.state}: who decides?", *(f"  {one}." for one in self.ways)]
-        return first if self.ways[0].decider is Decider.CALLER else [*first, refused]
+        asked = None if self.ways[0].decider is Decider.CALLER else others()
+        return [*first, asked.refused] if asked else first
 
     def __str__(self) -> str:
         """Return it as a line."""
@@ -65,22 +63,24 @@ def questions_of(definition: JsonObject, choices: Choices = NOT_CHOSEN, *, as_js
 
 
 def _question(waiting: WaitingState, choices: Choices, *, as_json: bool) -> Hint:
-    name = waiting.place.name
+    name, asked = waiting.place.name, others()
     if not waiting.is_sure:
-        fix = "if so, say whether it stays as it is, approvers decide, or the caller does (docs/wrapping.md)"
+        of_others = f", {asked.name} decide," if asked else ""
+        fix = f"if so, say whether it stays as it is{of_others} or the caller does (docs/wrapping.md)"
         return Hint(f"state {name} may wait for a person ({waiting.why})", fix)
     what, chosen = f"state {name} waits for a person ({waiting.why})", choices.deciders.get(name)
     if chosen is Decider.AS_NOW:
         return Hint(what, "it stays as it is, and whoever gets its message decides there")
     decider = chosen or proposed_for(waiting)
+    not_the_caller = f"not the caller, for it names somebody else ({waiting.other})"
+    if decider is Decider.AS_NOW:
+        return Hint(what, f"leave it as it is; {not_the_caller}", state=name, ways=ways_of(waiting))
     lines = tuple(asking_instead(waiting, decider).lines(as_json=as_json))
     ways = () if chosen else ways_of(waiting)
     if decider is Decider.CALLER:
         return Hint(what, "ask the caller instead, who then decides", lines, name, ways)
-    if chosen:
-        return Hint(what, "ask approvers instead", lines, name)
-    fix = f"leave it as it is, or ask approvers instead; not the caller, for it names somebody else ({waiting.other})"
-    return Hint(what, fix, lines, name, ways)
+    instead = f"ask {asked.name if asked else 'others'} instead"
+    return Hint(what, instead if chosen else f"leave it as it is, or {instead}; {not_the_caller}", lines, name, ways)
 
 
 def _of_its_start(reads: Iterable[Read]) -> Iterator[Hint]:

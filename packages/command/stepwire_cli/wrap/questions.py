@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
-from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.json_text import Json, JsonObject
 from stepwire.manifests.definitions import ASKING, PlacedState, payload_of, states_in
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
 
@@ -25,8 +25,6 @@ _STAND_INS: Final[dict[str, Json]] = {
     "requestedSchema": _FORM,
     "properties": {},
 }
-_WHO: Final = frozenset({"scope", "claim", "has", "role", "escalate"})
-"""What of an audience says who is of it."""
 _LEFT_OUT: Final = frozenset({"default"})
 
 
@@ -56,23 +54,6 @@ def places_of_questions(definition: JsonObject) -> list[PlacedState]:
     return [one for one in states_in(definition) if payload_of(one.state) is not None]
 
 
-def computed_audiences(definition: JsonObject) -> list[PlacedState]:
-    """Return the states that compute who decides their question, perhaps of what a caller has given."""
-    return [one for one in places_of_questions(definition) if _computes_who(payload_of(one.state) or {})]
-
-
-def _computes_who(payload: JsonObject) -> bool:
-    audience = payload.get("audience")
-    second = as_object(as_object(audience).get("escalate"))
-    members = [*as_object(audience).items(), *second.items()]
-    whole = "audience.$" in payload or _is_computed(audience)
-    return whole or any(_is_computed(one) or name.endswith(".$") for name, one in members if _says_who(name))
-
-
-def _says_who(name: str) -> bool:
-    return name.removesuffix(".$") in _WHO
-
-
 def _faults(state: JsonObject) -> Iterator[str]:
     payload = payload_of(state)
     if payload is None:
@@ -84,7 +65,7 @@ def _faults(state: JsonObject) -> Iterator[str]:
     if isinstance(key, str) and not _COMPUTED.fullmatch(key) and not KEY_PATTERN.fullmatch(key):
         yield f"key: {key[:80]!r} must match {KEY_PATTERN.pattern}"
     asked = {kind: payload[kind] for kind in ASKING if kind in payload}
-    if any(_is_computed(value) for value in asked.values()) or not asked:
+    if any(is_computed(value) for value in asked.values()) or not asked:
         return
     try:
         asked_of({kind: _stood_in(value) for kind, value in asked.items()})
@@ -92,7 +73,8 @@ def _faults(state: JsonObject) -> Iterator[str]:
         yield str(error)
 
 
-def _is_computed(value: Json) -> bool:
+def is_computed(value: Json) -> bool:
+    """Tell whether an expression computes a value."""
     return isinstance(value, str) and _COMPUTED.fullmatch(value) is not None
 
 
@@ -104,14 +86,14 @@ def _stood_in(value: Json) -> Json:
         return {name.removesuffix(".$"): _member(name, one) for name, one in kept.items()}
     if isinstance(value, list):
         return [_stood_in(one) for one in cast(list[Json], value)]
-    return _TEXT if _is_computed(value) else value
+    return _TEXT if is_computed(value) else value
 
 
 def _member(name: str, value: Json) -> Json:
-    if name.endswith(".$") or _is_computed(value):
+    if name.endswith(".$") or is_computed(value):
         return _STAND_INS.get(name.removesuffix(".$"), _TEXT)
     return _stood_in(value)
 
 
 def _is_left_out(name: str, value: Json) -> bool:
-    return name.removesuffix(".$") in _LEFT_OUT and (name.endswith(".$") or _is_computed(value))
+    return name.removesuffix(".$") in _LEFT_OUT and (name.endswith(".$") or is_computed(value))

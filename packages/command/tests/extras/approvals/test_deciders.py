@@ -18,9 +18,10 @@ from stepwire.tasks.decision_fields import form_of
 from stepwire_cli.deciding import NOBODY_SAYS, Deciding
 from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError
+from stepwire_cli.extras.approvals.deciders import audience_in
 from stepwire_cli.files.wrapping import wrap
 from stepwire_cli.wrap.asking import asking_instead
-from stepwire_cli.wrap.deciders import Decider, audience_in, proposed_for, ways_of
+from stepwire_cli.wrap.deciders import Decider, proposed_for, ways_of
 from stepwire_cli.wrap.people import waiting_for_people
 from stepwire_cli.wrap.questions import bad_questions
 
@@ -64,7 +65,7 @@ def test_the_caller_is_never_proposed_where_somebody_else_is_named(definition: J
 
     assert (found.is_sure, found.other) == (True, other)
     assert (proposed, proposed_for(found)) == (
-        (Decider.AS_NOW, Decider.APPROVERS) if other else (Decider.CALLER, Decider.CALLER)
+        (Decider.AS_NOW, Decider.OTHERS) if other else (Decider.CALLER, Decider.CALLER)
     )
     assert set(ways) == set(Decider), "all three are there"
 
@@ -90,7 +91,7 @@ def test_the_form_of_approvers_has_no_field_for_the_decision_and_the_output_has_
 ) -> None:
     (found,) = waiting_for_people(ordering("Ask manager", after))
 
-    made = asking_instead(found, Decider.APPROVERS)
+    made = asking_instead(found, Decider.OTHERS)
 
     payload = made.state["Arguments"]["Payload"]
     form = payload["elicitation"]["requestedSchema"]
@@ -110,7 +111,7 @@ def test_a_third_answer_that_no_button_gives_is_named() -> None:
     rules = [{"Variable": "$.approval.decision", "StringEquals": one, "Next": "Done"} for one in ("ok", "no", "later")]
     (found,) = waiting_for_people(ordering("Ask manager", {"Type": "Choice", "Default": "No", "Choices": rules}))
 
-    made = asking_instead(found, Decider.APPROVERS)
+    made = asking_instead(found, Decider.OTHERS)
 
     assert made.left == ('"later" as decision, which neither button gives',)
     assert output_of(made.state, action="accept", content={"by": "A"})["approval"]["decision"] == "ok"
@@ -122,7 +123,7 @@ def test_of_several_yes_and_no_the_one_that_is_called_so_is_the_decision() -> No
     rules: JsonObject = {"Type": "Choice", "Default": "Done", "Choices": [{"Condition": both, "Next": "Done"}]}
     (found,) = waiting_for_people(in_jsonata(Ask={**state, "Next": "Go"}, Go=rules, Done=passed()))
 
-    made = asking_instead(found, Decider.APPROVERS)
+    made = asking_instead(found, Decider.OTHERS)
 
     form = made.state["Arguments"]["Payload"]["elicitation"]["requestedSchema"]
     assert form["required"] == ["express"]
@@ -237,8 +238,8 @@ def typing(*lines: str) -> Callable[[str], str]:
     [
         ([""], Decider.AS_NOW, {}),
         (["4", "x", "3"], Decider.CALLER, {}),
-        (["2", ""], Decider.APPROVERS, {"claim": "groups", "has": ["managers"]}),
-        (["2", "managers", "scope=", "scope=orders.approve"], Decider.APPROVERS, {"scope": "orders.approve"}),
+        (["2", ""], Decider.OTHERS, {"claim": "groups", "has": ["managers"]}),
+        (["2", "managers", "scope=", "scope=orders.approve"], Decider.OTHERS, {"scope": "orders.approve"}),
     ],
 )
 def test_a_person_is_asked_and_asked_again_where_the_answer_is_none(
