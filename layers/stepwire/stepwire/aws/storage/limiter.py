@@ -62,7 +62,7 @@ class CallerUsage(Struct, frozen=True):
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int | Refused:
         home = home_of(key.task_id, limits)
-        refusal = self._count_in(home, key.owner, limits, at, key.task_id)
+        refusal = self._count_in(home, key.owner, limits.share(home), at, key.task_id)
         if refusal is None:
             return home
         if limits.shards == 1:
@@ -71,7 +71,7 @@ class CallerUsage(Struct, frozen=True):
             shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at)
             if isinstance(shard, Refused):
                 return shard
-            if self._count_in(shard, key.owner, limits, at, key.task_id) is None:
+            if self._count_in(shard, key.owner, limits.share(shard), at, key.task_id) is None:
                 return shard
         raise StoreBusy
 
@@ -90,19 +90,19 @@ class CallerUsage(Struct, frozen=True):
         first = milliseconds_of(at) % limits.shards  # the shards have their turns, by the millisecond
         refusals = list[Refused]()
         for shard in (*range(first, limits.shards), *range(first)):
-            refusal = self._count_in(shard, owner, limits, at)
+            refusal = self._count_in(shard, owner, limits.share(shard), at)
             if refusal is None:
                 return None
             refusals.append(refusal)
         return min(refusals, key=lambda one: one.retry_after)
 
     def _count_in(
-        self, shard: int, owner: Principal, limits: Limits, at: datetime, task_id: TaskId | None = None
+        self, shard: int, owner: Principal, share: Limits, at: datetime, task_id: TaskId | None = None
     ) -> Refused | None:
         """Count one more call and, for a task, take a slot; return None, or why the shard has no room."""
-        share, usage = limits.share(shard), Usage()
         if task_id is not None and not share.active:  # a set that is not there yet has no size to compare
             return SlotsTaken()
+        usage = Usage()
         for _ in range(MOST_TRIES):
             found = self._add_call(usage_key(owner, shard), share, usage, at, task_id)
             if found is None:
