@@ -5,8 +5,6 @@ The rule: a tool that a caller may not call is not listed for it either, and a r
 one is refused.
 """
 
-from collections.abc import Iterable
-
 from msgspec import Struct
 
 from stepwire.catalog.tools import Catalog, Tool
@@ -32,22 +30,18 @@ class Access(Struct, frozen=True):
 
     def check(self, held: Scopes, tool: Tool | None = None, catalog: Catalog | None = None) -> None:
         """Raise InsufficientScope where a caller may not call a tool, or, without one, may not call at all."""
-        needed = self._needed(tool.scopes if tool else ())
-        if not needed or (held is not None and held.issuperset(needed)):
+        if self.allows(tool, held):
             return
         # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
-        elsewhere = self._needed(scope for other in (catalog.in_order if catalog else ()) for scope in other.scopes)
-        kept = (scope for scope in elsewhere if scope in (held or ()))
-        raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)
+        elsewhere = (scope for other in (catalog.in_order if catalog else ()) for scope in other.scopes)
+        kept = (scope for scope in (*self.required, *elsewhere) if self.has(held, scope))
+        wanted = (*self.required, *(tool.scopes if tool else ()), *kept)
+        raise InsufficientScope(tuple(dict.fromkeys(self.prefix + scope for scope in wanted)), self.metadata_url)
 
-    def allows(self, tool: Tool, held: Scopes) -> bool:
-        """Tell whether a caller may call a tool."""
-        needed = self._needed(tool.scopes)
-        return not needed or (held is not None and held.issuperset(needed))
+    def allows(self, tool: Tool | None, held: Scopes) -> bool:
+        """Tell whether a caller may call a tool or, without one, may call at all."""
+        return all(self.has(held, scope) for scope in (*self.required, *(tool.scopes if tool else ())))
 
     def has(self, held: Scopes, scope: str) -> bool:
         """Tell whether a caller has a scope that is named in a manifest."""
         return held is not None and self.prefix + scope in held
-
-    def _needed(self, scopes: Iterable[str]) -> list[str]:
-        return [self.prefix + scope for scope in (*self.required, *scopes)]
