@@ -150,18 +150,6 @@ def test_one_challenge_names_all_scopes_that_the_tool_needs(
 
 
 # M38
-def test_who_may_not_call_a_tool_may_not_subscribe_to_it(world: World) -> None:
-    wish = {"name": "task.finished", "arguments": {"tool": "refund"}}
-    delivery = {"delivery": {"mode": "webhook", "url": "https://hooks.example/", "secret": "whsec_" + "YWJj" * 8}}
-
-    refused = ModernClient(holding(world, CALL)).ask("events/subscribe", wish | delivery)
-    allowed = ModernClient(holding(world, CALL, REFUNDS)).ask("events/subscribe", wish | delivery)
-
-    assert refused.status == 403
-    assert "id" in allowed.result
-
-
-# M38
 def test_a_caller_with_the_scopes_may_call(world: World, era: type[Client]) -> None:
     answer = era(holding(world, CALL, REFUNDS, "openid")).call("refund")
 
