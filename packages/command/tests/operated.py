@@ -12,8 +12,7 @@ from stepwire.aws.step_functions import execution_arn_of
 from stepwire.aws.storage.items import SHARDS, divided
 from stepwire.aws.storage.table import Item
 from stepwire.principal import Principal
-from stepwire.tasks.answers import Action, Decision, Given, InputResponse
-from stepwire.tasks.approvals import Approval, Approvers, HasClaim, People, VoteWay
+from stepwire.tasks.answers import Action, Given, InputResponse
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.runs import Run
@@ -29,7 +28,7 @@ ID: Final = TaskId("01kyyk41g000000000000000000000000001")
 MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:SettleInvoices"
 SECRET: Final = "customer-17"
 TOKEN: Final = "the-task-token"
-_QUESTION: Final = FormElicitation(f"Refund {SECRET}?", '{"type":"object","properties":{}}')
+QUESTION: Final = FormElicitation(f"Refund {SECRET}?", '{"type":"object","properties":{}}')
 
 
 def moment() -> datetime:
@@ -49,40 +48,13 @@ def working(at: datetime) -> Task:
 
 def asking(at: datetime) -> Task:
     """Return a task that waits for its caller."""
-    request = InputRequest("approval", 1, _QUESTION, Callback(TOKEN), at + timedelta(days=1))
+    request = InputRequest("approval", 1, QUESTION, Callback(TOKEN), at + timedelta(days=1))
     return replace(working(at), status=InputRequired((request,)), inputs=Inputs(1, ("approval",)))
-
-
-def asking_others(at: datetime) -> Task:
-    """Return a task of which two people of finance must decide a question, and one has approved."""
-    minute = timedelta(minutes=1)
-    vote = Given("9a04e3b1c7d2f650", at + minute, InputResponse(Action.ACCEPT), SECRET, VoteWay.TOOL.value)
-    policy = Approvers(People((HasClaim("groups", ("finance",)),)), approvals=2)
-    request = InputRequest(
-        "approval",
-        1,
-        _QUESTION,
-        Callback(TOKEN),
-        at + timedelta(days=1),
-        None,
-        Approval(policy, at).audience(OWNER),
-        (vote,),
-    )
-    return replace(working(at), status=InputRequired((request,)), inputs=Inputs(1, ("approval",)))
-
-
-def decided_by_others(at: datetime) -> Task:
-    """Return a task that has its result after one of finance approved."""
-    vote = Given(
-        "9a04e3b1c7d2f650", at + timedelta(minutes=1), InputResponse(Action.ACCEPT), SECRET, VoteWay.SIGN_IN.value
-    )
-    decision = Decision(1, "approval", "finance", (vote,))
-    return replace(completed(at), inputs=Inputs(1, ("approval",), decisions=(decision,)))
 
 
 def unconfirmed(at: datetime) -> Task:
     """Return a task that begins once its caller confirms it."""
-    request = InputRequest("confirm", 1, _QUESTION, WorkflowInput(None), at + timedelta(minutes=15))
+    request = InputRequest("confirm", 1, QUESTION, WorkflowInput(None), at + timedelta(minutes=15))
     return replace(working(at), status=InputRequired((request,)))
 
 

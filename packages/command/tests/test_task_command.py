@@ -21,9 +21,7 @@ from packages.command.tests.operated import (
     account,
     answered,
     asking,
-    asking_others,
     completed,
-    decided_by_others,
     moment,
     unconfirmed,
     working,
@@ -102,8 +100,6 @@ def test_a_running_task_says_where_it_is_and_what_it_does(stepwire: Stepwire) ->
     [
         (working, False),
         (asking, False),
-        (asking_others, False),
-        (decided_by_others, False),
         (unconfirmed, True),
         (answered, False),
         (completed, True),
@@ -120,20 +116,6 @@ def test_what_the_caller_sent_and_received_is_shown_only_with_data(
     assert SECRET not in plain
     assert SECRET in whole
     assert TOKEN not in plain + whole
-
-
-@pytest.mark.parametrize(("made", "way"), [(asking_others, "tool"), (decided_by_others, "sign-in")])
-def test_who_decided_in_the_caller_s_place_is_said_as_the_audit_names_them(
-    stepwire: Stepwire, in_account: Stepwire, made: Made, way: str
-) -> None:
-    words = f"approver 9a04e3b1c7d2f650 approved question 1, key approval ({way})"
-
-    _, shown, _ = stepwire(account(made(moment())))
-    _, traced, _ = in_account(account(made(moment())), "trace", ID)
-
-    assert any(line.endswith(words) for line in section(shown, "What happened"))
-    assert words in traced
-    assert SECRET not in traced
 
 
 def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
@@ -155,9 +137,6 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Stop its execution", "List all events", "See the caller's"]),
         (asking, "RUNNING", ["its caller's answer to question 1: a form, key approval, until ", "state Settle"],
          ["Only its caller can answer", "Stop its execution", "List all events", "See the caller's"]),
-        (asking_others, "RUNNING", ["finance to decide question 1: a form, key approval, until ", "state Settle"],
-         ["Only finance can decide question 1: with approvals_list", "Stop its execution", "List all events",
-          "See the caller's"]),
         (unconfirmed, None, ["its caller's confirmation, until "],
          ["Nothing: without a confirmation", "See the caller's"]),
         (answered, "RUNNING", ["the workflow to take an answer that was given", "state Settle"],
@@ -180,7 +159,7 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
         (expired, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
-    ids=["runs", "asks", "asks others", "unconfirmed", "answered", "not started", "in line",
+    ids=["runs", "asks", "unconfirmed", "answered", "not started", "in line",
          "to be retried", "denied", "end not heard", "completed", "failed", "too late", "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(

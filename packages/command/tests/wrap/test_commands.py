@@ -17,7 +17,9 @@ from stepwire_cli.account.machines import Chosen
 from stepwire_cli.wrap.snippets import Tool
 
 DEFINITION = {**machine(A=passed(Parameters={"x.$": "$.id"})), "Comment": "Ships an order that was paid."}
-APPROVAL = task(resource="sns:publish.waitForTaskToken", Parameters={"TopicArn": "approvers", "Message.$": "$$"})
+CONFIRMATION = task(
+    resource="sns:publish.waitForTaskToken", Parameters={"TopicArn": "mails", "Message": "Please confirm your order."}
+)
 WHERE = "/stepwire/live/tools/orders"
 
 
@@ -199,25 +201,24 @@ def test_what_many_machines_have_in_common_is_one_line(account: Account, screen:
 def test_a_machine_that_waits_for_a_person_is_told_with_the_place_of_the_lines(
     account: Account, screen: Shown, tmp_path: Path
 ) -> None:
-    account.add("Approvals", machine(Ask=APPROVAL))
+    account.add("Confirms", machine(Ask=CONFIRMATION))
 
-    wrap(options(tmp_path, "Approvals", applies=True), account.calls, screen)
+    wrap(options(tmp_path, "Confirms", applies=True), account.calls, screen)
 
     (line,) = [one for one in screen.said if "state Ask waits for a person" in one]
-    assert line.startswith("Approvals: state Ask waits for a person (")
+    assert line.startswith("Confirms: state Ask waits for a person (")
     assert line.endswith(
-        "leave it as it is, or ask approvers instead; not the caller, for it names somebody else (approver), with the "
-        f"lines at the end of {tmp_path}/tools/approvals.yaml"
+        f"ask the caller instead, who then decides, with the lines at the end of {tmp_path}/tools/confirms.yaml"
     )
-    assert "# Ask:\n" in (tmp_path / "tools" / "approvals.yaml").read_text()
-    assert "# Ask:\n" not in account.parameters["/stepwire/live/tools/approvals"]
+    assert "# Ask:\n" in (tmp_path / "tools" / "confirms.yaml").read_text()
+    assert "# Ask:\n" not in account.parameters["/stepwire/live/tools/confirms"]
 
 
 def test_advice_is_no_reason_to_fail(account: Account, screen: Shown) -> None:
-    account.add("Approvals", machine(Ask=APPROVAL), **{"stepwire:endpoint": "live"})
-    account.parameters["/stepwire/live/tools/approvals"] = write(
-        {"name": "approvals", "description": "Asks a manager whether an order may be shipped.",
-         "state_machine": "Approvals", "input_schema": {"type": "object"}}
+    account.add("Confirms", machine(Ask=CONFIRMATION), **{"stepwire:endpoint": "live"})
+    account.parameters["/stepwire/live/tools/confirms"] = write(
+        {"name": "confirms", "description": "Asks whether an order may be shipped.",
+         "state_machine": "Confirms", "input_schema": {"type": "object"}}
     )  # fmt: skip
 
     assert doctor("live", account.calls, screen) == 0

@@ -160,7 +160,7 @@ def test_what_depends_on_a_parameter_of_the_template_is_written_for_each_of_its_
 
 
 def test_the_lines_for_a_stack_give_a_state_that_asks_what_it_needs(tmp_path: Path) -> None:
-    asks = machine(Approve=task("A", "sns:publish.waitForTaskToken", Parameters={"TopicArn": "approvers"}), A=passed())
+    asks = machine(Confirm=task("A", "sns:publish.waitForTaskToken", Parameters={"TopicArn": "customers"}), A=passed())
     (tmp_path / "asks.json").write_text(json.dumps(asks))
     (tmp_path / "ships.json").write_text(json.dumps(SHIPS))
 
