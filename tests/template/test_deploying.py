@@ -113,7 +113,8 @@ def test_requests_reach_the_function_by_its_alias_only() -> None:
 
     named = [permission.properties["FunctionName"] for permission in permissions]
 
-    assert named == [{"Ref": "McpFunction.Alias"}] * 2  # by requests, and by preflights of a REST API
+    assert {"Ref": "McpFunction.Alias"} in named
+    assert [one for one in named if one != {"Ref": "McpFunction.Alias"}] == []
     assert resource("McpIntegration").properties["IntegrationUri"] == {"Fn::Sub": "${McpFunction.Arn}:live"}
     assert function()["AutoPublishAlias"] == "live"
 

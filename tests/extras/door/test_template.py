@@ -1,5 +1,6 @@
 """The door: with FrontDoor=http nothing is there of the REST API; otherwise it leads where the HTTP API did."""
 
+import json
 from itertools import product
 from typing import Any, Final
 
@@ -7,7 +8,8 @@ import pytest
 
 from stepwire.extras.door import rest_events
 from tests.template.chosen import CHOICES, SERVER_ROUTE, Stack, stack
-from tests.template.document import resource, resources
+from tests.template.document import ROOT, resource, resources
+from tests.template.translated import translated
 
 ADDRESS: Final = {"EndpointUrl": "https://mcp.example/mcp"}
 REST: Final = {"FrontDoor": "rest", **ADDRESS}
@@ -52,6 +54,14 @@ def function_of(made: Stack, route: dict[str, Any]) -> str:
 def sign_in_of(described: dict[str, Any]) -> str:
     names = {"token": "JWT", "signature": "AWS_IAM"}
     return next((names[name] for one in described.get("security", ()) for name in one), "NONE")
+
+
+def test_the_scanner_sees_the_stage_and_the_authorizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
+
+    scanned = json.loads(translated(ROOT / "template.yaml", is_unconditional=True))["Resources"]
+
+    assert {"RestApiliveStage", "AuthorizerFunction"} <= set(scanned)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
