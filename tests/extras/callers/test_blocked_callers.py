@@ -101,7 +101,7 @@ def test_what_a_release_answers_by_itself_is_refused_by_a_process_that_knows_the
         return [legacy.initialize(), legacy.ask("ping"), modern.ask("server/discover"), modern.ask("tools/list")]
 
     first, reads = [one.status for one in asked()], world.block_reads
-    modern.ask("events/list")
+    modern.call("optional")
     then = asked()
 
     assert (first, reads) == ([200] * 4, 0)
@@ -152,7 +152,7 @@ def test_a_block_holds_for_each_client_and_token_of_the_caller() -> None:
         for scope, client in (("a", "one"), ("b", "two"))
     ]
 
-    assert all(is_refused(ModernClient(token).ask("events/list")) for token in tokens)
+    assert all(is_refused(ModernClient(token).call("optional")) for token in tokens)
 
 
 def test_a_person_is_blocked_as_each_of_their_principals() -> None:
@@ -160,15 +160,15 @@ def test_a_person_is_blocked_as_each_of_their_principals() -> None:
     blocked(world, PERSON)
 
     for principal in (ALICE, BOB):
-        assert is_refused(ModernClient(SignedIn(world, person=PERSON), principal).ask("events/list"))
-    assert ModernClient(world).ask("events/list").status == 200
+        assert is_refused(ModernClient(SignedIn(world, person=PERSON), principal).call("optional"))
+    assert ModernClient(world).call("optional").status == 200
 
 
 def test_a_subject_that_is_spelled_otherwise_is_somebody_else() -> None:
     world = World()
     blocked(world, principal_of(("jwt", "https://issuer.example", "Alice"), "a stack"), ALICE.upper(), "")
 
-    assert ModernClient(world).ask("events/list").status == 200
+    assert ModernClient(world).call("optional").status == 200
 
 
 def test_nobody_else_is_refused_and_nobody_is_after_the_block() -> None:
@@ -176,7 +176,7 @@ def test_nobody_else_is_refused_and_nobody_is_after_the_block() -> None:
     task_id = modern_of(world, ALICE).start()
     blocked(world, ALICE)
 
-    refused, other = modern_of(world, ALICE).task("get", task_id), modern_of(world, BOB).ask("events/list")
+    refused, other = modern_of(world, ALICE).task("get", task_id), modern_of(world, BOB).call("optional")
     world.blocked.clear()
     world.clock.advance(seconds=REREAD_AFTER.total_seconds())
     again = modern_of(world, ALICE).task("get", task_id)
@@ -196,7 +196,7 @@ def test_a_process_that_begins_knows_it_at_once_and_another_within_half_a_minute
     for world in (old, new):
         world.blocked.add(ALICE)
 
-    assert is_refused(modern_of(new, ALICE).ask("events/list"))
+    assert is_refused(modern_of(new, ALICE).call("optional"))
     old.clock.advance(seconds=29)
     assert old_client.task("get", task_id).status == 200
     old.clock.advance(seconds=1)
@@ -218,13 +218,13 @@ def test_polls_between_two_reads_of_the_list_read_it_not() -> None:
 def test_a_list_that_cannot_be_read_anew_holds_for_a_minute_and_then_nobody_gets_in() -> None:
     world = World()
     client = modern_of(world, BOB)
-    client.ask("events/list")
+    client.call("optional")
     world.blocked_fault = StoreBusy()
 
     world.clock.advance(seconds=59)
-    within = client.ask("events/list")
+    within = client.call("optional")
     world.clock.advance(seconds=1)
-    after = client.ask("events/list")
+    after = client.call("optional")
 
     assert within.status == 200
     assert [type(one) for one in world.troubles] == [StoreBusy]
@@ -239,10 +239,10 @@ def test_a_caller_who_goes_on_fills_no_log() -> None:
     blocked(world, ALICE, BOB)
 
     for _ in range(5):
-        modern_of(world, ALICE).ask("events/list")
-    modern_of(world, BOB).ask("events/list")
+        modern_of(world, ALICE).call("optional")
+    modern_of(world, BOB).call("optional")
     world.clock.advance(seconds=REREAD_AFTER.total_seconds())
-    modern_of(world, ALICE).ask("events/list")
+    modern_of(world, ALICE).call("optional")
 
     assert [(entry.owner, entry.outcome) for entry in world.audit] == [
         (ALICE, "CallerBlocked"),

@@ -157,10 +157,11 @@ def test_a_task_that_expired_while_it_ran_is_left_to_what_stops_its_execution(pl
         place.erase(ALICE)
 
 
-@pytest.mark.parametrize("calls", range(1, 12))
-def test_an_erasure_that_ends_anywhere_is_finished_by_the_next(place: Place, calls: int) -> None:
+@pytest.mark.parametrize("tenths", range(11))
+def test_an_erasure_that_ends_anywhere_is_finished_by_the_next(place: Place, tenths: int) -> None:
     place.fill(ALICE)
-    left, client = [calls], place.table.client
+    deleted = len(place.keys()) - 1  # all but the one in a line
+    left, client = [1 + tenths * (deleted - 1) // 10], place.table.client
 
     def fails(**_: Any) -> None:
         left[0] -= 1
