@@ -102,7 +102,6 @@ def blocks() -> dict[str, str]:
             "trace": _traced(),
             "redrive help": run(["redrive", "--help"]),
             "redrive": _redriven(),
-            "queue help": run(["queue", "--help"]),
         }
         return {name: f"$ stepwire {' '.join(session.words)}\n{session.shown}\n" for name, session in shown.items()}
 

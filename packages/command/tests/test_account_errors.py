@@ -23,7 +23,6 @@ COMMANDS: dict[str, list[str]] = {
     "task": ["task", TASK, "--stack", "live"],
     "trace": ["trace", TASK, "--stack", "live"],
     "redrive": ["redrive", TASK, "--stack", "live"],
-    "queue": ["queue", "list", "--stack", "live"],
     "sign-in": ["sign-in", "set-up", "live"],
     "status": ["status", "live"],
     "destroy": ["destroy", "live", "--yes"],

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from stepwire.tasks.inputs import InputRequest, Mode, mode_of
@@ -15,6 +16,7 @@ from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task
 from stepwire_cli.account.histories import OpenState
 from stepwire_cli.account.tasks import Fate, Items, Run
+from stepwire_cli.extras import parts
 from stepwire_cli.wrap.deciders import others
 
 _REGION: Final = 3  # part of an ARN
@@ -200,7 +202,7 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where, at: datetime) ->
         if not one.audience.is_caller:
             where_to = f": {asked.where}" if (asked := others()) else ""
             yield Step(f"Only {one.audience.name} can decide question {one.number}{where_to}.")
-    yield from _of_its_line(task, where, at)
+    yield from chain.from_iterable(part.next_steps(task, where, at) for part in parts("next_steps"))
     is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended) and not _has_yet_to_begin(task, at)
     if is_late:
         yield Step("Look for its event in the dead-letter queue:", where.stepwire("replay", where.stack, "--dry-run"))
@@ -211,15 +213,6 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where, at: datetime) ->
         )
     if run is not None and run.fate is Fate.UNKNOWN:
         yield Step("Look at its execution with credentials that may read it:", _again(task, where))
-
-
-def _of_its_line(task: Task, where: Where, at: datetime) -> Iterator[Step]:
-    if task.line is None or not task.waiting_runs(at):
-        return
-    show = where.stepwire("queue", "show", task.line.line, *where.of_stack)
-    yield Step("See how many run and wait in its line, and whether it is paused:", show)
-    front = where.stepwire("queue", "front", task.task_id, *where.of_stack, "--principal", task.owner)
-    yield Step("Let it be the next in its line:", front)
 
 
 def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -> Iterator[Step]:
