@@ -86,16 +86,6 @@ from tests.faults.operators import (
     arrange_redrive_in_the_console,
     redrive_has_its_task,
 )
-from tests.faults.waiting_in_line import (
-    arrange_cancel_in_line,
-    arrange_create_in_line,
-    arrange_create_limited,
-    arrange_end_of_turn,
-    arrange_expire_in_line,
-    arrange_look_in_line,
-    arrange_sweep_line,
-    line_is_right,
-)
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
@@ -106,10 +96,6 @@ _FOUND_IN_S3: Final = (*_FOUND[:2], "GetObject output", *_FOUND[2:])
 # The caller has just called, so the reservation is made at its second try: of one who is in pace.
 _SLOT: Final = ("UpdateItem usage", "UpdateItem usage")
 _FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", *_SLOT, "PutItem task")
-_TURN: Final = ("TransactGetItems line", "TransactWriteItems line")
-_ENDED: Final = ("GetItem task", "PutItem task", "UpdateItem usage")
-_CALLED: Final = ("GetItem task", "PutItem task", "StartExecution", "GetItem task")
-_MENDED: Final = ("GetItem line", "Query turn", "BatchGetItem tasks", "TransactWriteItems line")
 
 OPERATIONS: Final = (
     Operation("create", Caller.CLIENT, _CREATION, arrange_create, repeats=True),
@@ -445,71 +431,4 @@ OPERATIONS: Final = (
         first=7,
     ),
     Operation("status change published", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
-    Operation(
-        "create, limited",
-        Caller.CLIENT,
-        (*_CREATION[:2], *_TURN, "PutItem task", "StartExecution", "GetItem task"),
-        arrange_create_limited,
-        line_is_right,
-        first=2,
-        repeats=True,
-    ),
-    Operation(
-        "create, in line",
-        Caller.CLIENT,
-        (*_SLOT, "PutItem task", *_TURN, "Query round", "PutItem task"),
-        arrange_create_in_line,
-        line_is_right,
-        first=3,
-        repeats=True,
-        executions=2,
-    ),
-    Operation(
-        "end, and the next in line begins",
-        Caller.EVENTBRIDGE,
-        (*_ENDED, "TransactGetItems line", "Query round", "TransactWriteItems line", *_CALLED),
-        arrange_end_of_turn,
-        lambda site: [*ends_are_recorded(site), *line_is_right(site)],
-        first=3,
-        executions=2,
-    ),
-    Operation(
-        "cancel in line",
-        Caller.CLIENT,
-        (*_ENDED, *_TURN),
-        arrange_cancel_in_line,
-        line_is_right,
-        first=3,
-        executions=2,
-    ),
-    Operation(
-        "expiry in line",
-        Caller.STREAM,
-        (*_TURN, "UpdateItem usage"),
-        arrange_expire_in_line,
-        line_is_right,
-        last=1,
-    ),
-    Operation(
-        "get, in line",
-        Caller.CLIENT,
-        ("GetItem task", "TransactGetItems line", *_MENDED, "GetItem line", "Query round", "PutItem task"),
-        arrange_look_in_line,
-        line_is_right,
-        first=1,
-        executions=2,
-    ),
-    Operation(
-        "sweep, turn not given back",
-        Caller.SCHEDULE,
-        (
-            *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
-            *("GetItem line", "Query round", "TransactWriteItems line", "GetItem line"),
-            *(*_CALLED, "Query round", *QUERIES[1:6]),
-        ),
-        arrange_sweep_line,
-        line_is_right,
-        last=13,
-        executions=2,
-    ),
 )

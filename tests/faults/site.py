@@ -41,7 +41,6 @@ from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.lines.limits import Concurrency, Rules
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
@@ -55,6 +54,7 @@ from stepwire_local.account.engine import shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
 from tests.buckets import fill_again, new_bucket, objects_in
+from tests.extras import parts
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, without_retry_delays
 from tests.kits import (
@@ -95,8 +95,6 @@ LEFT: Final = {"text": "é" * 100}
 LEAVING: Final = replace(OPTIONAL, name="leaving", output_shape=write({"object": "left"}))
 """Its workflow leaves its output in S3."""
 WAKE_UPS: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups"
-MOST_AT_ONCE: Final = 1
-LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=Concurrency("limited", Rules(most=MOST_AT_ONCE)))
 RACING: Final = racing(2)
 DELAYED: Final = replace(racing(2, 0, DELAY.total_seconds()), name="delayed")
 """Its second arm starts later."""
@@ -238,7 +236,8 @@ class Site:
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
         leaving = replace(LEAVING, result_bucket=self.account.reports)
-        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, LIMITED, APPROVED, leaving)
+        of_extras = [tool for part in parts("faulty_tools") for tool in part.TOOLS]
+        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, *of_extras, APPROVED, leaving)
         races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
         tools = [*(replace(tool, plan=plan_of(self.machine), ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)
@@ -316,11 +315,6 @@ class Site:
     def stored(self, task: Task) -> Task:
         """Return a task as it is stored."""
         return next(one for one in self.all_tasks() if one.task_id == task.task_id)
-
-    def in_line(self, prefix: str) -> frozenset[str]:
-        """Return the ids of the tasks in the items of lines whose sort keys begin so: turns, or places."""
-        keys = (item["sk"]["S"] for item in self.items if item["pk"]["S"].startswith("line#"))
-        return frozenset(key.split("#")[2] for key in keys if key.startswith(prefix))
 
     def slots(self, prefix: str = USAGE) -> frozenset[str]:
         """Return the names of the slots that are taken, in the items whose sort key begins so."""

@@ -88,13 +88,13 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
         self._vote(self.forms[-1], how)
         self._vote(form, other)
 
-    @move(2, has_room, tool=st.sampled_from(IN_LINE))
+    @move(2, lambda run: IN_LINE and has_room(run), tool=st.sampled_from(IN_LINE))
     def have_a_line(self, tool: str) -> None:
         """Call a tool with a limit as often as it may run at once, and once more."""
         for _ in range(MOST_AT_ONCE + 1):
             self._undisturbed(lambda: self.call("modern", tool, None, 0))
 
-    @move(2, has_room_for_two, tool=st.sampled_from(IN_LINE))
+    @move(2, lambda run: IN_LINE and has_room_for_two(run), tool=st.sampled_from(IN_LINE))
     def ask_for_turns_together(self, tool: str) -> None:
         """Let two callers ask for a turn at the same time."""
         self.call("modern", tool, None, 0)

@@ -26,8 +26,6 @@ from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.lines.limits import Concurrency, Rules, line_key
-from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.hooks import Ground
 from stepwire.principal import Principal
 from stepwire.server.mcp_server import McpServer
@@ -38,6 +36,7 @@ from stepwire.tasks.limiter import Limits
 from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire_local.account.engine import shared_account
+from tests.extras import parts
 from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, keeping, signed_url
 from tests.model.deciding import NEEDED, policy_of
@@ -58,15 +57,13 @@ RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
 MOST_AT_ONCE: Final = 1
-_LINE: Final = Concurrency("limited", Rules(most=MOST_AT_ONCE), shared_with=("limited_retried",))
-LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=_LINE)
-LIMITED_RETRIED: Final = keeping(replace(RESTARTED, name="limited_retried"), lines=Concurrency("limited"))
-IN_LINE: Final = (LIMITED.name, LIMITED_RETRIED.name)
+_WITH_LIMIT: Final = tuple(tool for part in parts("modelled") for tool in part.tools(OPTIONAL, RESTARTED, MOST_AT_ONCE))
+IN_LINE: Final = tuple(tool.name for tool in _WITH_LIMIT)
 """The tools that share a limit."""
 RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
 QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY), name="quorum")
 RACED: Final = tuple(RULES)
-WITH_RETRY: Final = (*RETRIED, LIMITED_RETRIED.name, QUORUM.name)
+WITH_RETRY: Final = (*RETRIED, *(tool.name for tool in _WITH_LIMIT if tool.retry), QUORUM.name)
 _APPROVED: Final = [
     keeping(replace(OPTIONAL, name=name), approvals=policy_of(needed)) for name, needed in NEEDED.items()
 ]
@@ -74,7 +71,7 @@ APPROVED: Final = tuple(NEEDED)
 CATALOG: Final = catalog_of(
     *(
         replace(tool, ttl=TTL)
-        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, LIMITED, LIMITED_RETRIED, *_APPROVED)
+        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, *_WITH_LIMIT, *_APPROVED)
     )
 )
 MOST_ACTIVE: Final = 8
@@ -236,8 +233,7 @@ class Stack:
 
     def line(self) -> tuple[int, int]:
         """Return how many turns of the only line are held, and how many runs wait, as it counts them."""
-        line = DynamoDbLines(self.table).line(line_key(_LINE.pool))
-        return (0, 0) if line is None else (line.held, line.waiting)
+        return next((part.counted(self.table) for part in parts("modelled")), (0, 0))
 
     def reclaimed_at(self, owner: Principal) -> datetime | None:
         """Tell when slots of a caller were last reclaimed."""

@@ -4,9 +4,7 @@ A short scripted run shows that the reference notices the defect. Another test s
 runs by itself; it takes minutes.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -19,8 +17,6 @@ from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
 from stepwire.engine.upkeep import Upkeep
-from stepwire.extras.lines import storage as lines
-from stepwire.extras.lines.turns import Turns
 from stepwire.principal import Principal
 from stepwire.tasks import lifecycle
 from stepwire.tasks.answers import Audience
@@ -28,8 +24,10 @@ from stepwire.tasks.approvals import Approver
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Execution, Task
+from tests.extras import parts
 from tests.kits import ALICE, BOB
 from tests.model.deciding import ANN, EVE
+from tests.model.defect import Defect
 from tests.model.machine import Machine
 from tests.model.profile import explore
 
@@ -135,65 +133,6 @@ def _die_before_the_loser_is_stopped(machine: Machine) -> None:
 
 def _always_another(follow_ups: FollowUps, *_args: object, **_more: object) -> TaskId:
     return new_task_id(follow_ups.recorder.clock.now(), follow_ups.randomness(RANDOM_BYTES))
-
-
-def _call_at_once(machine: Machine) -> None:
-    """Two calls ask for the only turn of a line at the same moment."""
-    machine.call("modern", "limited", None, 0)
-    machine.finish(0)
-    machine.end(0, "well")
-    machine.deliver(0, comes_again=False)
-    machine.finish(0)
-    for which in (0, 1):
-        machine.call("modern", "limited", None, which)
-        while machine.under_way[which].before != "TransactWriteItems line":
-            machine.under_way[which].go_on()
-    machine.finish_all()
-
-
-def _die_before_the_turn_is_given_back(machine: Machine) -> None:
-    for _ in range(2):
-        machine.call("modern", "limited", None, 0)
-        machine.finish(0)
-    machine.end(0, "well")
-    machine.deliver(0, comes_again=False)
-    while machine.under_way and machine.under_way[0].before != "TransactGetItems line":
-        machine.under_way[0].go_on()
-    machine.die(0)
-
-
-def _die_before_the_called_run_begins(machine: Machine) -> None:
-    for _ in range(2):
-        machine.call("modern", "limited", None, 0)
-        machine.finish(0)
-    machine.end(0, "well")
-    machine.deliver(0, comes_again=False)
-    while machine.under_way and machine.under_way[0].before != "TransactWriteItems line":
-        machine.under_way[0].go_on()
-    machine.go_on(0, lags=False)
-    machine.die(0)
-
-
-def _call_two_limited(machine: Machine) -> None:
-    for _ in range(2):
-        machine.call("modern", "limited", None, 0)
-        machine.finish(0)
-
-
-def _cancel_in_line(machine: Machine) -> None:
-    for _ in range(3):
-        machine.call("modern", "limited", None, 0)
-        machine.finish(0)
-    machine.cancel("modern", 0)
-    machine.finish(0)
-
-
-def _never_mended(*_args: object) -> tuple[()]:
-    return ()
-
-
-def _always_in_turn(_runs: Runs, task: Task, runs: Sequence[int], **_how: object) -> tuple[Task, Sequence[int]]:
-    return task, runs
 
 
 def _redrive_twice(machine: Machine) -> None:
@@ -335,19 +274,6 @@ def _miss_a_reminder(machine: Machine) -> None:
         machine.pass_time(900)
 
 
-@dataclass(frozen=True)
-class Defect:
-    """A part of the product that is left out."""
-
-    found_as: str
-    """The message of the failure."""
-    patches: list[tuple[Any, str, Any]]
-    shown_by: Callable[[Machine], None]
-    """A run that shows the defect."""
-    is_too_rare: bool = False
-    """Whether the random search does not find it within its steps or minutes; the run above shows it all the same."""
-
-
 DEFECTS = {
     "the slot of a task that ends": Defect("a slot is leaked", [(CallerUsage, "release", _not_released)], _end_a_task),
     "the idempotency key": Defect(
@@ -399,29 +325,6 @@ DEFECTS = {
         _redrive_twice,
         is_too_rare=True,
     ),
-    "the turn that a run needs": Defect(
-        "more executions run than the limit allows",
-        [(Runs, "_in_turn", _always_in_turn)],
-        _call_two_limited,
-    ),
-    "the condition that a line is as it was read": Defect(
-        "more executions run than the limit allows|a line is counted wrong|a line stands still",
-        [(lines, "_IS_AS_READ", "attribute_exists(version) OR version = :version")],
-        _call_at_once,
-        is_too_rare=True,
-    ),
-    "the repair of a line": Defect(
-        "a line stands still|a line is counted wrong",
-        [(Turns, "mend", _never_mended)],
-        _die_before_the_turn_is_given_back,
-        is_too_rare=True,
-    ),
-    "the place that a cancelled run leaves": Defect(
-        "a line is counted wrong|a line stands still|an end is lost",
-        [(Runs, "_give_back", _not_released), (Turns, "mend", _never_mended)],
-        _cancel_in_line,
-        is_too_rare=True,
-    ),
     "who has called, where others decide": Defect(
         "somebody decides who may not|the caller decides what others must",
         [(Task, "asked_by", "nobody")],
@@ -466,6 +369,7 @@ DEFECTS = {
         [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "visible", _unchecked)],
         _look_at_a_foreign_task,
     ),
+    **{name: one for part in parts("defects") for name, one in part.DEFECTS.items()},
 }
 
 
@@ -495,7 +399,7 @@ def test_a_run_with_a_planted_defect_fails(defect: Defect) -> None:
 @pytest.mark.parametrize(
     "moves",
     [
-        _die_before_the_called_run_begins,
+        *(moves for part in parts("defects") for moves in part.RUNS),
         *(pytest.param(one.shown_by, marks=pytest.mark.long) for one in DEFECTS.values()),
     ],
     ids=lambda moves: moves.__name__,
