@@ -69,7 +69,6 @@ USED_ELSEWHERE: Final = {
 _RETRIES: Final = "retries: tests/examples/test_races_and_retries.py and tests/faults make them"
 _RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
 _FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
-_LINES: Final = "tools with a limit: tests/faults and tests/extras/lines/contracts give and leave turns"
 _QUESTIONS: Final = (
     "questions to others: tests/approval_page and tests/examples/test_console_approvals.py list and decide them"
 )
@@ -89,12 +88,6 @@ OF_OTHER_PARTS: Final = {
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
     ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
-    ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:query"): _LINES,
-    ("FindTheNextInLine", "dynamodb:query"): _LINES,
-    ("LeaveLines", "dynamodb:deleteitem"): _LINES,
-    ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
-    ("GiveTurnsToTheNextInLine", "dynamodb:putitem"): _LINES,
-    ("GiveTurnsToTheNextInLine", "dynamodb:query"): _LINES,
     ("ListQuestionsForApprovers", "dynamodb:deleteitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:putitem"): _QUESTIONS,
     ("ListQuestionsForApprovers", "dynamodb:updateitem"): _QUESTIONS,

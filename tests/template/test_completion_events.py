@@ -15,11 +15,9 @@ from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissin
 from stepwire.aws.status_changes_function import SOURCE, change_in
 from stepwire.aws.storage.items import item_of
 from stepwire.changes import STATUS_CHANGE, Removal, status_event
-from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
 from stepwire.tasks.approvals import Approval, Approvers, HasScope, People
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
-from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -149,20 +147,6 @@ def test_every_change_of_a_question_to_others_reaches_the_function(change: str, 
     one: Record = {"eventName": "MODIFY" if after else "REMOVE", "dynamodb": {"Keys": keys, **images}}
 
     assert reaches_the_function(one, **parameters)
-
-
-def test_every_change_of_a_place_in_line_reaches_the_function() -> None:
-    limited = replace(TASK, line=LineTerms("line#1", "warehouse"))
-    waits = replace(limited, in_line=InLine(3))
-    changes = [(limited, waits), (waits, replace(waits, in_line=InLine(1))), (waits, limited)]
-    keys = {name: item_of(TASK)[name] for name in ("pk", "sk")}
-    records: list[Record] = [
-        {"eventName": "MODIFY", "dynamodb": {"Keys": keys, "OldImage": item_of(before), "NewImage": item_of(after)}}
-        for before, after in changes
-    ]
-
-    assert [place_after(saved(*one)) is not None for one in changes] == [True] * 3
-    assert [reaches_the_function(one, **WITH_A_BUS) for one in records] == [True] * 3
 
 
 def test_without_events_and_a_bus_other_tasks_cost_no_invocation() -> None:
@@ -298,11 +282,10 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def test_the_events_in_the_documentation_are_the_samples() -> None:
-    change, place = blocks("json")
+def test_the_event_in_the_documentation_is_the_sample() -> None:
+    (change,) = blocks("json")
 
     assert json.loads(change) == recorded("task_status_changed")
-    assert json.loads(place) == recorded("task_place_in_line")["detail"]
 
 
 def recipes() -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """MCP Events by poll: `events/list` and `events/poll`, in both eras. The oracle checks every event."""
 
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -19,20 +18,19 @@ from stepwire.extras.events.events import (
     task_event,
 )
 from stepwire.extras.events.record import MOST_READ
-from stepwire.extras.lines.places import IN_LINE, TYPES
 from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.rendering import timestamp
-from stepwire.tasks.limits import InLine
 from stepwire.tasks.task import Cancelled, Progress, Task
 from tests.changes import removed, saved
 from tests.extras.events.built import fakes_of
-from tests.extras.events.event_types import EVENT_NAMES
+from tests.extras.events.event_types import ADDED, EVENT_NAMES
 from tests.extras.events.oracle import EXTENSION
 from tests.kits import ALICE, BOB, PARTS, REQUIRED, World
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
 
 Client = ModernClient | LegacyClient
+_TYPES: Final = tuple(one for one in ADDED if one.is_for is None)
+"""Of other extras than events, of which a task's caller hears."""
 
 
 @pytest.fixture(params=["modern", "legacy"])
@@ -42,7 +40,7 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 def tell(world: World, change: TaskChange) -> None:
     """Let the table's stream tell of a change."""
-    fakes_of(world).recording.record(list(caller_events(None, change, TYPES)))
+    fakes_of(world).recording.record(list(caller_events(None, change, _TYPES)))
 
 
 def ended(world: World, task: Task | None = None) -> TaskChange:
@@ -110,25 +108,22 @@ def test_each_type_has_the_changes_that_it_names(modern: ModernClient, world: Wo
     world.ask(task.task_id)
     asking = world.stored(task)
     halfway = replace(task, version=3, progress=Progress(50, 100))
-    waits = replace(task, version=4, in_line=InLine(3))
     expired = removed(task, Removal.EXPIRED, world.clock.now())
     for change in (
         saved(None, task),
         saved(task, asking),
         saved(task, halfway),
-        saved(task, waits),
         ended(world, task),
         expired,
     ):
         tell(world, change)
 
-    found = {name: names(poll(modern, name, first)) for name in EVENT_NAMES}
+    found = {name: names(poll(modern, name, first)) for name in (FINISHED, INPUT_REQUIRED, PROGRESSED, STATUS_CHANGED)}
 
     assert found == {
         FINISHED: ["cancelled"],
         INPUT_REQUIRED: ["input_required"],
         PROGRESSED: ["working"],
-        IN_LINE: ["working"],
         STATUS_CHANGED: ["working", "input_required", "cancelled", "expired"],
     }
 
@@ -143,20 +138,6 @@ def test_progress_is_told_a_tenth_at_a_time(world: World) -> None:
         return sum(task_event(saved(before, after)) is not None for before, after in pairs)
 
     assert (told(done), told(endless)) == (11, 11)
-
-
-def test_a_place_in_line_is_told_each_time_that_half_of_the_way_is_done(modern: ModernClient, world: World) -> None:
-    task, begins_at = world.call(), world.clock.now() + timedelta(minutes=4)
-    cursor = poll(modern).result["cursor"]
-    places = [None, *(InLine(position, begins_at) for position in range(1_000, 0, -1)), None]
-    images = [replace(task, in_line=place, version=number) for number, place in enumerate(places)]
-
-    for before, after in pairwise(images):
-        tell(world, saved(before, after))
-    told = [one["data"] for one in poll(modern, IN_LINE, cursor).result["events"]]
-
-    assert [one["position"] for one in told] == [1_000, 511, 255, 127, 63, 31, 15, 7, 3, 1, 0]
-    assert [one.get("beginsAt") for one in told] == [*[timestamp(begins_at)] * 10, None]
 
 
 def test_the_arguments_narrow_to_a_tool_or_a_task(modern: ModernClient, world: World) -> None:

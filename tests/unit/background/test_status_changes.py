@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
-from math import floor, log2
 from typing import Any, Final, cast
 
 import pytest
@@ -13,12 +12,10 @@ from msgspec.structs import replace
 from mypy_boto3_events import EventBridgeClient
 
 from stepwire.aws.status_changes_function import StatusChangesHandler
-from stepwire.aws.storage.items import item_of, task_of
+from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.table import Item
 from stepwire.changes import status_event
-from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
-from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -116,7 +113,7 @@ def bus(monkeypatch: pytest.MonkeyPatch) -> Bus:
     """The bus to which the function publishes."""
     monkeypatch.setenv("EVENT_BUS", "agents")
     monkeypatch.setenv("TABLE_NAME", "tasks")
-    monkeypatch.setenv("EXTRAS", "lines")
+    monkeypatch.setenv("EXTRAS", "")
     return Bus()
 
 
@@ -141,49 +138,8 @@ def published(*records: Record) -> list[Record]:
 
 
 @given(tasks(), tasks())
-def test_a_task_is_published_exactly_when_its_status_changes_or_its_place_in_line(before: Task, after: Task) -> None:
-    change = saved(before, after)
-
-    is_another = modern_status(before) != modern_status(after)
-    is_moved = place_after(change) is not None
-    assert (status_event(change) is not None) == is_another
-    assert not (is_another and is_moved)
-    assert is_another or after.has_ended or is_moved == (_half(before.in_line) != _half(after.in_line))
-
-
-def _half(place: InLine | None) -> tuple[float, bool] | None:
-    return None if place is None else (floor(log2(place.position)), place.is_paused)
-
-
-def test_a_place_is_published_when_half_of_the_way_there_is_done_and_when_the_turn_has_come(bus: Bus) -> None:
-    waits, at = task_with(Working(), version=2), AT + timedelta(minutes=4)
-    waits = replace(waits, line=LineTerms("line#1", "warehouse"))
-    places = (None, InLine(3, at), InLine(2, at), InLine(1), InLine(1, is_paused=True), None)
-    images = [replace(waits, in_line=place, version=2 + number) for number, place in enumerate(places)]
-
-    handle(bus, *(record("MODIFY", before, after) for before, after in pairwise(images)))
-
-    details = [json.loads(entry["Detail"]) for entry in bus.told]
-    assert {entry["DetailType"] for entry in bus.told} == {"Stepwire Task Place in Line"}
-    assert [(one["position"], one["begins_at"], one["is_paused"]) for one in details] == [
-        (3, "2026-08-01T12:04:02.000Z", False),
-        (1, None, False),
-        (1, None, True),
-        (0, None, False),
-    ]
-    assert set(details[0]) == NAMES - {"previous_status"} | {"position", "begins_at", "is_paused"}
-
-
-def test_the_sample_event_of_a_place_is_what_is_published(bus: Bus) -> None:
-    sample = recorded("task_place_in_line")
-    before = task_of(recorded("table_changed")["Records"][1]["dynamodb"]["OldImage"])
-    after = replace(before, in_line=InLine(3, before.created_at + timedelta(minutes=4)), version=2)
-
-    handle(bus, record("MODIFY", before, after))
-
-    (entry,) = bus.told
-    assert json.loads(entry["Detail"]) == sample["detail"]
-    assert (entry["DetailType"], entry["Source"]) == (sample["detail-type"], sample["source"])
+def test_a_task_is_published_exactly_when_its_status_changes(before: Task, after: Task) -> None:
+    assert (status_event(saved(before, after)) is not None) == (modern_status(before) != modern_status(after))
 
 
 @pytest.mark.parametrize(

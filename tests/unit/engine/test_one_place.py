@@ -16,6 +16,7 @@ from msgspec import Struct
 
 import stepwire
 from stepwire.tasks.task import Task
+from tests.extras import parts
 
 SOURCE: Final = Path(stepwire.__file__).parent
 
@@ -94,7 +95,7 @@ SOLE: Final[dict[str, tuple[Callable[[Call], bool], set[str]]]] = {
     "changed tasks are saved by the recorder": (calls_of("store", "save"), {"engine/recorder.py"}),
     "wake-ups are scheduled by the runs, and by the turns that they use": (
         calls_of("wake_ups", "schedule"),
-        {"engine/runs.py", "extras/lines/turns.py"},
+        {"engine/runs.py", *(file for part in parts("one_place") for file in part.SCHEDULES)},
     ),
     "the engine is built by the assembly": (
         builds("Recorder", "Runs", "Upkeep", "Operations", "Admission", "Calls", "Answers", "FollowUps", "Approvals"),

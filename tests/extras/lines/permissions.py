@@ -1,0 +1,13 @@
+"""For tests/integration/test_policies.py: permissions that the tests of other parts use."""
+
+from typing import Final
+
+_LINES: Final = "tools with a limit: tests/faults and tests/extras/lines/contracts give and leave turns"
+OF_OTHER_TESTS: Final = {
+    ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:query"): _LINES,
+    ("FindTheNextInLine", "dynamodb:query"): _LINES,
+    ("LeaveLines", "dynamodb:deleteitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:putitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:query"): _LINES,
+}
