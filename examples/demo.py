@@ -1,18 +1,16 @@
 """`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
 First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
-local stack, a large refund, which asks a second person in place of the caller, the acts of extras, and six calls of
-reserve_stock, of which three wait in line. With --all (`make demo ALL=1`) reserve_stock runs once
-more, fails twice and is retried, and get_quote, whose state machines race, too. With --yes or without a terminal, the
-demo answers by itself. The rule: exit code 0 only if all results are correct: the report agrees with this program's
-own count of the file, and the refund with the answer. The endpoint is a new local stack, or the one in --url. The
-output of a local stack's functions goes to a log file.
+local stack, a large refund, which asks a second person in place of the caller, and the acts of extras. With --all
+(`make demo ALL=1`) reserve_stock runs, fails twice and is retried, and get_quote, whose state machines race, too. With
+--yes or without a terminal, the demo answers by itself. The rule: exit code 0 only if all results are correct: the
+report agrees with this program's own count of the file, and the refund with the answer. The endpoint is a new local
+stack, or the one in --url. The output of a local stack's functions goes to a log file.
 """
 
 import argparse
 import asyncio
 import csv
-import json
 import re
 import sys
 import time
@@ -51,10 +49,6 @@ DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
 LOGS: Final = ROOT / FOLDER
 PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
 STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
-CALLS: Final = 6
-"""Of a tool of which three run at once."""
-SECONDS: Final = 4
-"""Of each reservation: as long as three calls take on a busy machine, so that some wait."""
 LARGE_REFUND: Final = {"order_id": "A-1003", "amount": "890.00", "currency": "EUR", "reason": "The desk came too late."}
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 
@@ -192,32 +186,6 @@ class Demo:
         print_refund(self.console, result)
         self.console.print(f"\n{escape(decision)} The caller was not asked.", style="green")
 
-    async def wait_in_line(self) -> None:
-        """Reserve more items at once than the warehouse takes, and show who waits in line.
-
-        Raises:
-            WrongResult: not every item was reserved.
-        """
-        self.console.print(f"\n[bold]tools/call reserve_stock[/] {CALLS} times; the warehouse takes three at once")
-        self.progress.begin("in line")
-        called, waits = list[str](), 0
-        for number in range(1, CALLS + 1):
-            task = await self.client.create_task("reserve_stock", {"item": f"chair {number}", "seconds": SECONDS})
-            if isinstance(task, CallToolResult):
-                raise NotATask("the server answered without a task")
-            called.append(task.task_id)
-            waits += task.status_message is not None
-            self.console.print(f"         [bold]{escape(task.task_id)}[/] {escape(task.status_message or 'Runs.')}")
-        results = await asyncio.gather(*map(self.client.task_result, called))
-        reserved = {json.dumps(one.structured_content) for one in results}
-        if len(reserved) < CALLS:
-            raise WrongResult(f"Of {CALLS} items, {len(reserved)} were reserved: {', '.join(sorted(reserved))}.")
-        # A machine that takes seconds for a call has no more than three at once.
-        waited = (
-            f"{waits} of them waited for their turns" if waits else "none had to wait, because the calls came slowly"
-        )
-        self.console.print(f"\nAll {CALLS} are reserved; {waited}.", style="green")
-
     async def reserve(self) -> None:
         """Reserve an item that is in stock at the third attempt, and show the result.
 
@@ -308,7 +276,6 @@ async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bo
             if endpoint.logs is not None:  # another stack calls no address of this machine
                 for one in ACTS:
                     await one.act(demo)
-                await demo.wait_in_line()
             if is_whole:
                 await demo.reserve()
                 await demo.quote()

@@ -19,11 +19,8 @@ from rich.console import Console
 
 from examples import demo
 from examples.report_tables import print_report
-from examples.terminal_user import User
-from examples.waiting import Waiting
-from stepwire_client import connect
 from stepwire_local import LocalStack
-from tests.examples.stacks import BRISK, PENGUINS, stack_with_bucket
+from tests.examples.stacks import PENGUINS, stack_with_bucket
 
 
 @pytest.fixture
@@ -185,23 +182,6 @@ def test_a_refund_that_disagrees_with_the_answer_is_detected(
     answer: ElicitResult, refund: dict[str, Any], found: int
 ) -> None:
     assert len(list(demo.disagreements(refund, answer))) == found
-
-
-@pytest.mark.long
-@pytest.mark.anyio
-async def test_the_demo_says_so_if_nobody_has_to_wait_in_line(
-    stack: LocalStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(demo, "CALLS", 1)
-    screen = io.StringIO()
-    console = Console(file=screen)
-    status = Waiting(console, "connecting")
-    progress, user = demo.Progress(console, status), User(console, status, by_itself=True)
-
-    async with connect(stack.url, pace=BRISK) as client:
-        await demo.Demo(console, client, progress, user).wait_in_line()
-
-    assert "All 1 are reserved; none had to wait, because the calls came slowly." in " ".join(screen.getvalue().split())
 
 
 def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:

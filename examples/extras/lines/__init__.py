@@ -1,0 +1,1 @@
+"""Calls of a tool with a limit, which wait in line."""
