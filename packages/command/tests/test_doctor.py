@@ -487,27 +487,6 @@ def test_manifests_in_folders_below_are_looked_at_and_no_other_files(
     assert shown.err.startswith("1 file, 0" if line is None else "2 files, 1")
 
 
-def test_a_manifest_is_held_against_the_state_machine_beside_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine = {
-        "Type": "AWS::Serverless::StateMachine",
-        "Properties": {"Name": "Settle", "Definition": asking(MISTYPED)},
-    }
-    (tmp_path / "template.yaml").write_text(yaml.safe_dump({"Resources": {"TheMachine": machine}}))
-    (tmp_path / "tools").mkdir()
-    approvers = {"scope": "refunds", "questions": ["approval"]}
-    manifest = {**GOOD, "state_machine": "Settle", "approvers": approvers}
-    (tmp_path / "tools" / "settle.yaml").write_text(yaml.safe_dump(manifest))
-
-    run(["doctor", str(tmp_path)])
-
-    assert (
-        f"{tmp_path}/tools/settle.yaml: approvers.questions: no state asks approval (did you mean apporval?), and the "
-        "caller answers apporval (state Ask). Fix: write the key as the state has it, or leave questions out"
-    ) in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [

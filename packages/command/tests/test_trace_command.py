@@ -194,7 +194,6 @@ def test_a_task_that_nobody_confirmed_has_no_execution(in_account: Stepwire) -> 
         ({"audit": "retried", "outcome": "attempt 2 of 3"}, "an attempt failed: attempt 2 of 3 follows"),
         ({"audit": "ended", "outcome": "completed", "source": "look", "winner": "fast"},
          "ended: completed, as a check of Step Functions found, run fast won"),
-        ({"audit": "seen", "way": "link"}, "an approver was shown the question (link)"),
         ({"message": "a request met a fault", "fault": "ClientError"}, "a request met a fault (ClientError)"),
         ({"audit": "of a later version"}, "of a later version"),
         ({}, "a line of the log"),

@@ -32,11 +32,6 @@ _AUDITED: Final[Mapping[str, str]] = {
     AuditAction.RETRIEVED.value: "its result was fetched",
     AuditAction.CANCELLED.value: "its caller cancelled it",
     AuditAction.ANSWERED.value: "answered on its card: {outcome}",
-    AuditAction.ASKED.value: "others than its caller were asked",
-    AuditAction.SEEN.value: "an approver was shown the question ({way})",
-    AuditAction.APPROVED.value: "an approver approved ({way})",
-    AuditAction.DECLINED.value: "an approver refused ({way})",
-    AuditAction.UNDECIDED.value: "the question to others was closed: {outcome}",
     AuditAction.UNSHAPED.value: "its output did not fit the manifest: {outcome}",
 }
 _LEARNED: Final = {"event": ", as an event of Step Functions said", "look": ", as a check of Step Functions found"}

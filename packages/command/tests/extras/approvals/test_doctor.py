@@ -1,13 +1,18 @@
 """What `stepwire doctor` says of who decides: a line each."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from packages.command.tests.test_doctor import GOOD, MISTYPED
+from packages.command.tests.test_doctor import asking as misasking
 from packages.command.tests.wrap.account import PASS
 from packages.command.tests.wrap.samples import task
 from packages.command.tests.wrap.test_doctor import WHERE, account_of, asking, found_in
 from stepwire.json_text import JsonObject
+from stepwire_cli.app import run
 
 FORM: JsonObject = {"message": "May I?", "requestedSchema": {"type": "object", "properties": {}}}
 BY_ARGUMENT: JsonObject = {"claim": "groups", "has": "{% $states.input.team %}"}
@@ -172,3 +177,24 @@ def test_approvers_of_a_workflow_that_asks_nothing_are_one_line() -> None:
     )
     assert [line in one for one in asks_nothing] == [True]
     assert may_ask == []
+
+
+def test_a_manifest_is_held_against_the_state_machine_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {"Name": "Settle", "Definition": misasking(MISTYPED)},
+    }
+    (tmp_path / "template.yaml").write_text(yaml.safe_dump({"Resources": {"TheMachine": machine}}))
+    (tmp_path / "tools").mkdir()
+    approvers = {"scope": "refunds", "questions": ["approval"]}
+    manifest = {**GOOD, "state_machine": "Settle", "approvers": approvers}
+    (tmp_path / "tools" / "settle.yaml").write_text(yaml.safe_dump(manifest))
+
+    run(["doctor", str(tmp_path)])
+
+    assert (
+        f"{tmp_path}/tools/settle.yaml: approvers.questions: no state asks approval (did you mean apporval?), and the "
+        "caller answers apporval (state Ask). Fix: write the key as the state has it, or leave questions out"
+    ) in capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 from packages.command.tests.extras.approvals.decided import asking_others, decided_by_others
 from packages.command.tests.operated import ID, SECRET, TOKEN, Stepwire, account, moment
 from packages.command.tests.test_task_command import section
+from packages.command.tests.test_trace_command import line, logged, seen
 from stepwire.tasks.task import Task
 
 Made = Callable[[datetime], Task]
@@ -49,3 +50,11 @@ def test_a_task_that_asks_others_says_who_decides_and_where(in_account: Stepwire
     shown = json.loads(out)
     assert [one[: len(start)] for one, start in zip(shown["waitsFor"], waits, strict=True)] == waits
     assert [one["what"][: len(start)] for one, start in zip(shown["next"], steps, strict=True)] == steps
+
+
+def test_the_audit_says_in_the_life_of_a_task_who_saw_its_question(in_account: Stepwire) -> None:
+    at = moment()
+
+    moments, _ = seen(in_account, account(asking_others(at), **logged(line(at, audit="seen", way="link"))))
+
+    assert [told for source, told in moments if source == "log mcp"] == ["an approver was shown the question (link)"]
