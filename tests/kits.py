@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from msgspec.structs import replace
 
 from stepwire.audit import AuditEntry
+from stepwire.aws.bootstrap import routers_of
 from stepwire.aws.storage.table import Table
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
 from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.changes import TaskChange
+from stepwire.codec import object_of
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.engine.assembly import Engine, Ports, Settings, assemble
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.limiter import WAITS, PollLimit
-from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.approvals import approvals_of, askings_of, subscribers_of
 from stepwire.hooks import Ground
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.principal import Principal, principal_of
@@ -29,7 +29,6 @@ from stepwire.protocol.sessions import resuming_clients
 from stepwire.server.composition import parts_with
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
-from stepwire.subscriptions.approvals import ApprovalRecording, approval_changes
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.limiter import Limits, Places
@@ -38,7 +37,6 @@ from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from tests.docs.audit_schema import CheckedAudit
 from tests.extras import parts
-from tests.fake_approvals import InMemoryAskings, InMemoryInbox, InMemorySubscribers
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_objects import FakeObjects
 from tests.fake_workflows import FakeWorkflows
@@ -180,7 +178,7 @@ def signed_url(bucket: str, key: str) -> str:
 
 def keeping(tool: Tool, **parts: Struct | None) -> Tool:
     """Return a tool of which extras keep these parts, by their names."""
-    kept = {name: to_builtins(part) for name, part in parts.items() if part is not None}
+    kept = {name: object_of(part) for name, part in parts.items() if part is not None}
     return replace(tool, extras={**tool.extras, **kept})
 
 
@@ -202,9 +200,6 @@ class World:
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
-    inbox: InMemoryInbox = field(default_factory=InMemoryInbox)
-    askings: InMemoryAskings = field(default_factory=InMemoryAskings)
-    subscribers: InMemorySubscribers = field(default_factory=InMemorySubscribers)
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     wake_ups: InMemoryWakeUps = field(default_factory=InMemoryWakeUps)
@@ -241,7 +236,7 @@ class World:
             self.wake_ups,
             self.objects,
             gate,
-            (TO_APPROVERS,),
+            routers_of(EXTRAS),
         )
         self.engine = assemble(self.ports, Settings(self.intervals, self.limits, self.waits, EXECUTION_PREFIX))
         self.recorder, self.upkeep = self.engine.recorder, self.engine.upkeep
@@ -253,7 +248,6 @@ class World:
         self.events = ExecutionEvents(self.engine)
         self.requests = InputRequests(self.engine, self.workflows)
         self.expirations = Expirations(self.engine)
-        self.approvals = self.engine.approvals(self.inbox)
         if type(self.store) is InMemoryTaskStore:  # a table in its place has a stream
             self.store.written = self._tell_of
         self.services = Services(
@@ -275,18 +269,11 @@ class World:
 
     def _built(self) -> dict[Callable[[Any], Any], Any]:
         """Return the fakes of what extras build."""
-        return {
-            approvals_of: self.approvals,
-            askings_of: self.askings,
-            subscribers_of: self.subscribers,
-            **{build: fake for part in parts("built") for build, fake in part.built(self).items()},
-        }
+        return {build: fake for part in parts("built") for build, fake in part.built(self).items()}
 
     def _tell_of(self, before: Task | None, after: Task) -> None:
         """Do at once what the table's stream has done some moments after a write."""
         change = TaskChange(before, after, self.clock.now())
-        for one in approval_changes(change):
-            ApprovalRecording(self.inbox, self.audit.append).record(one)
         for listener in self.listeners:
             listener(change)
 

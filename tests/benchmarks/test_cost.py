@@ -16,7 +16,7 @@ from benchmarks.cost.tables import METRICS_OF_A_TOOL, TABLES, loads
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from tests.docs.pages import ROOT
-from tests.faults.approvers import OPERATIONS
+from tests.extras.approvals.faults import OPERATIONS
 from tests.kits import ALICE
 from tests.template.chosen import stack
 from tests.template.document import resources

@@ -15,12 +15,9 @@ from msgspec.structs import replace
 from stepwire.aws.storage.items import divided, item_of, task_of
 from stepwire.engine.answers import WrongAnswer
 from stepwire.engine.calls import ToolCall
-from stepwire.engine.ports import QuestionKey
-from stepwire.json_text import JsonObject, write
-from stepwire.manifests.manifest import LARGEST_SCHEMA
-from stepwire.protocol.messages import LONGEST_ID
-from stepwire.tasks.answers import MOST_DECISIONS
-from stepwire.tasks.approvals import (
+from stepwire.extras.approvals.audiences import MOST_RECIPIENTS
+from stepwire.extras.approvals.inbox import QuestionKey
+from stepwire.extras.approvals.rules import (
     MOST_APPROVALS,
     MOST_VALUES,
     Approver,
@@ -31,10 +28,14 @@ from stepwire.tasks.approvals import (
     People,
     VoteWay,
 )
-from stepwire.tasks.audiences import MOST_RECIPIENTS
+from stepwire.json_text import JsonObject, write
+from stepwire.manifests.manifest import LARGEST_SCHEMA
+from stepwire.protocol.messages import LONGEST_ID
+from stepwire.tasks.answers import MOST_DECISIONS
 from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Person, Task
 from tests.extras import parts
+from tests.extras.approvals.built import approvals_in
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, keeping, plan_of, state_machine_arn
 from tests.tables import size_of
 
@@ -90,7 +91,7 @@ def test_the_largest_task_that_waits_for_others_fits_into_an_item() -> None:
                 somebody = Approver(f"{one:032x}", LARGEST_SQUARE * 100, has_link=True)
                 is_last = one == MOST_APPROVALS - 1 and number <= MOST_DECISIONS
                 answer = {"action": "decline"} if is_last else large
-                world.approvals.vote(QuestionKey(task.key, number), somebody, answer, VoteWay.LINK)
+                approvals_in(world).vote(QuestionKey(task.key, number), somebody, answer, VoteWay.LINK)
     full = world.stored(task)
 
     assert len(full.inputs.decisions) == MOST_DECISIONS

@@ -15,8 +15,8 @@ import jsonschema_rs
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import AUDIT_VERSION, COUNTED, ENDS, line_of
+from stepwire.extras.approvals.rules import VoteWay
 from stepwire.principal import PRINCIPAL_PATTERN
-from stepwire.tasks.approvals import VoteWay
 
 SCHEMA: Final = Path(__file__).parents[2] / "docs" / "audit.schema.json"
 _DIGEST: Final = "^[0-9a-f]{32}$"

@@ -12,6 +12,7 @@ from examples.approve_refund.refunds import rules
 from examples.approve_refund.refunds.money import amount_of, cents_of, whole_cents_of
 from examples.approve_refund.refunds.orders import find_order
 from examples.approve_refund.refunds.rules import Verdict, decide
+from stepwire.extras.approvals.rules import Approvers
 from stepwire.manifests.model import manifest_model
 from tests.examples.stacks import ROOT, manifest_of
 
@@ -92,7 +93,7 @@ def test_only_the_question_for_finance_is_for_others_than_the_caller(manifest: J
     named: Json = {**manifest, "state_machine": "ApproveRefund"}
     named["approvers"] = {**manifest["approvers"], "claim": "cognito:groups"}
 
-    policy = manifest_model().model_validate(named).tool().approvers
+    policy = manifest_model().model_validate(named).tool().kept_by("approvals", Approvers)
 
     assert policy is not None
     assert (policy.is_for("finance"), policy.is_for("approval")) == (True, False)

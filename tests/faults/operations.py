@@ -8,7 +8,6 @@ from typing import Final
 
 from stepwire.tasks.limiter import MOST_IN_ONE, Limits
 from tests.extras import parts
-from tests.faults import approvers
 from tests.faults.aws_events import (
     arms_are_stopped,
     arrange_arm_failure,
@@ -250,7 +249,6 @@ OPERATIONS: Final = (
     Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *ANSWERED), arrange_answer_posted),
     *(operation for part in parts("faults") for operation in part.OPERATIONS),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
-    *approvers.OPERATIONS,
     Operation(
         "question that cannot be asked",
         Caller.WORKFLOW,

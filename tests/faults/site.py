@@ -20,7 +20,7 @@ from unittest.mock import patch
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from msgspec.structs import replace
 
-from stepwire.aws.bootstrap import gate_of
+from stepwire.aws.bootstrap import gate_of, routers_of
 from stepwire.aws.clients import is_weather
 from stepwire.aws.queues import SqsWakeUps, wake_up_of
 from stepwire.aws.s3 import LargeResults, Objects
@@ -39,13 +39,12 @@ from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
-from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
+from stepwire.extras.approvals.rules import Approvers, HasScope, People
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.services import Patience, Services
-from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.runs import Retry
@@ -152,7 +151,7 @@ class Process:
             wake_ups=SqsWakeUps(WAKE_UPS, lambda: boundary.queue),
             read_object=objects.read,
             gate=gate_of(EXTRAS, Table(site.table, lambda: boundary.dynamodb)),
-            routers=(TO_APPROVERS,),
+            routers=routers_of(EXTRAS),
         )
         self.engine = assemble(ports, Settings(INTERVALS, limits, execution_prefix=EXECUTION_PREFIX))
         self.recorder, self.operations, self.answers = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Final
 
-from stepwire.approval_page.markup import STYLE
+from stepwire.extras.approvals.page.markup import STYLE
 
 _VOID: Final = frozenset({"input", "meta"})
 _TAGS: Final = frozenset(

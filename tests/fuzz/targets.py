@@ -9,7 +9,7 @@ from typing import Final
 
 from stepwire.manifests.model import fields, manifest_model
 from stepwire.protocol.tokens import next_cursor
-from tests.fuzz import approvals, manifests, mcp_requests, other_events, outputs, wire
+from tests.fuzz import manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS
 from tests.server.anything import METHODS, SESSION_ID, STREAM, TASK_ID, VERSIONS
@@ -35,7 +35,6 @@ _OF_EXTRAS: Final = [
 ]
 TARGETS: Final[Mapping[str, Target]] = {
     "requests": Target("function mcp, whole", mcp_requests.check, mcp_requests.seeds),
-    "approvals": Target("function approvals, whole", approvals.check, approvals.seeds),
     "wire": Target("the parsers, each by itself", wire.check, wire.seeds),
     "events": Target("the other functions", other_events.check, other_events.seeds),
     "manifests": Target("the manifests' compiler", manifests.check, manifests.seeds),
@@ -108,7 +107,6 @@ WORDS: Final = (
         *(tool.name for tool in TOOLS),
     ),
     *wire.LAWS,
-    *approvals.words(),
     *(word for one in _OF_EXTRAS for word in one.WORDS),
     *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
 )

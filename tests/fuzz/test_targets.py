@@ -15,11 +15,12 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.approval_page.links import LinkMode
-from stepwire.approval_page.markup import HEADERS as HTML_HEADERS
+from stepwire.extras.approvals.page.links import LinkMode
+from stepwire.extras.approvals.page.markup import HEADERS as HTML_HEADERS
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.server.mcp_server import McpServer
-from tests.fuzz import approvals, bounds, mcp_requests
+from tests.extras.approvals import fuzzing as approvals
+from tests.fuzz import bounds, mcp_requests
 from tests.fuzz.mutation import plain_octets
 from tests.fuzz.other_events import Handler
 from tests.fuzz.targets import FINDS, TARGETS, changed, finds

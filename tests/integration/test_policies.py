@@ -69,9 +69,7 @@ USED_ELSEWHERE: Final = {
 _RETRIES: Final = "retries: tests/examples/test_races_and_retries.py and tests/faults make them"
 _RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
 _FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
-_QUESTIONS: Final = (
-    "questions to others: tests/approval_page and tests/examples/test_console_approvals.py list and decide them"
-)
+_QUESTIONS: Final = "questions to others: tests/extras/approvals, its page and its examples, list and decide them"
 _EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
 # Statements and actions of parts that have stacks of their own in other tests.
 OF_OTHER_PARTS: Final = {

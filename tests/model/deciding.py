@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from stepwire.extras.approvals.rules import Approvers, Escalation, HasScope, People
 from stepwire.principal import Principal, principal_of
-from stepwire.tasks.approvals import Approvers, Escalation, HasScope, People
 from stepwire.tasks.inputs import InputRequest
+from tests.extras.approvals.questions_to_others import approval_in
 from tests.kits import ALICE, BOB
-from tests.questions_to_others import approval_in
 
 Json = dict[str, Any]
 ANN: Final = principal_of(("jwt", "https://issuer.example", "ann"), "a stack")

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from stepwire.principal import Principal
 from stepwire.tasks.task import Task
-from tests.model.approvers import ApproverMoves, people, questions_to_others, votes
+from tests.extras.approvals.model_approvers import ApproverMoves, people, questions_to_others, votes
 from tests.model.clients import ClientMoves
 from tests.model.ends import End, arm_of
 from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, next_moves

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from stepwire.aws.bootstrap import gate_of
+from stepwire.aws.bootstrap import gate_of, routers_of
 from stepwire.aws.s3 import LargeResults
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
@@ -24,7 +24,6 @@ from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
-from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.upkeep import Intervals
 from stepwire.hooks import Ground
 from stepwire.principal import Principal
@@ -148,7 +147,7 @@ class Stack:
             report,
             wake_ups=self.messages,
             gate=gate,
-            routers=(TO_APPROVERS,),
+            routers=routers_of(EXTRAS),
         )
         limits = Limits(active=most_active, per_minute=100_000)
         engine = assemble(ports, Settings(limits=limits, execution_prefix=EXECUTION_PREFIX))

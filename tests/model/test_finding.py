@@ -12,15 +12,16 @@ from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.storage import task_store
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.engine import approvals, recorder
+from stepwire.engine import recorder
 from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.runs import Runs
 from stepwire.engine.upkeep import Upkeep
+from stepwire.extras.approvals import service as approvals
+from stepwire.extras.approvals.rules import Approver
 from stepwire.principal import Principal
 from stepwire.tasks import lifecycle
 from stepwire.tasks.answers import Audience
-from stepwire.tasks.approvals import Approver
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Execution, Task

@@ -20,7 +20,6 @@ from tests.refusals.way import LEGACY, MODERN, Way
 from tests.refusals.ways import (
     AFTER_GIVING_UP,
     BEFORE_THE_MESSAGE,
-    IN_A_RESULT,
     OF_EXTRAS,
     OF_URLS,
     WAYS,
@@ -110,7 +109,7 @@ def site() -> Iterator[Served]:
 def test_every_error_is_tested_with_released_clients() -> None:
     tried = {way.error for way in WAYS.values()}
 
-    assert leaves() <= tried | set(BEFORE_THE_MESSAGE) | set(AFTER_GIVING_UP) | IN_A_RESULT | OF_EXTRAS | OF_URLS
+    assert leaves() <= tried | set(BEFORE_THE_MESSAGE) | set(AFTER_GIVING_UP) | OF_EXTRAS | OF_URLS
     assert not tried & set(BEFORE_THE_MESSAGE)
 
 

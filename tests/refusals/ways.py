@@ -92,9 +92,6 @@ AFTER_GIVING_UP: Final = {
 }
 """Never sent to a caller."""
 
-IN_A_RESULT: Final = frozenset({errors.UnknownApproval})
-"""What Stepwire's own tools make a result of: tests/server/test_approval_tools.py has it."""
-
 OF_EXTRAS: Final = frozenset[type[ProtocolError]]().union(*(part.OTHERS for part in parts("ways")))
 
 OF_URLS: Final = frozenset({errors.UnknownSelection})

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from tests.extras.approvals.approving import POLICY, REFUND, Decider, ask, refunds, signed_in, started, words
 from tests.kits import ALICE, OPTIONAL, OUTPUT, World, catalog_of, keeping
 from tests.server.answers import Json
-from tests.server.approving import POLICY, REFUND, Decider, ask, refunds, signed_in, started, words
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import ACCEPT, DECLINE, answers_of, questions
 
@@ -125,4 +125,4 @@ def test_a_tool_without_approvers_keeps_nothing_of_who_called() -> None:
     client.start()
 
     (task,) = world.store.tasks.values()
-    assert (task.origin.person, task.work.approvers) == (None, None)
+    assert (task.origin.person, task.work.routes) == (None, {})

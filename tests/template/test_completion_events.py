@@ -16,7 +16,7 @@ from stepwire.aws.status_changes_function import SOURCE, change_in
 from stepwire.aws.storage.items import item_of
 from stepwire.changes import STATUS_CHANGE, Removal, status_event
 from stepwire.rendering import modern_status
-from stepwire.tasks.approvals import Approval, Approvers, HasScope, People
+from stepwire.tasks.answers import Audience
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
 from stepwire.tasks.task import (
     Cancelled,
@@ -119,20 +119,20 @@ def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
     )
 
 
-WITH_APPROVERS: Final = replace(
+WITH_A_ROUTE: Final = replace(
     TASK,
-    work=replace(TASK.work, approvers=Approvers(People((HasScope("finance"),)))),
+    work=replace(TASK.work, routes={"an extra": {"of": "its own"}}),
     inputs=Inputs(asked=1, used_keys=("approve",), has_asked_others=True),
 )
 ASKING_OTHERS: Final = replace(
-    WITH_APPROVERS,
-    status=InputRequired((replace(REQUEST, audience=Approval(Approvers(), TASK.created_at).audience("")),)),
+    WITH_A_ROUTE,
+    status=InputRequired((replace(REQUEST, audience=Audience("an extra", "finance")),)),
 )
 """A working task that has a question to others."""
 QUESTIONS: Final = {
     "asked": (TASK, ASKING_OTHERS),
     "announced again, or one more vote": (ASKING_OTHERS, ASKING_OTHERS),
-    "decided": (ASKING_OTHERS, WITH_APPROVERS),
+    "decided": (ASKING_OTHERS, WITH_A_ROUTE),
     "withdrawn by the end": (ASKING_OTHERS, replace(TASK, status=Cancelled())),
     "removed with its task": (ASKING_OTHERS, None),
 }

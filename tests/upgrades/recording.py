@@ -28,15 +28,25 @@ from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.catalog.tools import Additions, Context
-from stepwire.engine.ports import QuestionKey
 from stepwire.errors import StopRefused
+from stepwire.extras.approvals.inbox import QuestionKey
+from stepwire.extras.approvals.rules import (
+    Approver,
+    Approvers,
+    Escalation,
+    HasClaim,
+    HasScope,
+    People,
+    VoteWay,
+    role_quality,
+)
 from stepwire.json_text import write
 from stepwire.principal import principal_of
-from stepwire.tasks.approvals import Approver, Approvers, Escalation, HasClaim, HasScope, People, VoteWay, role_quality
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
 from stepwire_local.account.engine import shared_account
+from tests.extras.approvals.built import approvals_in
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
     ALICE,
@@ -351,7 +361,7 @@ def asking_others(world: World) -> Scene:
 def _decide(world: World, task_id: str, number: int, name: str, answer: Json) -> None:
     """Let a person decide a question of a task, with a link."""
     person = Approver(principal_of((name,), "a stack"), name, has_link=True)
-    world.approvals.vote(QuestionKey(TaskKey(ALICE, TaskId(task_id)), number), person, answer, VoteWay.LINK)
+    approvals_in(world).vote(QuestionKey(TaskKey(ALICE, TaskId(task_id)), number), person, answer, VoteWay.LINK)
 
 
 def to_be_confirmed(world: World) -> Scene:

@@ -16,16 +16,16 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
-from stepwire.approval_page.links import Link, LinkMode, sealed
-from stepwire.approval_page.page import MOST_CONTROLS, ApprovalPage, PageRequest
-from stepwire.approval_page.pages import APPROVE, DECISION
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.status_changes_function import EventBus, StatusChangesHandler
 from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.catalog.tools import Catalog, Tool, read_catalog
-from stepwire.engine.ports import QuestionKey
+from stepwire.extras.approvals.inbox import QuestionKey
+from stepwire.extras.approvals.page.links import Link, LinkMode, sealed
+from stepwire.extras.approvals.page.page import MOST_CONTROLS, ApprovalPage, PageRequest
+from stepwire.extras.approvals.page.pages import APPROVE, DECISION
 from stepwire.manifests.reading import compile_directory
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.ids import TaskId, TaskKey
@@ -33,13 +33,14 @@ from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from tests.adopted import write_manifests
 from tests.extras import parts
+from tests.extras.approvals.approving import refunds, started
+from tests.extras.approvals.built import approvals_in
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus, change_services
 from tests.kits import ALICE, FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
-from tests.server.approving import refunds, started
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.worst.client_results import client_results
 from tests.worst.manifests import BOTH_SHAPED_AND_CHECKED, shapes, tools_with_defaults
@@ -386,7 +387,7 @@ def _of_approvals() -> Iterator[Input]:
         task_id = started(world, form={"message": "m", "requestedSchema": schema})
         key = QuestionKey(TaskKey(ALICE, TaskId(task_id)), 1)
         link = sealed(Link(key, None, world.clock.now() + timedelta(days=1), needs_sign_in=False), b"a secret")
-        page = ApprovalPage(world.approvals, LinkMode.LINK, "", "", lambda: b"a secret", lambda: [b"a secret"])
+        page = ApprovalPage(approvals_in(world), LinkMode.LINK, "", "", lambda: b"a secret", lambda: [b"a secret"])
         for request in (PageRequest("GET", link), PageRequest("POST", link, headers=headers, body=sent.encode())):
             yield Input("approvals", f"{request.method} of {name}", partial(page.answer, request))
 

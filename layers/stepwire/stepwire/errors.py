@@ -246,12 +246,6 @@ class UnknownTask(InvalidParams):
     words = "Task not found: it never existed, or it has expired. Call the tool again for a new one."
 
 
-class UnknownApproval(InvalidParams):
-    """No such open question for this approver; the same answer for unknown, decided, expired and foreign ones."""
-
-    words = "There is no such question that you may decide: it was decided, it has expired, or it is for others."
-
-
 class InvalidCursor(InvalidParams):
     """The cursor was not issued by this server."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stepwire.engine.assembly import Engine, Ports
     from stepwire.engine.ports import Gate, Refuses
     from stepwire.engine.recorder import Recorder
-    from stepwire.json_text import JsonObject
+    from stepwire.json_text import Json, JsonObject
     from stepwire.manifests.manifest import Manifest
     from stepwire.manifests.published import Checked, Owners, ToolFile
     from stepwire.principal import Principal
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from stepwire.server.call import Call, Reply
     from stepwire.server.services import Services
     from stepwire.server.ways import OwnTool, Way
-    from stepwire.tasks.inputs import InputRequest
+    from stepwire.tasks.answers import Audience
+    from stepwire.tasks.inputs import Asked, Directed, InputRequest
     from stepwire.tasks.limits import LineTerms
     from stepwire.tasks.task import Task
 
@@ -70,6 +71,17 @@ class Ground(TableGround, frozen=True):
     """What extras build on: the parts of the core that a function has."""
 
     engine: "Engine"
+
+
+class Protocol(Struct, frozen=True):
+    """An addition to MCP itself."""
+
+    methods: "Mapping[str, Mapping[str, Callable[[Services, Call], Reply]]]" = MappingProxyType({})
+    """Methods of MCP, by version and name. Called by the server with a request that has passed the ladder
+    (`protocol.inbound`)."""
+    capabilities: "Callable[[Services, Call], JsonObject] | None" = None
+    """Returns a part of the server's capabilities. Called with `initialize` and `server/discover`; parts are merged,
+    and so are the `extensions` in them."""
 
 
 class Tools(Struct, frozen=True):
@@ -193,6 +205,19 @@ class ManifestFields(Struct, Generic[M], frozen=True, kw_only=True):
     """Returns what is doubtful beside the definitions of the state machines."""
 
 
+class Router(Struct, frozen=True):
+    """Puts questions of workflows to others than the callers."""
+
+    kept: "Callable[[Tool], JsonObject | None]"
+    """Returns what each task of a tool keeps of whom its questions are put to, in `task.work.routes`; None: all of them
+    are the caller's. Called with each call that becomes a task."""
+    directed: "Callable[[Task, str, Json, Asked, datetime], Directed | None]"
+    """Returns to whom a question of a task goes, by its key, the audience that it names, and what it asks; None: it is
+    not for them. Raises InvalidQuestion, which fails the state that asks."""
+    readdressed: "Callable[[Task, datetime], Mapping[int, Audience]]"
+    """Returns the audiences that open questions must have from now on, by the numbers of the questions."""
+
+
 class Gates(Struct, frozen=True):
     """What decides when runs begin (`stepwire.engine.ports.Gate`)."""
 
@@ -233,13 +258,8 @@ class Extra(Struct, frozen=True, kw_only=True):
     name: str
     """The folder, the key in `tool.extras` and `task.notes`, and the word in EXTRAS."""
 
-    methods: "Mapping[str, Mapping[str, Callable[[Services, Call], Reply]]]" = MappingProxyType({})
-    """Methods of MCP, by version and name. Called by the server with a request that has passed the ladder
-    (`protocol.inbound`). An error is the answer."""
-
-    capabilities: "Callable[[Services, Call], JsonObject] | None" = None
-    """Returns a part of the server's capabilities. Called with `initialize` and `server/discover`; parts are merged,
-    and so are the `extensions` in them. An error is the answer."""
+    protocol: Protocol = Protocol()
+    """Methods of MCP, and the capabilities that declare them. An error is the answer."""
 
     tools: Tools | None = None
     """Tools of Stepwire's own. Called with `tools/list` and with each `tools/call`. An error is the answer."""
@@ -263,6 +283,11 @@ class Extra(Struct, frozen=True, kw_only=True):
     gate: Gates | None = None
     """Decides when runs of tools with a limit begin. At most one extra that is on has it. An error in the gate
     postpones a begin or what follows an end, and is reported; one of a new call is its answer."""
+
+    router: Router | None = None
+    """Puts questions of workflows to others. Asked where a task is made, where a workflow asks, and where a task with
+    open questions is read. Where the extra is off, a question that would be for others fails: the caller gets none of
+    them."""
 
     items: Items | None = None
     """What it keeps below a caller. Read by whoever exports or erases all that is held of a caller, whether the extra

@@ -118,6 +118,8 @@ class Caller(Struct, frozen=True):
 
 
 PRINCIPAL_PATTERN: Final = re.compile(r"[0-9a-f]{32}")
+SCOPE_PATTERN: Final = r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$"  # RFC 6749: what a scope may be made of
+ROLE_PATTERN: Final = r"^arn:[a-z-]+:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 
 
 def principal_of(identity: tuple[str, ...], salt: str) -> Principal:

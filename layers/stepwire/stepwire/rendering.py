@@ -16,10 +16,7 @@ from stepwire import __version__
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.codec import MILLISECOND
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
-from stepwire.principal import PRINCIPAL_PATTERN, Principal
 from stepwire.protocol.messages import LEGACY_WITH_TASKS, META_SERVER, MODERN_VERSIONS, RELATED_TASK
-from stepwire.protocol.tokens import unwrap, wrap
-from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.inputs import (
     Elicitation,
     InputRequest,
@@ -297,20 +294,6 @@ def status_message(task: Task) -> str | None:
     links = _link_text(task)
     room = LONGEST_MESSAGE - len(links) - 1
     return links if words is None else f"{visible(words)[:room]} {links}"
-
-
-def approval_id_of(key: TaskKey, number: int) -> str:
-    """Return the id by which approvers name a question of a task. Knowing it opens nothing."""
-    return wrap([key.owner, key.task_id, number])
-
-
-def approval_in(approval_id: str) -> tuple[TaskKey, int] | None:
-    """Return the task and the number of the question that an id names; None if it is no such id."""
-    match unwrap(approval_id):
-        case [str(owner), str(task_id), int(number)] if PRINCIPAL_PATTERN.fullmatch(owner) and task_id_of(task_id):
-            return TaskKey(Principal(owner), TaskId(task_id)), number
-        case _:
-            return None
 
 
 def task_meta(task: Task) -> JsonObject:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stepwire.manifests.fields import ROLE_PATTERN
+from stepwire.principal import ROLE_PATTERN
 from stepwire_cli.account import commands
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.machines import Chosen

@@ -8,22 +8,22 @@ from typing import Any, Final
 import yaml
 
 from stepwire.background.input_requests import LARGEST_OPEN
-from stepwire.engine import approvals as deciding
 from stepwire.engine.answers import LARGEST_ANSWERS
+from stepwire.extras.approvals import service as deciding
+from stepwire.extras.approvals.audiences import audience_of
+from stepwire.extras.approvals.changes import Happened
 from stepwire.extras.approvals.manifest import ApproversFields, ManifestWithApprovers
-from stepwire.subscriptions.approvals import Happened
-from stepwire.tasks.answers import LARGEST_MATTERS, MOST_DECISIONS, Action, Decision, Given, InputResponse
-from stepwire.tasks.approvals import (
+from stepwire.extras.approvals.rules import (
     MOST_APPROVALS,
     MOST_VALUES,
     Approval,
     VoteWay,
     narrowed,
 )
-from stepwire.tasks.audiences import audience_of
+from stepwire.tasks.answers import LARGEST_MATTERS, MOST_DECISIONS, Action, Decision, Given, InputResponse
 from stepwire.tasks.inputs import MOST_QUESTIONS, UndeliveredAnswer
 from tests.docs.pages import ROOT, page
-from tests.questions_to_others import asked_change, decided_change
+from tests.extras.approvals.questions_to_others import asked_change, decided_change
 
 PAGE: Final = page(ROOT / "docs/extras/approvals.md")
 ANN: Final = Given(

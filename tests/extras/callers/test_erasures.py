@@ -14,14 +14,14 @@ from stepwire import extras
 from stepwire.aws import storage
 from stepwire.aws.clients import s3_client
 from stepwire.aws.s3 import LargeResults
-from stepwire.aws.storage.approvals import DynamoDbSubscribers
 from stepwire.aws.storage.items import LARGEST_PART
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
+from stepwire.extras.approvals.listening import Subscriber
+from stepwire.extras.approvals.storage import DynamoDbSubscribers
 from stepwire.extras.callers.commands import ERASURES, Erased
 from stepwire.extras.callers.holdings import all_kinds, kind_of
 from stepwire.principal import Principal
-from stepwire.subscriptions.listening import Subscriber
 from stepwire.tasks.limits import LineTerms
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Completed, Terms, ToolResult

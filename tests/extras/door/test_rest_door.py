@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.approvals_function import request_in
 from stepwire.aws.gateway import SignIn, caller_with_unique_id, request_of
 from stepwire.errors import InvalidParams, NotSignedIn
+from stepwire.extras.approvals.page.handler import request_in
 from stepwire.extras.door.bearer_tokens import digest_of
 from stepwire.extras.door.rest_events import RestDoor, http_event_of
 from stepwire.principal import Caller

@@ -6,12 +6,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.background.input_requests import Question
-from stepwire.engine.ports import QuestionKey
+from stepwire.extras.approvals.inbox import QuestionKey
+from stepwire.extras.approvals.rules import Approver, Approvers, HasScope, People, VoteWay
 from stepwire.extras.lines.limits import Rules
 from stepwire.json_text import Json, load_json
-from stepwire.tasks.approvals import Approver, Approvers, HasScope, People, VoteWay
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, InputRequired, Task, Working
+from tests.extras.approvals.built import approvals_in
 from tests.extras.lines.test_turns import call, limited, line_of
 from tests.kits import ALICE, FORM, World, keeping
 from tests.races import BROKEN, WON, execution_of, racing
@@ -147,7 +148,7 @@ def test_others_decide_the_question_of_a_run_while_another_one_waits() -> None:
     assert isinstance(world.stored(task).shown_status, Working)
 
     ann = Approver("ann", "Ann", frozenset({finance}))
-    world.approvals.vote(QuestionKey(task.key, 1), ann, ANSWER, VoteWay.TOOL)
+    approvals_in(world).vote(QuestionKey(task.key, 1), ann, ANSWER, VoteWay.TOOL)
 
     assert [token for token, _ in delivered(world)] == ["token of approval"]
     assert pending(world, task) == [None, Pending.TURN]

@@ -6,10 +6,10 @@ import pytest
 
 from stepwire.aws.gateway import Caller, SignIn, caller_with_claims
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
+from stepwire.extras.approvals.audiences import approver_of
+from stepwire.extras.approvals.rules import HasScope
 from stepwire.json_text import JsonObject
 from stepwire.principal import principal_of
-from stepwire.tasks.approvals import HasScope
-from stepwire.tasks.audiences import approver_of
 from tests.recorded import recorded
 
 SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/stepwire/0a1b2c3d"

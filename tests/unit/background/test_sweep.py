@@ -10,15 +10,15 @@ from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND,
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.extras.approvals.rules import Approvers, HasScope, People
 from stepwire.json_text import write
-from stepwire.tasks.approvals import Approvers, HasScope, People
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Failed, Origin, Task
+from tests.extras.approvals.questions_to_others import approval_in
 from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of, keeping
-from tests.questions_to_others import approval_in
 
 INTERVAL = timedelta(minutes=15)
 

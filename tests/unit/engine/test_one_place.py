@@ -98,7 +98,7 @@ SOLE: Final[dict[str, tuple[Callable[[Call], bool], set[str]]]] = {
         {"engine/runs.py", *(file for part in parts("one_place") for file in part.SCHEDULES)},
     ),
     "the engine is built by the assembly": (
-        builds("Recorder", "Runs", "Upkeep", "Operations", "Admission", "Calls", "Answers", "FollowUps", "Approvals"),
+        builds("Recorder", "Runs", "Upkeep", "Operations", "Admission", "Calls", "Answers", "FollowUps"),
         {"engine/assembly.py"},
     ),
     "changed tasks are derived by the lifecycle, and by what writes nothing of its life": (

@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
+from stepwire.extras.approvals.rules import VoteWay
 from stepwire.tasks.answers import Action, Audience, Given, InputResponse
-from stepwire.tasks.approvals import VoteWay
 from stepwire.tasks.events import (
     AfterEnd,
     Answered,

@@ -1,7 +1,7 @@
 """The ports of a function on AWS, as function mcp and the functions for which no client waits have them."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,8 @@ from stepwire.composition import switched_on
 from stepwire.engine.assembly import Ports
 from stepwire.engine.ports import Gate, Refuses
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.routing import TO_APPROVERS
 from stepwire.engine.runs import NoWakeUps
+from stepwire.hooks import Router
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
@@ -49,13 +49,18 @@ def ports_of(
         SqsWakeUps(queue_url, sqs_client) if queue_url else NoWakeUps(),  # without a queue, readers begin attempts
         objects.read,
         gate_of(read_extras(os.environ), table),
-        (TO_APPROVERS,),
+        routers_of(read_extras(os.environ)),
     )
 
 
 def gate_of(extras: Collection[str], table: Table) -> Callable[[Recorder, Ports], Gate] | None:
     """Return what builds the gate, of the extra of these that has one; None: runs begin at once."""
     return next((one.gate.build(table) for one in switched_on(extras) if one.gate is not None), None)
+
+
+def routers_of(extras: Collection[str]) -> Mapping[str, Router]:
+    """Return what puts questions to others than the callers, by the extra, of those of these that do."""
+    return {one.name: one.router for one in switched_on(extras) if one.router is not None}
 
 
 def refuses_of(table: Table, report: Callable[[Exception], None]) -> Refuses | None:

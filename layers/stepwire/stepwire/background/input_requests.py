@@ -124,7 +124,10 @@ class InputRequests(Struct, frozen=True):
         Raises:
             InvalidQuestion: it cannot be put to those whom it names.
         """
-        for router in self.engine.ports.routers:
+        routers = self.engine.ports.routers
+        if not routers.keys() >= task.work.routes.keys():  # never the caller's then: nobody decides their own request
+            raise InvalidQuestion("it is for others than the caller, and this endpoint does not ask them any more")
+        for router in routers.values():
             directed = router.directed(task, str(question.key), question.audience, asked, at)
             if directed is not None:
                 return directed

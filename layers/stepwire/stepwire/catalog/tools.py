@@ -26,7 +26,6 @@ from stepwire.principal import Caller
 from stepwire.protocol.http import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
-from stepwire.tasks.approvals import Approvers, People
 from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.runs import Plan, Retry
@@ -44,8 +43,6 @@ ANSWER_TOOL: Final = "task_answer"
 LIST_TOOL: Final = "task_list"
 TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of the tools for clients without tasks."""
-APPROVALS_LIST: Final = "approvals_list"
-APPROVAL_ANSWER: Final = "approval_answer"
 OWN_TOOLS: Final = TASK_TOOLS | RESERVED_TOOLS
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
@@ -207,11 +204,6 @@ class Tool(Struct, frozen=True, dict=True, omit_defaults=True):
         """Return the extras beside these that have a part in it: without them, it must not be served."""
         return sorted(self.extras.keys() - set(extras))
 
-    @cached_property
-    def approvers(self) -> Approvers | None:
-        """Who decides questions of its workflow in place of the caller; None: all questions are the caller's."""
-        return self.kept_by("approvals", Approvers)
-
     @property
     def shown_title(self) -> str:
         """What people call it."""
@@ -246,7 +238,6 @@ class Catalog:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools = MappingProxyType({tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)})
-        self._audiences: tuple[Mapping[str, Tool], tuple[People, ...]] | None = None
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -272,15 +263,6 @@ class Catalog:
     def known(self, name: str) -> Tool | None:
         """Return the tool of that name as far as it is known without asking anew; None if it is not."""
         return self.tools.get(name)
-
-    @property
-    def audiences(self) -> tuple[People, ...]:
-        """Those who may decide questions of some tool, each once; of one without conditions, its questions say who."""
-        tools = self.tools
-        if self._audiences is None or self._audiences[0] is not tools:  # worked out once for the tools as they are
-            policies = [tool.approvers for tool in tools.values() if tool.approvers is not None]
-            self._audiences = tools, tuple(dict.fromkeys(one for policy in policies for one in policy.audiences))
-        return self._audiences[1]
 
     def compile_schemas(self) -> None:
         """Compile what arguments, outputs and answers are held against, where no request waits for it."""

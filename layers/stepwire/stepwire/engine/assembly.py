@@ -4,8 +4,9 @@ Nothing else builds a recorder, an upkeep or operations. An engine is built once
 allowances (`engine.upkeep`) count the calls of the instance.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -20,7 +21,6 @@ from stepwire.engine.ports import (
     CallRate,
     Clock,
     Gate,
-    Inbox,
     Randomness,
     SyncWorkflows,
     TaskStore,
@@ -29,14 +29,13 @@ from stepwire.engine.ports import (
     Workflows,
 )
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.routing import Router
 from stepwire.engine.runs import NoWakeUps, OpenGate, Runs
 from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.hooks import Router
 from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ReadObject, Sign
 
 if TYPE_CHECKING:
-    from stepwire.engine.approvals import Approvals
     from stepwire.engine.express import ExpressCalls
     from stepwire.engine.follow_ups import FollowUps
 
@@ -59,8 +58,8 @@ class Ports(Struct, frozen=True):
     """Reads outputs that workflows left in S3; None where this function may read none."""
     gate: "Callable[[Recorder, Ports], Gate] | None" = None
     """Builds what gives turns to runs; None: no tool has a limit."""
-    routers: tuple[Router, ...] = ()
-    """Who puts questions to others than the callers."""
+    routers: Mapping[str, Router] = MappingProxyType({})
+    """What puts questions to others than the callers, by the extra."""
 
 
 class Settings(Struct, frozen=True):
@@ -106,12 +105,6 @@ class Engine(Struct, frozen=True):
         """Return what limits waits of another kind, in pools of their own."""
         return replace(self.limiter, kind=kind, places=places)
 
-    def approvals(self, inbox: Inbox) -> "Approvals":
-        """Return what people other than the caller do with questions."""
-        from stepwire.engine.approvals import Approvals  # noqa: PLC0415 - few requests are an approver's
-
-        return Approvals(self.recorder, self.answers, inbox, self.ports.report)
-
     def express(self, rate: CallRate, workflows: SyncWorkflows, patience: timedelta) -> "ExpressCalls":
         """Return what runs tools of type EXPRESS."""
         from stepwire.engine.express import ExpressCalls  # noqa: PLC0415 - most requests run none
@@ -131,6 +124,7 @@ def assemble(ports: Ports, settings: Settings | None = None) -> Engine:
     limiter = WaitLimiter(ports.wait_slots, settings.waits, ports.clock, ports.randomness, report)
     admission = Admission(recorder, settings.limits)
     operations = Operations(recorder, ports.workflows, upkeep, ports.sign, report, limiter)
-    calls = Calls(recorder, ports.randomness, upkeep, admission, operations, report, settings.execution_prefix)
+    prefix = settings.execution_prefix
+    calls = Calls(recorder, ports.randomness, upkeep, admission, operations, report, prefix, ports.routers)
     answers = Answers(recorder, upkeep)
     return Engine(ports, settings, recorder, runs, upkeep, admission, limiter, operations, calls, answers)

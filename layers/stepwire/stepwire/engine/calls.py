@@ -39,6 +39,7 @@ from stepwire.errors import (
     UnknownTask,
     WorkflowNotStarted,
 )
+from stepwire.hooks import Router
 from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.principal import Claims, Principal
 from stepwire.schemas.defaults import TooManyDefaults, without_nulls
@@ -113,6 +114,7 @@ class Calls(Struct, frozen=True):
     """Receives faults that do not keep the caller from getting an answer."""
     execution_prefix: str
     """Start of the names of this endpoint's executions."""
+    routers: Mapping[str, Router]
 
     def begin(self, call: ToolCall, confirmation: Confirmation | None = None, task_id: TaskId | None = None) -> Begun:
         """Return the task of a call, created once even if the call is sent repeatedly or concurrently.
@@ -291,6 +293,8 @@ class Calls(Struct, frozen=True):
     ) -> Task:
         """Return a task that begins now, or that waits for the confirmation of its caller."""
         tool, plan = call.tool, call.tool.plan
+        kept = ((name, router.kept(tool)) for name, router in self.routers.items())
+        routes = {name: route for name, route in kept if route is not None}
         return Task(
             owner=call.owner,
             task_id=task_id,
@@ -302,8 +306,7 @@ class Calls(Struct, frozen=True):
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
-                tool.approvers,
-                "" if tool.approvers is None else tool.shown_title,
+                routes,
             ),
             status=Working() if question is None else InputRequired((question,)),
             inputs=Inputs() if question is None else Inputs(asked=1, used_keys=(question.key,)),
@@ -317,7 +320,7 @@ class Calls(Struct, frozen=True):
             line=call.line,
             quorum=plan.quorum,
             retry=tool.retry or ONCE,
-            origin=call.origin,
+            origin=call.origin if routes else replace(call.origin, person=None),
             keep_result=tool.keep_result,
             states=() if call.records_states and tool.shows_state else None,
         )

@@ -16,7 +16,6 @@ from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
-from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.events import Advanced, AfterEnd, RunEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
@@ -163,11 +162,6 @@ class Recorder(Struct, frozen=True):
     def note(self, action: AuditAction, task: Task, outcome: str | None = None) -> None:
         """Write an action on a task to the audit trail, with its status or another outcome."""
         self.audit(entry_of(action, task, outcome))
-
-    def note_approver(self, action: AuditAction, task: Task, approver: Approver, way: VoteWay) -> None:
-        """Write an approver's action on a question to the audit trail."""
-        entry = entry_of(action, task)
-        self.audit(replace(entry, approver=approver.person, way=way.value))
 
     def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
         """Return several tasks of any owners, without missing and expired ones."""

@@ -7,9 +7,10 @@ of checks (`Allowance`). A check writes once, with what it found. A throttled ch
 repeats it. Refreshing the state's name never prevents the detection of an end.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct, field
@@ -18,9 +19,9 @@ from stepwire.audit import EndSource
 from stepwire.engine.limiter import Allowance
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.routing import Router
 from stepwire.engine.runs import Runs
 from stepwire.errors import KeyDenied, StoreBusy, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.hooks import Router
 from stepwire.tasks.events import AnswersDelivered, Readdressed, StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import UndeliveredAnswer
 from stepwire.tasks.lifecycle import as_of
@@ -76,8 +77,7 @@ class Upkeep(Struct, frozen=True):
     intervals: Intervals
     report: Callable[[Exception], None]
     """Receives faults that postpone the upkeep; the caller still gets the recorded state."""
-    routers: Sequence[Router] = ()
-    """Who puts questions to others than the callers."""
+    routers: Mapping[str, Router] = MappingProxyType({})
     history_calls: Allowance = field(default_factory=lambda: Allowance(HISTORIES_PER_SECOND, 5))
     """Limits the calls of GetExecutionHistory by this function instance."""
     describe_calls: Allowance | None = field(default_factory=lambda: Allowance(DESCRIPTIONS_PER_SECOND, 20))
@@ -164,7 +164,8 @@ class Upkeep(Struct, frozen=True):
     def _readdressed(self, task: Task) -> Task:
         """Return the task after announcing again the questions to others for which it is time."""
         now = self.recorder.clock.now()
-        audiences = {number: one for router in self.routers for number, one in router.readdressed(task, now).items()}
+        readdressed = (router.readdressed(task, now) for router in self.routers.values())
+        audiences = {number: audience for some in readdressed for number, audience in some.items()}
         # Without a retry: whoever saved first has announced them, or the next reader does.
         return self.recorder.save_if_unchanged(task, Readdressed(audiences)) or task if audiences else task
 

@@ -15,10 +15,7 @@ from stepwire.catalog import tools
 from stepwire.codec import NO_TIME
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.manifests.faults import invisible_faults, nearest
-from stepwire.tasks.audiences import (
-    ROLE_PATTERN,
-    SCOPE_PATTERN,
-)
+from stepwire.principal import ROLE_PATTERN, SCOPE_PATTERN
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
 from stepwire.tasks.runs import ALL, LARGEST_CONSTANTS, MOST_ATTEMPTS, MOST_RUNS, Plan, Retry, Run

@@ -45,11 +45,11 @@ from stepwire.manifests.fields import (
     Text,
     Title,
 )
+from stepwire.principal import SCOPE_PATTERN
 from stepwire.protocol.http import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
 from stepwire.schemas.work import resolved
-from stepwire.tasks.audiences import SCOPE_PATTERN
 from stepwire.tasks.outcomes import PRINCIPAL, TASK_ID
 from stepwire.tasks.runs import Plan, Run
 from stepwire.tasks.task import LONGEST_KEPT, LONGEST_TTL, Causes

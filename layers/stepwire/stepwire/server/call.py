@@ -11,7 +11,7 @@ not selected: a caller has the same ones at every URL.
 from datetime import datetime
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct, field
 
@@ -34,9 +34,6 @@ from stepwire.server.services import Services
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import Task
 from stepwire.tracing import Trace
-
-if TYPE_CHECKING:
-    from stepwire.tasks.approvals import Approver
 
 _ROUNDS: Final = "rounds"
 """In the query of the endpoint's URL: 1 or 0 decides for one's own client."""
@@ -240,18 +237,6 @@ def finder_of(services: Services, call: Call) -> str | None:
 def listed_tools(services: Services, call: Call) -> list[Tool]:
     """Return the tools in a client's list: those that its calls reach, unless it finds them by a tool."""
     return [] if finder_of(services, call) is not None else reached_tools(services, call)
-
-
-def approver_in(services: Services, call: Call) -> "Approver | None":
-    """Return the caller as an approver; None if they may decide no tool's questions, or nobody signs in."""
-    audiences = services.catalog.audiences
-    if not services.has("approvals") or not services.access.knows_callers or not audiences:
-        return None
-    from stepwire.tasks.audiences import approver_of  # noqa: PLC0415 - few catalogs ask others than the caller
-
-    approver = approver_of(call.caller, services.access.prefix)
-    # An audience without conditions is whatever each question says.
-    return approver if any(not one.conditions or approver.fits(one) for one in audiences) else None
 
 
 def views(services: Services, call: Call) -> list[View]:

@@ -116,7 +116,7 @@ def _new_call(
             call.progress_token if gets_progress else None,
             call.session.digest_of(call.message_id) if way.is_cancellable else None,
             call.trace,
-            None if tool.approvers is None else Person(call.caller.person or call.caller.principal, call.caller.name),
+            Person(call.caller.person or call.caller.principal, call.caller.name),
         ),
         # The key identifies the caller's call, without the user's answer.
         idempotency_key_of(call.idempotency_key, tool, call.arguments, complete),

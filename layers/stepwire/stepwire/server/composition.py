@@ -9,7 +9,7 @@ from typing import Final
 
 from stepwire.catalog.tools import TASK_TOOLS
 from stepwire.composition import EXTRAS
-from stepwire.hooks import Extra
+from stepwire.hooks import Extra, Protocol
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import CLIENT_CREDENTIALS_EXTENSION
 from stepwire.server.call import Call
@@ -25,7 +25,7 @@ def _client_credentials(services: Services, call: Call) -> JsonObject:
     return {"extensions": {CLIENT_CREDENTIALS_EXTENSION: {}}} if takes_programs else {}
 
 
-CLIENT_CREDENTIALS: Final = Extra(name="client_credentials", capabilities=_client_credentials)
+CLIENT_CREDENTIALS: Final = Extra(name="client_credentials", protocol=Protocol(capabilities=_client_credentials))
 
 
 def parts_with(extras: tuple[Extra, ...] = ()) -> tuple[Extra, ...]:
@@ -50,7 +50,7 @@ def offered_tools(services: Services, call: Call) -> tuple[OwnTool, ...]:
 
 def capabilities_of(services: Services, call: Call) -> JsonObject:
     """Return the server's capabilities for the client of this call."""
-    added = [one.capabilities(services, call) for one in services.parts if one.capabilities is not None]
+    added = [declare(services, call) for one in services.parts if (declare := one.protocol.capabilities) is not None]
     merged: JsonObject = {"tools": {}}  # M54: no `listChanged`, because no response stays open (decision 72)
     for one in added:
         merged |= one

@@ -259,7 +259,7 @@ def methods_with(parts: tuple[Extra, ...]) -> Mapping[str, Mapping[str, Method]]
         version: {
             **({name: partial(_of_resources, name) for name in of_resources} if has_resources else {}),
             **own,
-            **{name: method for one in parts for name, method in one.methods.get(version, {}).items()},
+            **{name: method for one in parts for name, method in one.protocol.methods.get(version, {}).items()},
         }
         for versions, own, of_resources in eras
         for version in versions

@@ -20,7 +20,7 @@ from stepwire.errors import (
     TaskStillRunning,
     UnknownTask,
 )
-from stepwire.hooks import Extra
+from stepwire.hooks import Extra, Protocol
 from stepwire.json_text import Json, JsonObject
 from stepwire.protocol.http import RoutedName, ServerSentEvent, body_of
 from stepwire.protocol.messages import (
@@ -289,7 +289,6 @@ ROUTED_NAMES: Final = {f"tasks/{verb}": _NAMED_BY_TASK for verb in ("get", "upda
 """The parameter of each of these methods that the header Mcp-Name repeats."""
 TASKS: Final = Extra(
     name="tasks",
-    methods={LEGACY_WITH_TASKS: _LEGACY, **dict.fromkeys(MODERN_VERSIONS, _MODERN)},
-    capabilities=_capabilities,
+    protocol=Protocol({LEGACY_WITH_TASKS: _LEGACY, **dict.fromkeys(MODERN_VERSIONS, _MODERN)}, _capabilities),
     way=_way,
 )

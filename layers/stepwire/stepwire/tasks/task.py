@@ -16,7 +16,6 @@ from stepwire.codec import Keyed
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.principal import Principal
 from stepwire.tasks.answers import Decision
-from stepwire.tasks.approvals import Approvers
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.limits import InLine, LineTerms
@@ -157,14 +156,13 @@ class Work(Struct, frozen=True, omit_defaults=True):
     result_prefix: str | None = None
     """Key prefix of those links, with variables (see `objects`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
-    approvers: Approvers | None = None
-    """Who decides questions of the workflow in place of the caller; None: all questions are the caller's."""
-    title: str = ""
-    """Display name of the tool; only if approvers decide questions of the work."""
+    routes: Mapping[str, JsonObject] = {}
+    """What extras that put questions of the work to others keep of its tool, by their names; empty: all questions are
+    the caller's."""
 
 
 class Person(Struct, frozen=True):
-    """The caller, as approvers see them."""
+    """The caller, as others see them to whom questions of the work are put."""
 
     digest: str
     """The same for every client of the person."""
@@ -183,7 +181,7 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     trace: Trace | None = None
     """The trace that the call, and all work for the task, continues."""
     person: Person | None = None
-    """The caller; only if approvers decide questions of the work."""
+    """The caller; only if questions of the work are put to others (`Work.routes`)."""
 
 
 class Inputs(Struct, frozen=True, omit_defaults=True):

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from stepwire.subscriptions.listening import REQUESTED
+from stepwire.extras.approvals.listening import REQUESTED
+from tests.extras.approvals.faults import called, client_of, streamed
 from tests.extras.events.faults import OPENED, RECORDED, Deliveries
-from tests.faults.approvers import called, client_of, streamed
 from tests.faults.operation import LISTED, Caller, Operation
 from tests.faults.seen import Act, seen_in
 from tests.faults.site import Site

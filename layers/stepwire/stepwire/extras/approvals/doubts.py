@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from stepwire.extras.approvals.decision_fields import ANSWERABLE, AmbiguousDecision, doubtful_in, form_of
 from stepwire.hooks import Doubt
 from stepwire.json_text import JsonObject, as_object
 from stepwire.manifests.definitions import WAITS, given_to, payload_of, states_in
 from stepwire.manifests.faults import nearest
-from stepwire.tasks.decision_fields import ANSWERABLE, AmbiguousDecision, doubtful_in, form_of
 from stepwire.tasks.inputs import KEY_PATTERN
 
 _INVOKES: Final = ":lambda:invoke"

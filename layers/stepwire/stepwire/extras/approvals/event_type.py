@@ -5,12 +5,12 @@ from datetime import timedelta
 from typing import Final
 
 from stepwire.changes import CallerEvent, ChangeServices, TaskChange
-from stepwire.extras.approvals import subscribers_of
+from stepwire.extras.approvals import approver_in, audiences_in, subscribers_of
+from stepwire.extras.approvals.changes import approval_changes
+from stepwire.extras.approvals.listening import REQUESTED, SHOWN, listen, requested_events
 from stepwire.hooks import EventType
-from stepwire.server.call import Call, approver_in
+from stepwire.server.call import Call
 from stepwire.server.services import Services
-from stepwire.subscriptions.approvals import approval_changes
-from stepwire.subscriptions.listening import REQUESTED, SHOWN, listen, requested_events
 
 
 def _events(services: ChangeServices, change: TaskChange) -> Iterator[CallerEvent]:
@@ -26,7 +26,7 @@ def _listen(services: Services, call: Call, needed: timedelta, longest: timedelt
     approver = approver_in(services, call)
     if approver is not None:
         owner, at = call.caller.principal, call.at
-        subscribers, audiences = services.of(subscribers_of), services.catalog.audiences
+        subscribers, audiences = services.of(subscribers_of), audiences_in(services)
         listen(subscribers, owner, approver, audiences, at + needed, at + longest)
 
 

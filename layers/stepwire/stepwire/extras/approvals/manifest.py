@@ -6,22 +6,22 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from stepwire.extras.approvals.doubts import doubts
-from stepwire.hooks import Doubt, ManifestFields
-from stepwire.json_text import JsonObject
-from stepwire.manifests.fields import KEY, Fields, MemberName, Role, Title
-from stepwire.manifests.manifest import Manifest
-from stepwire.tasks.approvals import MOST_APPROVALS, MOST_VALUES, Approvers, Escalation, People
-from stepwire.tasks.audiences import (
+from stepwire.extras.approvals.audiences import (
     LONGEST_RECIPIENT,
     LONGEST_WAIT,
     MOST_RECIPIENTS,
-    SCOPE_PATTERN,
     SHORTEST_REMINDER,
     VALUE_PATTERN,
     conditions_of,
     policy_faults,
 )
+from stepwire.extras.approvals.doubts import doubts
+from stepwire.extras.approvals.rules import MOST_APPROVALS, MOST_VALUES, Approvers, Escalation, People
+from stepwire.hooks import Doubt, ManifestFields
+from stepwire.json_text import JsonObject
+from stepwire.manifests.fields import KEY, Fields, MemberName, Role, Title
+from stepwire.manifests.manifest import Manifest
+from stepwire.principal import SCOPE_PATTERN
 from stepwire.tasks.inputs import InvalidQuestion
 
 

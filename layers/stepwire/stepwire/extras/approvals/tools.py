@@ -14,25 +14,26 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.engine.answers import WrongAnswer
-from stepwire.engine.approvals import HasVoted, own_vote
-from stepwire.engine.ports import Asking, OpenQuestion, QuestionKey
-from stepwire.errors import UnknownApproval
 from stepwire.extras.approvals import ASKED, approvals_of, askings_of
+from stepwire.extras.approvals.audiences import approver_of
+from stepwire.extras.approvals.inbox import Asking, OpenQuestion, approval_id_of, approval_in
+from stepwire.extras.approvals.refusals import UnknownApproval
+from stepwire.extras.approvals.rules import Approver, VoteWay
+from stepwire.extras.approvals.service import HasVoted, own_vote
 from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.rendering import approval_id_of, approval_in, request_params, timestamp
+from stepwire.rendering import request_params, timestamp
 from stepwire.server.call import Call
 from stepwire.server.results import can_ask, text_result, title_of
 from stepwire.server.services import Services
 from stepwire.server.ways import Ask, OwnTool
 from stepwire.tasks.answers import CALLER, Action, Decision
-from stepwire.tasks.approvals import Approver, VoteWay
-from stepwire.tasks.audiences import approver_of
 from stepwire.tasks.inputs import FormElicitation, InputRequest
 from stepwire.tasks.task import ToolResult, tool_error
 from stepwire.visible_text import visible
 
+APPROVALS_LIST: Final = "approvals_list"
+APPROVAL_ANSWER: Final = "approval_answer"
 SHOWN: Final = 20
 MOST_ATTEMPTS: Final = 5
 _LONGEST_IN_A_LIST: Final = 200  # characters of JSON, of one argument
@@ -82,7 +83,7 @@ def take(services: Services, call: Call, asked: str, result: JsonObject | None) 
         return
     answer = result or {"action": Action.CANCEL.value}
     try:
-        outcome = services.of(approvals_of).vote(QuestionKey(*named), _approver(services, call), answer, VoteWay.TOOL)
+        outcome = services.of(approvals_of).vote(named, _approver(services, call), answer, VoteWay.TOOL)
     except UnknownApproval:
         return
     if isinstance(outcome, WrongAnswer):
@@ -112,7 +113,7 @@ def _shown(services: Services, question: OpenQuestion, longest: int) -> JsonObje
     given, person = services.of(approvals_of).shown_arguments(question), question.task.origin.person
     arguments = {name: _cut(value, longest) for name, value in given.items()}
     return {
-        "approvalId": approval_id_of(question.key.task, question.key.number),
+        "approvalId": approval_id_of(question.key),
         "tool": question.task.work.tool,
         "title": title_of(services, question.task),
         "askedBy": person.name if person else None,
@@ -148,11 +149,11 @@ def _cut(value: Json, longest: int) -> Json:
 def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult | Ask:
     """Ask the client's user; or say what has become of the question."""
     named = approval_in(arguments["approval_id"])
-    services.polls.check(call.caller.principal, named[0].task_id if named else APPROVAL_ANSWER, call.at)
+    services.polls.check(call.caller.principal, named.task.task_id if named else APPROVAL_ANSWER, call.at)
     if named is None:
         return _UNKNOWN
     approver = _approver(services, call)
-    question = services.of(approvals_of).standing(QuestionKey(*named), approver)
+    question = services.of(approvals_of).standing(named, approver)
     if not isinstance(question, OpenQuestion):
         return _own_vote(arguments["approval_id"], question, approver)
     if not can_ask(call, question.request):
@@ -174,7 +175,7 @@ def _again(services: Services, call: Call, question: OpenQuestion, asking: Askin
 def _ask(services: Services, call: Call, question: OpenQuestion, before: Asking) -> Ask:
     """Return what to ask the client's user, after an answer that was not accepted or the first time."""
     approver, attempt = _approver(services, call), before.attempt + 1
-    approval_id = approval_id_of(question.key.task, question.key.number)
+    approval_id = approval_id_of(question.key)
     return Ask(
         _form(services, question, attempt, before.reason),
         f"{ASKED}{approval_id}.{call.session.digest_of(call.message_id) or ''}.{attempt}",
@@ -194,7 +195,7 @@ def _decide(services: Services, call: Call, question: OpenQuestion, attempt: int
         return _UNKNOWN
     if isinstance(outcome, WrongAnswer):
         return _ask(services, call, question, Asking(attempt, outcome.reason))
-    return _own_vote(approval_id_of(question.key.task, question.key.number), outcome, approver)
+    return _own_vote(approval_id_of(question.key), outcome, approver)
 
 
 def _form(services: Services, question: OpenQuestion, attempt: int, refusal: str | None) -> InputRequest:

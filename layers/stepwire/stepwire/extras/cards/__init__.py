@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.calls import Begun
-from stepwire.hooks import Extra, ManifestFields, Resources, Tools, View
+from stepwire.hooks import Extra, ManifestFields, Protocol, Resources, Tools, View
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.protocol.http import switch_in
 from stepwire.rendering import mark_repeated, with_meta
@@ -139,7 +139,7 @@ def _fields() -> ManifestFields[Any]:
 
 EXTRA: Final = Extra(
     name=NAME,
-    capabilities=_capabilities,
+    protocol=Protocol(capabilities=_capabilities),
     tools=Tools(_tools),
     way=_way,
     resources=Resources("ui://", _listed, _read, is_public=True, view=View(_is_shown, _of_tool, _of_result, _PLACE)),

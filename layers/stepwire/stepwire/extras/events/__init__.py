@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from stepwire.hooks import Extra, Ground, Items, Kept, OnChange
+from stepwire.hooks import Extra, Ground, Items, Kept, OnChange, Protocol
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import EVENTS_EXTENSION, LEGACY_VERSIONS, MODERN_VERSIONS
 
@@ -63,8 +63,7 @@ _ITEMS: Final = {
 }
 EXTRA: Final = Extra(
     name="events",
-    methods=dict.fromkeys((*MODERN_VERSIONS, *LEGACY_VERSIONS), _METHODS),
-    capabilities=_capabilities,
+    protocol=Protocol(dict.fromkeys((*MODERN_VERSIONS, *LEGACY_VERSIONS), _METHODS), _capabilities),
     on_change=OnChange(_recorded),
     items=Items(_ITEMS, {"events#sub#": _shown}),
 )

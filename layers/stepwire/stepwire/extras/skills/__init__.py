@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.hooks import Extra, Ground, ManifestFields, Resources
+from stepwire.hooks import Extra, Ground, ManifestFields, Protocol, Resources
 from stepwire.json_text import JsonObject
 from stepwire.protocol.messages import MODERN_VERSIONS
 from stepwire.server.call import Call, Reply
@@ -74,8 +74,7 @@ def _fields() -> ManifestFields[Any]:
 _METHODS: Final = MappingProxyType({name: partial(_answered, name) for name in ("skills/list", "skills/get")})
 EXTRA: Final = Extra(
     name="skills",
-    methods=dict.fromkeys(MODERN_VERSIONS, _METHODS),
-    capabilities=_capabilities,
+    protocol=Protocol(dict.fromkeys(MODERN_VERSIONS, _METHODS), _capabilities),
     resources=Resources("skill://", _listed, _read, children=_children),
     fields=_fields,
 )

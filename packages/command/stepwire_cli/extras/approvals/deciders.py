@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from stepwire.extras.approvals.audiences import audience_of
+from stepwire.extras.approvals.decision_fields import is_a_decision
 from stepwire.json_text import JsonObject
-from stepwire.tasks.audiences import audience_of
-from stepwire.tasks.decision_fields import is_a_decision
 from stepwire.tasks.inputs import InvalidQuestion
 from stepwire_cli.wrap.deciders import Choices, Decider, Others, Way, key_of
 from stepwire_cli.wrap.fields import NEGATIVE, Field, no_of

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from stepwire.extras.approvals.rules import Approvers
 from stepwire.json_text import JsonObject, as_object
 from stepwire.manifests.definitions import PlacedState, payload_of
 from stepwire.manifests.manifest import Manifest
@@ -21,7 +22,9 @@ def of_questions(manifest: Manifest, definitions: Iterable[JsonObject]) -> Itera
         payload = as_object(payload_of(place.state))
         key, message = str(payload.get("key")), as_object(payload.get("elicitation")).get("message")
         is_known = KEY_PATTERN.fullmatch(key) is not None
-        if (policy := manifest.tool().approvers) is not None and (not is_known or policy.is_for(key)):
+        if (policy := manifest.tool().kept_by("approvals", Approvers)) is not None and (
+            not is_known or policy.is_for(key)
+        ):
             continue
         texts = (place.name, str(place.state.get("Comment", "")), key if is_known else "", *said_in(message))
         if other := somebody_else(words_of(*texts)):
@@ -36,7 +39,7 @@ def of_questions(manifest: Manifest, definitions: Iterable[JsonObject]) -> Itera
 
 def of_audiences(manifest: Manifest, name: str, definition: JsonObject) -> Iterator[Finding]:
     """Yield the questions of a state machine whose callers may choose who decides them."""
-    if (policy := manifest.tool().approvers) is None or policy.audience.conditions:
+    if (policy := manifest.tool().kept_by("approvals", Approvers)) is None or policy.audience.conditions:
         return
     for place in _computed_audiences(definition):
         yield Finding(

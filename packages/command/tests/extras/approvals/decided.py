@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from packages.command.tests.operated import OWNER, QUESTION, SECRET, TOKEN, completed, working
+from stepwire.extras.approvals.rules import Approval, Approvers, HasClaim, People, VoteWay
 from stepwire.tasks.answers import Action, Decision, Given, InputResponse
-from stepwire.tasks.approvals import Approval, Approvers, HasClaim, People, VoteWay
 from stepwire.tasks.inputs import Callback, InputRequest
 from stepwire.tasks.task import InputRequired, Inputs, Task
 

@@ -12,9 +12,9 @@ from jsonata.jsonata import Jsonata  # pyright: ignore[reportMissingTypeStubs]
 from packages.command.tests.terminal import at_a_terminal
 from packages.command.tests.wrap.samples import in_jsonata, machine, passed, task
 from packages.command.tests.wrap.test_commands import Shown
+from stepwire.extras.approvals.decision_fields import form_of
 from stepwire.json_text import JsonObject, as_object
 from stepwire.manifests.reading import read_manifest
-from stepwire.tasks.decision_fields import form_of
 from stepwire_cli.deciding import NOBODY_SAYS, Deciding
 from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError

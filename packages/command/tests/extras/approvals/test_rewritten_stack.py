@@ -10,7 +10,7 @@ from packages.command.tests.extras.approvals.test_rewriting import APPROVERS
 from packages.command.tests.wrap.test_rewritten_stack import ORDER, served
 from stepwire_local import LocalStack
 from stepwire_local.console.guard import HEADER
-from tests.approval_page.desk import Caller
+from tests.extras.approvals.page.desk import Caller
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.waiting import HANG_GUARD, until
 

@@ -1,6 +1,6 @@
 """Questions that somebody other than the caller decides, and people made up to decide them.
 
-The rules: an answer goes the way that every answer goes (`engine.approvals`), with the role and the variables of
+The rules: an answer goes the way that every answer goes (`approvals.service`), with the role and the variables of
 function mcp. A person is made up by name, has whatever a question's audience asks for, and is no caller. Only this
 machine may do that: the console for whoever looks at it, `approve` and `refuse` for a test.
 """
@@ -19,18 +19,19 @@ from msgspec.structs import replace
 from stepwire.aws.bootstrap import ports_of
 from stepwire.aws.clients import dynamodb_client, step_functions_client
 from stepwire.aws.settings import read_mcp_settings, required
-from stepwire.aws.storage.approvals import DynamoDbInbox
 from stepwire.aws.storage.items import TASK_PREFIX, task_key_from_item
 from stepwire.aws.storage.table import Table
 from stepwire.engine.answers import WrongAnswer
-from stepwire.engine.approvals import Approvals, HasVoted
 from stepwire.engine.assembly import Settings, assemble
-from stepwire.engine.ports import OpenQuestion, QuestionKey
-from stepwire.errors import UnknownApproval
+from stepwire.extras.approvals import approvals_over
+from stepwire.extras.approvals.inbox import OpenQuestion, QuestionKey
+from stepwire.extras.approvals.refusals import UnknownApproval
+from stepwire.extras.approvals.rules import Approval, Approver, Condition, HasClaim, VoteWay, approval_of
+from stepwire.extras.approvals.service import Approvals, HasVoted
+from stepwire.extras.approvals.storage import DynamoDbInbox
 from stepwire.json_text import Json, JsonObject
 from stepwire.rendering import modern_status
 from stepwire.tasks.answers import Decision
-from stepwire.tasks.approvals import Approval, Approver, Condition, HasClaim, VoteWay, approval_of
 from stepwire.tasks.ids import TaskKey
 from stepwire_local.extras import Stack
 from stepwire_local.iam.permissions import acting_as
@@ -87,7 +88,7 @@ def at_work(function: Function) -> Generator[Deciders]:
         engine = assemble(
             ports, Settings(settings.intervals, settings.limits, settings.waits, settings.execution_prefix)
         )
-        yield Deciders(engine.approvals(DynamoDbInbox(table)))
+        yield Deciders(approvals_over(engine, DynamoDbInbox(table)))
 
 
 def somebody(name: str, approval: Approval) -> Approver:

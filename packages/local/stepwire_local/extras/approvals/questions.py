@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stepwire.approval_page.links import LinkMode, Links, origin_of
-from stepwire.aws.approval_settings import read_link_mode
 from stepwire.aws.clients import secrets_manager_client
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import required
 from stepwire.aws.status_changes_function import change_in
 from stepwire.engine.answers import WrongAnswer
-from stepwire.engine.approvals import Approvals
-from stepwire.engine.ports import OpenQuestion, QuestionKey
-from stepwire.errors import UnknownApproval
+from stepwire.extras.approvals.changes import OPEN, ApprovalChange, approval_changes
+from stepwire.extras.approvals.inbox import OpenQuestion, QuestionKey
+from stepwire.extras.approvals.page.links import LinkMode, Links, origin_of
+from stepwire.extras.approvals.page.settings import read_link_mode
+from stepwire.extras.approvals.refusals import UnknownApproval
+from stepwire.extras.approvals.rules import Approver, VoteWay
+from stepwire.extras.approvals.service import Approvals
 from stepwire.json_text import Json, JsonObject, JsonTextError, load_json, parse, write
 from stepwire.rendering import timestamp
-from stepwire.subscriptions.approvals import OPEN, ApprovalChange, approval_changes
 from stepwire.tasks.answers import Action, Decision
-from stepwire.tasks.approvals import Approver, VoteWay
 from stepwire.tasks.inputs import params_of
 from stepwire_local.extras import Part, Refused, Shown, Stack
 from stepwire_local.extras.approvals.deciding import MCP, at_work, somebody

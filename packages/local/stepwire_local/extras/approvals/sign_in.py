@@ -6,8 +6,8 @@ The rule: it is a client like any other.
 from collections.abc import Mapping
 from typing import Final
 
-from stepwire.approval_page.links import origin_of
-from stepwire.approval_page.signing_in import CALLBACK
+from stepwire.extras.approvals.page.links import origin_of
+from stepwire.extras.approvals.page.signing_in import CALLBACK
 from stepwire_local.issuer import Client, LocalIssuer
 
 CLIENT_ID: Final = "approvals"

@@ -1,7 +1,7 @@
 """What the terminal says of a question to others."""
 
 from stepwire_local.extras.approvals.questions import told_of
-from tests.questions_to_others import asked_change, decided_change
+from tests.extras.approvals.questions_to_others import asked_change, decided_change
 
 
 def test_a_question_to_others_is_told_with_where_it_is_answered_and_what_was_decided() -> None:
