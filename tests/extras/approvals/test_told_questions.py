@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -24,11 +24,10 @@ from stepwire.extras.approvals.rules import (
     digest_of,
 )
 from stepwire.extras.approvals.storage import DynamoDbInbox
-from stepwire.extras.events.store import DynamoDbEventStore
 from stepwire.tasks.task import Task
 from stepwire_local.account.engine import shared_account
 from tests.extras.approvals.built import approvals_in
-from tests.kits import ALICE, OPTIONAL, World, catalog_of, keeping
+from tests.kits import OPTIONAL, World, catalog_of, keeping
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table
 from tests.unit.background.test_status_changes import Bus, ended, number_of, record
@@ -231,23 +230,3 @@ def test_a_fault_of_the_table_delays_its_record_and_none_before_it(
 
     assert failed == {"batchItemFailures": [{"itemIdentifier": number_of(asked)}]}
     assert one.bus.tools() == ["tool 1"], "Lambda delivers no record before the failed one again"
-
-
-def test_while_the_bus_refuses_the_events_of_callers_are_recorded_once(
-    outbox: Callable[..., Outbox], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EXTRAS", "events,lines,approvals")
-    monkeypatch.setenv("WEBHOOK_QUEUE", "a-queue")
-    one = outbox()
-    events, now = DynamoDbEventStore(one.table), datetime.now(UTC)
-    opened = events.open_record(ALICE, now, now + HOUR)
-    batch = {"Records": [ended(1), ended(2), ended(3)]}
-    one.bus.deaf_to = {"tool 2"}
-
-    for _ in range(3):
-        assert one.handler(batch, None)["batchItemFailures"]
-    one.bus.deaf_to.clear()
-    one.handler({"Records": [*batch["Records"][1:], ended(4)]}, None)
-
-    tools = [one.event.data["tool"] for one in events.read(ALICE, opened.number, 100)]
-    assert tools == ["tool 1", "tool 2", "tool 3", "tool 4"]
