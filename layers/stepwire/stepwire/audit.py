@@ -89,7 +89,7 @@ class AuditEntry(Struct, frozen=True):
     approver: str | None = None
     """Of SEEN, APPROVED and DECLINED: the digest that stands for the person, or for the link that was used."""
     way: str | None = None
-    """The same: how (`tasks.approvals.VoteWay`)."""
+    """The same: how they answered (`tasks.answers.Given`)."""
     trace: Trace | None = None
     """Of the call that made the task."""
     polls: int = 1

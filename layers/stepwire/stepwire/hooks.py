@@ -295,8 +295,8 @@ class Extra(Struct, frozen=True, kw_only=True):
 
     refuses: "Callable[[Table, Callable[[Exception], None]], Refuses] | None" = None
     """Returns what tells whom an operator refuses, given the table and what takes faults. Called once by each function
-    that serves callers, and asked before a request reads anything, a decision of an approver, and a delivery. An error
-    in it is the answer; a delivery comes again."""
+    that serves callers, and asked before a request reads anything, before others answer a question, and before a
+    delivery. An error in it is the answer; a delivery comes again."""
 
     commands: "Callable[[Ground], Commands] | None" = None
     """Returns operators' commands, by their names (`stepwire.background.commands`). Called once by function operator. A

@@ -4,7 +4,7 @@ Two kinds. A plain token (a session, a position on a stream, a cursor) is JSON i
 any input, and looks its task up among those of the caller that sends it. A signed token is made with the stack's
 secret: no client can forge or change it. A requestState is a signed payload (M45); its reader checks what it is bound
 to: caller, tool, arguments and time.
-What approvers keep is encrypted besides (`approval_page.sealed`).
+An extra may encrypt what it gives to people besides.
 """
 
 import base64

@@ -32,7 +32,7 @@ class Wait(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """The outcome of `approval_answer`: ask the client's user, whose answer becomes the call's result."""
+    """The outcome of a tool that asks: ask the client's user, whose answer becomes the call's result."""
 
     request: InputRequest
     """The question; on a stream, a higher number is asked after a lower one."""
