@@ -89,9 +89,9 @@ def missing_files(found: Page) -> list[str]:
 
 
 def _is_there(name: str) -> bool:
-    for deletable in ("examples/", "tests/examples/"):  # the reader's to delete
-        if name.startswith(deletable) and not (ROOT / deletable).exists():
-            return True
+    before, examples, _ = name.partition("examples/")
+    if examples and not (ROOT / before / examples).exists():  # the reader's to delete
+        return True
     if "/" not in name.rstrip("/"):  # a name without its folder
         return any(ROOT.glob(f"{name.rstrip('/')}")) or _somewhere(name.rstrip("/"))
     return any((ROOT / base / name).exists() for base in _BASES)

@@ -1,6 +1,7 @@
 """The table of extras: the one place that names them, and it imports none.
 
-To add an extra: its folder `stepwire/extras/NAME` and its line here. To remove one: the same two.
+To add an extra: its folder `stepwire/extras/NAME` and its line here. To remove one with all that belongs to it:
+`python -m tests.template.extras NAME`.
 """
 
 from collections.abc import Collection, Mapping
