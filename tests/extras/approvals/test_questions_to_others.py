@@ -6,6 +6,8 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
+from stepwire.background.input_requests import InputRequests
+from stepwire.engine.assembly import assemble
 from stepwire.extras.approvals.rules import Approvers, Escalation, HasClaim, HasScope, People
 from stepwire.json_text import Json
 from stepwire.tasks.task import InputRequired, Task, Working
@@ -48,6 +50,19 @@ def test_a_question_with_another_key_is_the_callers() -> None:
     world.ask(task.task_id, "amount")
 
     assert fault_of(world)[0] == "Stepwire.InputNotSupported", "whose client cannot ask"
+
+
+def test_a_question_to_others_is_nobodys_where_approvals_are_off() -> None:
+    world, tool = World(), keeping(OPTIONAL, approvals=POLICY)
+    task = world.call(tool)  # by a client that could be asked
+    world.requests = InputRequests(assemble(replace(world.ports, routers={})), world.workflows)
+
+    world.ask(task.task_id)
+
+    error, cause = fault_of(world)
+    assert error == INVALID
+    assert "this endpoint does not ask them any more" in cause
+    assert world.stored(task).questions == ()
 
 
 @pytest.mark.parametrize(

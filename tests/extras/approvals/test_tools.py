@@ -1,7 +1,6 @@
 """Approvals in an approver's own agent, in both eras: what waits for them, and the form with which they decide it."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -37,23 +36,6 @@ from tests.server.messages import ACCEPT, DECLINE, answers_of, questions
 
 CLOSE: Json = {"action": "cancel"}
 BOTH = frozenset({APPROVALS_LIST, APPROVAL_ANSWER})
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = refunds()
-    yield world
-    assert world.faults == []
-
-
-@pytest.fixture(params=["modern", "legacy"])
-def era(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-@pytest.fixture
-def bob(world: World, era: str) -> Decider:
-    return Decider.of(world, era)
 
 
 def decision_of(world: World) -> Json:

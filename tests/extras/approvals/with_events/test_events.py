@@ -1,7 +1,6 @@
 """The event `approval.requested`, in both eras: who is told of questions to others, by poll and by webhook."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,23 +17,6 @@ from tests.extras.events.test_webhooks import wish
 from tests.kits import ALICE, BOB, World
 from tests.server.answers import Answer, Json
 from tests.server.messages import ACCEPT
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = refunds()
-    yield world
-    assert world.faults == []
-
-
-@pytest.fixture(params=["modern", "legacy"])
-def era(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-@pytest.fixture
-def bob(world: World, era: str) -> Decider:
-    return Decider.of(world, era)
 
 
 def poll(someone: Decider, cursor: str | None = None, **arguments: str) -> Answer:

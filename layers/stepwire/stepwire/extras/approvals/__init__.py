@@ -1,6 +1,7 @@
-"""Approvals in an approver's own agent: tools that list the questions that others' tasks ask, and have them decided.
+"""Questions of workflows that others than the caller decide: by tools in their own agent, or on a page by a link.
 
-Only who may decide something is shown them, so most requests load nothing of this.
+`rules` and `addressing` say whose a question is, `service` takes every decision, whichever way it comes; `tools` and
+`page` are the two ways. Only who may decide something is shown the tools, so most requests load nothing of this.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
