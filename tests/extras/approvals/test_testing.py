@@ -1,12 +1,11 @@
 """The test that docs/extras/approvals.md shows passes as it stands, in the folder of the page about tests."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import ROOT, page
-from tests.docs.test_testing_page import APART
+from tests.docs.test_testing_page import shown_by
 
 OF_ALL = page(ROOT / "docs" / "testing.md")
 OWN = page(ROOT / "docs" / "extras" / "approvals.md")
@@ -18,15 +17,6 @@ def test_the_test_of_the_page_passes(
     (template,), (bank, test), (decisions,) = OF_ALL.blocks("yaml"), OF_ALL.blocks("python"), OWN.blocks("python")
     tool = next(one for one in OWN.blocks("yaml") if "LargeOrdersTool" in one)
     files = {"template.yaml": template + tool, "bank.py": bank, "test_large_orders.py": f"{test}\n{decisions}"}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STEPWIRE_TEMPLATE", str(ROOT / "template.yaml"))
-    monkeypatch.setattr(sys, "path", [*sys.path])
 
-    code = pytest.main(["-q", *(f"-pno:{name}" for name in APART), "test_large_orders.py"])
-
-    shown = capsys.readouterr().out
-    monkeypatch.delitem(sys.modules, "test_large_orders")
-    assert code == pytest.ExitCode.OK, shown
-    assert "4 passed" in shown
+    assert "4 passed" in shown_by("test_large_orders.py", files, monkeypatch, capsys)
