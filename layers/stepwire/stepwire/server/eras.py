@@ -30,13 +30,13 @@ from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_
 from stepwire.protocol.tokens import cursor_text_in, next_cursor
 from stepwire.rendering import legacy_result, legacy_tool, mark_repeated, modern_tool
 from stepwire.server.call import Call, Reply, SessionOpened, listed_tools, meta_of, text_in, views
-from stepwire.server.calls import Era, call_tool
 from stepwire.server.composition import capabilities_of, offered_tools
 from stepwire.server.results import answer_or_raise, stops_waiting, unfinished
 from stepwire.server.rounds import Rounds
 from stepwire.server.services import INSTRUCTIONS, Services
 from stepwire.server.sse_polling import open_asking, open_stream
 from stepwire.server.tasks import ROUTED_NAMES
+from stepwire.server.tool_calls import Era, call_tool
 from stepwire.server.ways import CACHED_FOR, Method, PlainWay, Way
 from stepwire.tasks.inputs import Mode
 
