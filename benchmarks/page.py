@@ -1,9 +1,10 @@
-"""Write what was measured into docs/performance.md, between markers that name each part."""
+"""Write what was measured into docs/performance.md, or another page, between markers that name each part."""
 
 import os
 import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from tests.cold_start import ROOT
@@ -12,15 +13,15 @@ PAGE: Final = ROOT / "docs/performance.md"
 PLOTS: Final = ROOT / "docs/assets"
 
 
-def write_parts(parts: Mapping[str, str], plots: Mapping[str, str]) -> None:
+def write_parts(parts: Mapping[str, str], plots: Mapping[str, str], page: Path = PAGE) -> None:
     """Replace parts of the page, by the names of their markers, and write plots, by the names of their files."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     for name, part in parts.items():
-        text = _replaced(text, name, part)
+        text = _replaced(text, name, part, page)
     PLOTS.mkdir(exist_ok=True)
     for name, plot in plots.items():
         (PLOTS / name).write_text(plot, encoding="utf-8")
-    PAGE.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
 
 
 def machine(python: str = f"Python {platform.python_version()}") -> str:
@@ -28,7 +29,7 @@ def machine(python: str = f"Python {platform.python_version()}") -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}: {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}"
 
 
-def _replaced(text: str, name: str, part: str) -> str:
+def _replaced(text: str, name: str, part: str, page: Path) -> str:
     """Replace what stands between the markers of that name.
 
     Raises:
@@ -38,5 +39,5 @@ def _replaced(text: str, name: str, part: str) -> str:
     before, found, rest = text.partition(start)
     _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise ValueError(f"{PAGE} has no markers for {name!r}")
+        raise ValueError(f"{page} has no markers for {name!r}")
     return f"{before}{start}{part}{end}{after}"

@@ -1,13 +1,12 @@
 """The tables of docs/cost.md, computed from simulations."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from benchmarks.cost import approvals, idle, prices
+from benchmarks.cost import idle, prices
 from benchmarks.cost.idle import HOURS
 from benchmarks.cost.prices import Quota
 from benchmarks.cost.simulation import TASKS, Assumptions, Client, Usage, as_hinted, as_streamed, every, simulate
@@ -226,19 +225,6 @@ def snapstart() -> str:
     return table(["starts of instances a month", "US dollars for one version"], rows)
 
 
-def of_others() -> str:
-    """Return the cost of a thousand questions to others than their callers, step by step."""
-    rows = [
-        [name, ", ".join(_counted(one for calls in part.calls for one in calls)), f"{approvals.dollars(part):.4f}"]
-        for name, part in approvals.PARTS.items()
-    ]
-    return table(["a question is", "calls", "US dollars a thousand"], rows)
-
-
-def _counted(calls: Iterable[str]) -> Iterable[str]:
-    return (f"{count} {name}" if count > 1 else name for name, count in Counter(calls).items())
-
-
 def listed() -> str:
     """Return the table of prices."""
     rows = [
@@ -278,7 +264,6 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "quotas": quotas,
     "snapstart": snapstart,
     "results": results,
-    "questions to others": of_others,
     "one caller": one_caller,
     "prices": listed,
 }

@@ -10,13 +10,12 @@ from itertools import product
 import pytest
 
 from benchmarks import contention
-from benchmarks.cost import approvals, idle, prices
+from benchmarks.cost import idle, prices
 from benchmarks.cost.__main__ import DOCUMENT
 from benchmarks.cost.tables import METRICS_OF_A_TOOL, TABLES, loads
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from tests.docs.pages import ROOT
-from tests.extras.approvals.faults import OPERATIONS
 from tests.kits import ALICE
 from tests.template.chosen import stack
 from tests.template.document import resources
@@ -31,25 +30,6 @@ def test_each_table_of_the_document_is_the_output_of_the_simulation(name: str) -
     assert f"<!-- {name} -->\n{table}<!-- end -->" in DOCUMENT.read_text(encoding="utf-8"), (
         "python -m benchmarks.cost --update"
     )
-
-
-@pytest.mark.parametrize(
-    ("part", "operations"),
-    [
-        ("asked, and listed for its approvers", ["question to others", "question to others listed"]),
-        ("listed by `approvals_list`", ["approvals_list"]),
-        ("decided by `approval_answer`, in two rounds", ["approval_answer", "approval_answer, decided"]),
-        ("decided on the page, opened once", ["page for approvers", "page for approvers, decided"]),
-        ("taken off the list once it is closed", ["question to others unlisted"]),
-    ],
-)
-def test_the_calls_of_a_question_to_others_are_those_of_the_fault_matrix(part: str, operations: list[str]) -> None:
-    steps = {one.name: [call.split()[0] for call in one.steps] for one in OPERATIONS}
-
-    # An instance reads its secret once.
-    made = tuple(tuple(call for call in steps[name] if call != "GetSecretValue") for name in operations)
-
-    assert approvals.PARTS[part].calls == made
 
 
 def test_the_decision_shows_the_table_of_calls_at_the_same_moment() -> None:

@@ -16,7 +16,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.limiter import RECLAIM_PAUSE
-from tests.model.deciding import Others
+from tests.extras.approvals.deciding import Others
 from tests.model.ends import (
     CANCELLED,
     DECLINED,

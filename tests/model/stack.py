@@ -36,9 +36,9 @@ from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire_local.account.engine import shared_account
 from tests.extras import parts
+from tests.extras.approvals.deciding import NEEDED, policy_of
 from tests.fakes import FixedClock, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, keeping, signed_url
-from tests.model.deciding import NEEDED, policy_of
 from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
 from tests.races import racing

@@ -26,8 +26,8 @@ from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Execution, Task
 from tests.extras import parts
+from tests.extras.approvals.deciding import ANN, EVE
 from tests.kits import ALICE, BOB
-from tests.model.deciding import ANN, EVE
 from tests.model.defect import Defect
 from tests.model.machine import Machine
 from tests.model.profile import explore

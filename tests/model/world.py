@@ -10,8 +10,8 @@ from stepwire.aws.step_functions import execution_of
 from stepwire.background.execution_events import ExecutionProgress
 from stepwire.background.input_requests import Question as Asking
 from stepwire.tasks.task import Progress, Task
+from tests.extras.approvals.deciding import NEEDED, Others
 from tests.kits import FORM
-from tests.model.deciding import NEEDED, Others
 from tests.model.ends import End
 from tests.model.handlers import Done, Handler, Outcome
 from tests.model.moves import few, has_handlers, has_news, has_running, has_tasks, move

@@ -9,7 +9,7 @@ from stepwire.extras.approvals.inbox import QuestionKey, approval_id_of
 from stepwire.extras.approvals.tools import APPROVAL_ANSWER
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from tests.model.deciding import SCOPES, Cast, Others
+from tests.extras.approvals.deciding import SCOPES, Cast, Others
 from tests.model.handlers import Done, Outcome
 from tests.model.moves import few, has_room, move
 from tests.model.reference import Operation, Question

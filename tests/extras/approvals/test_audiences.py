@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import pytest
 
+from stepwire.aws.gateway import caller_with_claims
 from stepwire.extras.approvals.audiences import MOST_QUALITIES, approver_of, audience_of
 from stepwire.extras.approvals.rules import Approver, HasClaim, HasRole, HasScope, People
-from stepwire.json_text import Json
+from stepwire.json_text import Json, JsonObject
 from stepwire.principal import Caller, Claims, Principal
 from stepwire.tasks.inputs import InvalidQuestion
+from tests.unit.aws.test_sign_in import ISSUER, SCOPES, SIGN_IN
 
 PRINCIPAL: Final = Principal("a" * 32)
 ROLE: Final = "arn:aws:iam::123456789012:role/people/chief"
@@ -188,6 +190,14 @@ def test_a_sign_in_with_very_many_groups_is_bounded() -> None:
 )
 def test_a_person_is_called_by_the_first_claim_that_names_them(claims: dict[str, Any], name: str) -> None:
     assert of(**claims).name == name
+
+
+@pytest.mark.parametrize(("claims", "scopes"), SCOPES)
+def test_the_scopes_of_a_person_are_those_with_which_they_call(claims: JsonObject, scopes: set[str]) -> None:
+    """F6."""
+    person = approver_of(caller_with_claims(SIGN_IN, {"iss": ISSUER, "sub": "alice", **claims}))
+
+    assert {one.scope for one in person.qualities if isinstance(one, HasScope)} == scopes
 
 
 def test_a_person_is_the_same_at_each_client() -> None:

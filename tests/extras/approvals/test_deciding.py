@@ -32,7 +32,6 @@ from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from stepwire.tasks.task import Origin, Person, Task, Working
 from tests.extras.approvals.built import approvals_in, fakes_in
-from tests.extras.approvals.questions_to_others import approval_in
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, OPTIONAL, World, catalog_of, keeping
 
 FINANCE: Final = HasClaim("groups", ("finance",))
@@ -443,50 +442,6 @@ def test_very_many_questions_of_one_caller_are_a_bounded_read_and_hide_nobodys(c
     assert len(world.store.calls) <= MOST_READ // MOST_LISTED
     found = {one.task.task_id for one in listed}
     assert found == ({others.task_id} if count < MOST_FOUND else set()), "docs/limits.md has the bound"
-
-
-# ------------------------------------------------------------------------------------------------------------ reminders
-
-
-def test_a_reader_announces_a_question_again_when_it_is_time_and_not_before() -> None:
-    world, task = asking(replace(POLICY, remind=HOUR))
-    reminders = list[int]()
-
-    for after in (HOUR - MINUTE, MINUTE, MINUTE, 5 * HOUR):
-        world.clock.time += after
-        world.operations.get(ALICE, task.task_id)
-        (question,) = world.stored(task).questions
-        reminders.append(approval_in(question).reminders)
-
-    assert reminders == [0, 1, 1, 6], "those that were missed are one"
-    assert world.stored(task).last_updated_at == task.last_updated_at
-    assert world.wake_ups.scheduled == []
-
-
-def test_nothing_is_announced_beyond_the_end_of_a_question_or_without_reminders() -> None:
-    for policy, seconds in ((replace(POLICY, remind=HOUR), 3_600), (POLICY, 0)):
-        world, task = asking(policy, seconds=seconds)
-        world.clock.time += HOUR
-
-        world.operations.get(ALICE, task.task_id)
-
-        assert not [one for one in world.stored(task).questions if approval_in(one).reminders]
-
-
-def test_after_a_decision_the_other_question_is_still_announced_on_time() -> None:
-    world, task = asking(replace(POLICY, remind=HOUR))
-    world.clock.time += HOUR / 2
-    world.ask(task.task_id, "second")
-    vote(world, task)
-    reminders = list[int]()
-
-    for _ in range(2):
-        world.clock.time += HOUR / 2
-        world.operations.get(ALICE, task.task_id)
-        (question,) = world.stored(task).questions
-        reminders.append(approval_in(question).reminders)
-
-    assert reminders == [0, 1]
 
 
 # ---------------------------------------------------------------------------------------------------------------- trail

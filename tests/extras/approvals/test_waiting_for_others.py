@@ -1,7 +1,5 @@
 """What the caller of a tool sees while others decide, in both eras: work that goes on, and never their question."""
 
-from collections.abc import Iterator
-
 import pytest
 from msgspec.structs import replace
 
@@ -14,13 +12,6 @@ from tests.server.messages import ACCEPT, DECLINE, answers_of, questions
 WAITS = "Waits for one of finance to decide, until Saturday 2026-08-01 13:00 UTC."
 OF_ONE_KEY = keeping(REFUND, approvals=replace(POLICY, questions=("approval",)))
 """Others decide the question `approval`, and the caller answers every other."""
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = refunds()
-    yield world
-    assert world.faults == []
 
 
 def asking(world: World) -> ModernClient:

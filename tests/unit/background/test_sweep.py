@@ -10,15 +10,13 @@ from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND,
 from stepwire.engine.calls import ToolCall
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.extras.approvals.rules import Approvers, HasScope, People
 from stepwire.json_text import write
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Failed, Origin, Task
-from tests.extras.approvals.questions_to_others import approval_in
 from tests.fakes import nothing
-from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of, keeping
+from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OUTPUT, World
 
 INTERVAL = timedelta(minutes=15)
 
@@ -307,24 +305,6 @@ def test_an_answer_to_a_workflow_that_is_listed_as_running_is_delivered() -> Non
     sweep_of(world).run()
 
     assert [one.token for one in world.workflows.resumptions] == [token]
-
-
-def test_a_question_to_others_is_announced_again_and_closed_even_if_its_workflow_is_listed_as_running() -> None:
-    policy = Approvers(People((HasScope("finance"),)), remind=2 * INTERVAL)
-    world = World(limits=MANY, catalog=catalog_of(keeping(OPTIONAL, approvals=policy)))
-    tasks = [world.call(world.catalog.tools[OPTIONAL.name]) for _ in range(10)]
-    world.ask(tasks[-1].task_id, seconds=(3 * INTERVAL).total_seconds())
-    seen = list[Task]()
-
-    for _ in range(3):
-        world.clock.time += INTERVAL
-        sweep_of(world).run()
-        seen.append(world.stored(tasks[-1]))
-
-    reminders = [[approval_in(one).reminders for one in task.questions] for task in seen]
-    assert reminders == [[0], [1], []]
-    assert world.workflows.listed
-    assert world.workflows.running() == tuple(task.execution for task in tasks)
 
 
 def test_an_expired_task_is_stopped_even_if_listed_as_running() -> None:

@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from stepwire.extras.approvals.rules import VoteWay
 from stepwire.tasks.answers import Action, Audience, Given, InputResponse
 from stepwire.tasks.events import (
     AfterEnd,
@@ -47,9 +46,9 @@ FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
 RESULT = ToolResult('{"content":[]}', is_error=False)
 ACCEPTED = InputResponse(Action.ACCEPT, "{}")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
-APPROVERS = Audience("approvals", "finance", needed=1, excluded="c" * 32)
+APPROVERS = Audience("an extra", "finance", needed=1, excluded="c" * 32)
 TO_OTHERS = InputRequest("third", 3, FORM, Callback("third token"), audience=APPROVERS)
-APPROVED = Given("a" * 32, LONG_AGO, ACCEPTED, "Bob", VoteWay.TOOL.value)
+APPROVED = Given("a" * 32, LONG_AGO, ACCEPTED, "Bob", "a way")
 ENDS: tuple[WorkEnded, ...] = (
     WorkCompleted(RESULT),
     WorkFailed(TaskError(-32603, "it broke")),
@@ -62,7 +61,7 @@ EVENTS: tuple[TaskEvent, ...] = (
     ProgressReported(Progress(1)),
     InputRequested("again", FORM, Callback("another token")),
     InputRequested("again", FORM, Callback("another token"), audience=APPROVERS),
-    Answered({3: APPROVED}, "approvals"),
+    Answered({3: APPROVED}, "an extra"),
     Readdressed({3: replace(APPROVERS, name="finance or the chief")}),
     Answered({1: APPROVED}),
     Answered({1: APPROVED, 2: APPROVED}),
