@@ -202,9 +202,9 @@ def test_an_error_is_a_type_and_no_text_of_the_caller(
     [
         (LegacyClient.ask, f"no/{SECRET}", {}, "_OTHER"),
         (LegacyClient.notify, f"no/{SECRET}", {}, "_OTHER"),
-        (LegacyClient.ask, "resources/read", {"uri": f"skill://{SECRET}"}, "resources/read"),
+        (LegacyClient.ask, "tasks/get", {"taskId": SECRET}, "tasks/get"),
     ],
-    ids=["method", "notification", "resource"],
+    ids=["method", "notification", "task"],
 )
 def test_what_is_not_there_is_in_no_span_in_the_older_era_either(
     world: World,

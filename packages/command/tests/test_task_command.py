@@ -26,8 +26,7 @@ from packages.command.tests.operated import (
     unconfirmed,
     working,
 )
-from stepwire.tasks.limits import InLine, LineTerms
-from stepwire.tasks.runs import Attempt, Pending, Retry, Run, RunState
+from stepwire.tasks.runs import Attempt, Retry, Run, RunState
 from stepwire.tasks.task import Completed, Failed, Task, TaskError, Terms, ToolResult
 from stepwire_cli.exits import Exit
 
@@ -47,14 +46,6 @@ def stepwire(in_account: Stepwire) -> Stepwire:
 def expired(at: datetime) -> Task:
     """Return a task that no client sees any more, and whose execution runs."""
     return replace(working(at), ttl=timedelta(minutes=3))
-
-
-def in_line(at: datetime) -> Task:
-    """Return a task that waits for its turn."""
-    line = LineTerms("line#warehouse", "pool:warehouse")
-    begins_at = at + timedelta(minutes=59)
-    run = Run(operated.MACHINE, pending=Pending.TURN)
-    return replace(working(at), line=line, in_line=InLine(2, begins_at), runs=(run,))
 
 
 def to_be_retried(at: datetime) -> Task:
@@ -143,8 +134,6 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Run the sweep now", "Stop its execution", "List all events", "See the caller's"]),
         (working, None, ["its start: there is no execution yet"],
          ["Look for its event in the dead-letter queue", "Run the sweep now", "See the caller's"]),
-        (in_line, None, ["its turn in the line pool:warehouse: 2nd in line; about 50 minutes, as of the last look"],
-         ["See how many run and wait in its line", "Let it be the next in its line", "See the caller's"]),
         (to_be_retried, None, ["an attempt that begins at "],
          ["See what each of its attempts did", "See the caller's"]),
         (denied, None, [], ["Nothing changes this task", "See what each of its attempts did", "See the caller's"]),
@@ -159,7 +148,7 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
         (expired, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
-    ids=["runs", "asks", "unconfirmed", "answered", "not started", "in line",
+    ids=["runs", "asks", "unconfirmed", "answered", "not started",
          "to be retried", "denied", "end not heard", "completed", "failed", "too late", "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(

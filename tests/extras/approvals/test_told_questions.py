@@ -96,7 +96,7 @@ class Outbox:
 @pytest.fixture
 def outbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Outbox]]:
     monkeypatch.setenv("EVENT_BUS", "agents")
-    monkeypatch.setenv("EXTRAS", "lines,approvals")
+    monkeypatch.setenv("EXTRAS", "approvals")
     with shared_account():
 
         def made(policy: Approvers = POLICY) -> Outbox:

@@ -23,6 +23,7 @@ from stepwire.protocol.inbound import META_KEY
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import AtUrl, LegacyClient, ModernClient, SignedIn
+from tests.server.test_spans import Printed, spans_in, traced
 
 OWN = "skill://workflows/run-a-workflow/SKILL.md"
 REFUNDS = "skill://tools/optional/refunds/SKILL.md"
@@ -262,6 +263,14 @@ def test_a_url_that_selects_tools_selects_their_skills(world: World) -> None:
 
     assert listed(client, "skills/list") == listed(client) == [REFUNDS.replace("optional", "paying"), OWN]
     assert client.ask("resources/read", {"uri": REFUNDS}).code == -32602
+
+
+def test_the_uri_of_a_skill_that_is_not_there_is_in_no_span(world: World, printed: Printed) -> None:
+    LegacyClient.opened(traced(world)).ask("resources/read", {"uri": "skill://customer-17"})
+
+    text = printed()
+    assert spans_in(text)[-1]["name"] == "resources/read"
+    assert "customer-17" not in text
 
 
 def test_a_request_without_skills_asks_for_none(world: World) -> None:

@@ -1,24 +1,19 @@
-"""The contracts of Askings and Subscribers, in memory and on DynamoDB; and the tools of approvers over the table."""
+"""The contracts of Askings and Subscribers, in memory and on DynamoDB."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from stepwire.aws.storage.table import Table
 from stepwire.extras.approvals.inbox import Asking, Askings
-from stepwire.extras.approvals.listening import MOST_FOUND, REQUESTED, Subscriber, Subscribers
-from stepwire.extras.approvals.storage import DynamoDbAskings, DynamoDbInbox, DynamoDbSubscribers
+from stepwire.extras.approvals.listening import MOST_FOUND, Subscriber, Subscribers
+from stepwire.extras.approvals.storage import DynamoDbAskings, DynamoDbSubscribers
 from stepwire.principal import Principal
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
-from tests.extras.approvals.approving import Decider, refunds, started
-from tests.extras.approvals.built import ApprovalFakes
 from tests.extras.approvals.fakes import InMemoryAskings, InMemorySubscribers
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
-from tests.server.answers import Json
-from tests.server.messages import ACCEPT, answers_of
 from tests.tables import new_table
 
 UNTIL = START_OF_TIME + timedelta(hours=1)
@@ -87,24 +82,3 @@ def test_of_many_subscribers_a_bounded_number_is_found(subscribers: Subscribers)
         subscribers.keep(subscriber(Principal(f"{number:032x}"), "a"))
 
     assert len(subscribers.find(["a"], START_OF_TIME)) == MOST_FOUND
-
-
-@pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_a_question_is_told_of_listed_and_decided_over_the_table(aws: None, era: str) -> None:
-    shared = table()
-    stores: Any = DynamoDbInbox(shared), DynamoDbAskings(shared), DynamoDbSubscribers(shared)
-    world = refunds(fakes={"approvals": ApprovalFakes(*stores)})
-    bob = Decider.of(world, era)
-    asked: Json = {"name": REQUESTED, "arguments": {}}
-    cursor = bob.client.ask("events/poll", asked).result["cursor"]
-    started(world)
-
-    (event,) = bob.client.ask("events/poll", {**asked, "cursor": cursor}).result["events"]
-    (waiting,) = bob.listed()
-    bob.decide(waiting["approvalId"], {"action": "accept", "content": {"amount": 101}}, ACCEPT)
-
-    assert event["data"]["approvalId"] == waiting["approvalId"]
-    assert "101 is greater" in bob.asked[1]["message"]
-    assert [one["content"] for one in answers_of(world).values()] == [{"amount": 7}]
-    assert bob.listed() == []
-    assert world.faults == []

@@ -16,7 +16,7 @@ __all__ = ["outbox"]
 def test_while_the_bus_refuses_the_events_of_callers_are_recorded_once(
     outbox: Callable[..., Outbox], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EXTRAS", "events,lines,approvals")
+    monkeypatch.setenv("EXTRAS", "events,approvals")
     monkeypatch.setenv("WEBHOOK_QUEUE", "a-queue")
     one = outbox()
     events, now = DynamoDbEventStore(one.table), datetime.now(UTC)
