@@ -6,12 +6,15 @@ from enum import Enum
 from typing import Final
 
 from stepwire.tasks.limiter import Limits
+from tests.extras import parts
 from tests.faults.seen import Act
 from tests.faults.site import Site
 
-LISTED: Final = ("GetItem inbox", "TransactWriteItems inbox")
 ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
-QUERIES: Final = ("Query lines", "GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
+QUERIES: Final = (
+    *(step for part in parts("faulty_tools") for step in part.SWEPT),
+    *("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks"),
+)
 """Of the sweep."""
 
 

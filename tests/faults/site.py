@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final, cast
 from unittest.mock import patch
 
@@ -40,7 +41,6 @@ from stepwire.composition import EXTRAS
 from stepwire.engine.assembly import Ports, Settings, assemble
 from stepwire.engine.limiter import PollLimit
 from stepwire.engine.upkeep import Intervals
-from stepwire.extras.approvals.rules import Approvers, HasScope, People
 from stepwire.hooks import Ground
 from stepwire.json_text import write
 from stepwire.server.mcp_server import McpServer
@@ -63,7 +63,6 @@ from tests.kits import (
     PARTS,
     RESUMING,
     catalog_of,
-    keeping,
     plan_of,
     signed_url,
     state_machine_arn,
@@ -84,10 +83,6 @@ DELAY: Final = timedelta(minutes=2)
 RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
-APPROVED: Final = keeping(
-    replace(OPTIONAL, name="approved"), approvals=Approvers(People((HasScope("finance"),)), remind=timedelta(hours=1))
-)
-"""Others than its caller decide the questions of its workflow."""
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 LEFT: Final = {"text": "é" * 100}
 """What a workflow leaves in S3 as its output."""
@@ -97,6 +92,8 @@ WAKE_UPS: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups"
 RACING: Final = racing(2)
 DELAYED: Final = replace(racing(2, 0, DELAY.total_seconds()), name="delayed")
 """Its second arm starts later."""
+_OF_EXTRAS: Final = {part.__name__.split(".")[2]: part.TOOLS for part in parts("faulty_tools")}
+"""The tools of extras, by the names of these; no others are on."""
 Json = dict[str, Any]
 
 
@@ -121,7 +118,7 @@ def simulated_account() -> Generator[Account]:
     with (
         shared_account(),
         without_retry_delays(),
-        patch.dict(os.environ, EVENT_BUS="default", EXTRAS="approvals,lines"),
+        patch.dict(os.environ, EVENT_BUS="default", EXTRAS=",".join(_OF_EXTRAS)),
     ):
         account = Account()
         os.environ["TABLE_NAME"] = account.table  # until the end, as the others
@@ -235,8 +232,8 @@ class Site:
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
         leaving = replace(LEAVING, result_bucket=self.account.reports)
-        of_extras = [tool for part in parts("faulty_tools") for tool in part.TOOLS]
-        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, *of_extras, APPROVED, leaving)
+        of_extras = chain.from_iterable(_OF_EXTRAS.values())
+        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, *of_extras, leaving)
         races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
         tools = [*(replace(tool, plan=plan_of(self.machine), ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)

@@ -18,10 +18,11 @@ from stepwire.extras.approvals.storage import DynamoDbInbox, open_key
 from stepwire.extras.approvals.tools import APPROVAL_ANSWER, APPROVALS_LIST
 from stepwire.rendering import timestamp
 from stepwire.tasks.task import Task
+from tests.extras.approvals.faulty_tools import APPROVED
 from tests.extras.approvals.questions_to_others import approval_in
-from tests.faults.operation import ANSWERED, LISTED, QUERIES, Caller, Operation
+from tests.faults.operation import ANSWERED, QUERIES, Caller, Operation
 from tests.faults.seen import ANSWER, Act, Seen, legacy, seen_in, seen_of_stream, taken
-from tests.faults.site import APPROVED, Site
+from tests.faults.site import Site
 from tests.faults.tasks_at_hand import question_of
 from tests.kits import BOB, SECRET
 from tests.server.answers import Answer, Json
@@ -33,6 +34,7 @@ FINANCE: Final = HasScope("finance")
 ANN: Final = Approver("a" * 32, "somebody", frozenset({FINANCE}))
 VOTE: Final[Json] = {**ANSWER, "action": "accept"}
 ACCEPTED: Final = 202
+LISTED: Final = ("GetItem inbox", "TransactWriteItems inbox")
 ORIGIN: Final = "https://mcp.example.com"
 
 
@@ -264,8 +266,8 @@ OPERATIONS: Final = (
         (*QUERIES, "GetItem task", "PutItem task", "DescribeExecution", "PutItem task"),
         arrange_remind,
         others_are_reminded,
-        first=7,
-        last=8,
+        first=len(QUERIES),
+        last=len(QUERIES) + 1,
     ),
     Operation(
         "approvals_list",

@@ -165,7 +165,7 @@ OPERATIONS: Final = (
         (
             *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
             *("GetItem line", "Query round", "TransactWriteItems line", "GetItem line"),
-            *(*_CALLED, "Query round", *QUERIES[1:6]),
+            *(*_CALLED, "Query round", *QUERIES[-6:-1]),
         ),
         arrange_sweep_line,
         line_is_right,

@@ -10,3 +10,5 @@ from tests.kits import OPTIONAL, keeping
 MOST_AT_ONCE: Final = 1
 LIMITED: Final = keeping(replace(OPTIONAL, name="limited"), lines=Concurrency("limited", Rules(most=MOST_AT_ONCE)))
 TOOLS: Final = (LIMITED,)
+SWEPT: Final = ("Query lines",)
+"""The calls with which the sweep begins for it."""

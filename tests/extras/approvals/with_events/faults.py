@@ -3,9 +3,9 @@
 from typing import Final
 
 from stepwire.extras.approvals.listening import REQUESTED
-from tests.extras.approvals.faults import called, client_of, streamed
+from tests.extras.approvals.faults import LISTED, called, client_of, streamed
 from tests.extras.events.faults import OPENED, RECORDED, Deliveries
-from tests.faults.operation import LISTED, Caller, Operation
+from tests.faults.operation import Caller, Operation
 from tests.faults.seen import Act, seen_in
 from tests.faults.site import Site
 from tests.faults.tasks_at_hand import question_of
