@@ -3,7 +3,8 @@
 What belongs to an extra is found by its name alone: each folder `extras/NAME` and file `extras/NAME.*`, each folder
 `with_NAME` and file `with_NAME.*` below that of another extra, its line in `stepwire/composition.py`, blocks between
 the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines of a document or table that name one of its
-paths. No other line of Python is touched: the core names no extra.
+paths. A block of several, `extra NAME or OTHER: begin`, goes with the last of them. No other line of Python is touched:
+the core names no extra.
 """
 
 import os
@@ -27,6 +28,7 @@ GENERATED: Final = (
 _NOT_OURS: Final = re.compile(r"\.git|\.venv.*|\.aws-sam|\.site|node_modules|__pycache__|\..*_cache")
 _WITH_BLOCKS: Final = (".md", ".yaml", ".yml", ".toml", "Makefile")
 _WITH_LINES: Final = (".md", ".toml", ".csv", "mkdocs.yml")
+_MARK: Final = re.compile(r"\s*(?:#|<!--) extra (\w+(?: or \w+)*): (begin|end)(?: -->)?\s*")
 _TEXTS: Final = (*_WITH_BLOCKS, *_WITH_LINES, ".py", ".json")
 
 
@@ -64,7 +66,7 @@ def texts(root: Path) -> Iterator[Path]:
 
 def mentions(root: Path, name: str) -> list[str]:
     """Return the lines that name a path of an extra, or mark a block of it."""
-    of_it = re.compile(rf"{_path(name).pattern}|\bextras import .*\b{name}\b|\bextra {name}: (?:begin|end)")
+    of_it = re.compile(rf"{_path(name).pattern}|\bextras import .*\b{name}\b|\bextra (?:\w+ or )*{name}(?: or \w+)*:")
     return [
         f"{path.relative_to(root)}:{number}: {line}"
         for path in texts(root)
@@ -89,13 +91,15 @@ def without_blocks(text: str, name: str) -> str:
     """
     kept, is_inside = list[str](), False
     for line in text.splitlines(keepends=True):
-        mark = re.fullmatch(rf"\s*(?:#|<!--) extra {name}: (begin|end)(?: -->)?\s*", line)
-        if mark and (mark[1] == "begin") is is_inside:
-            raise ValueError(f"the blocks of the extra {name} are not in order: {line.strip()}")
-        if mark:
+        mark = _MARK.fullmatch(line)
+        owners = mark[1].split(" or ") if mark else []
+        if mark and owners == [name]:
+            if (mark[2] == "begin") is is_inside:
+                raise ValueError(f"the blocks of the extra {name} are not in order: {line.strip()}")
             is_inside = not is_inside
         elif not is_inside:
-            kept.append(line)
+            others = " or ".join(one for one in owners if one != name)
+            kept.append(line.replace(mark[1], others) if mark else line)
     if is_inside:
         raise ValueError(f"a block of the extra {name} does not end")
     return "".join(kept)

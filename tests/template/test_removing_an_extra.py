@@ -82,6 +82,7 @@ def test_each_kind_of_place_is_removed_and_nothing_else(tmp_path: Path) -> None:
         ("tests/a.json", '{"file": "tests/extras/colour/test_red.py"}\n', 1),
         ("template.yaml", "A:\n  CodeUri: functions/extras/colour/\n", 2),
         ("stepwire/a.py", "# extra colour: begin\nRED = 1\n# extra colour: end\n", 1),
+        ("stepwire/a.py", "# extra taste or colour: begin\nRED = 1\n# extra taste or colour: end\n", 1),
     ],
 )
 def test_a_line_that_still_names_it_is_found(tmp_path: Path, place: str, text: str, line: int) -> None:
@@ -105,6 +106,18 @@ def test_a_block_that_is_not_closed_is_refused(tmp_path: Path, text: str) -> Non
 
     with pytest.raises(ValueError, match="extra colour"):
         remove(root, "colour")
+
+
+def test_a_block_of_several_goes_with_the_last_of_them(tmp_path: Path) -> None:
+    block = "# extra colour or taste: begin\nB: 2\n# extra colour or taste: end\n"
+    root = checkout(tmp_path, {"template.yaml": f"A: 1\n{block}"})
+
+    remove(root, "colour")
+    assert (root / "template.yaml").read_text() == f"A: 1\n{block}".replace("colour or ", "")
+    assert mentions(root, "colour") == []
+
+    remove(root, "taste")
+    assert (root / "template.yaml").read_text() == "A: 1\n"
 
 
 def test_an_extra_that_the_table_does_not_list_is_refused(tmp_path: Path) -> None:
