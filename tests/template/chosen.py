@@ -23,6 +23,8 @@ CHOICES: Final = tuple(GIVEN)
 """Of the parameter Authorizer."""
 OFF: Final[dict[str, str]] = {name: value for part in parts("template") for name, value in part.OFF.items()}
 """The parameters that switch off the extras that have parts of a stack."""
+ON: Final[dict[str, str]] = {name: value for part in parts("template") for name, value in part.ON.items()}
+"""The parameters that switch these on."""
 ENDPOINT: Final = "Api.ApiEndpoint/mcp"
 SERVER_ROUTE: Final = "GET /.well-known/oauth-authorization-server"
 

@@ -11,13 +11,13 @@ from stepwire_cli.deployment.plan import created_by
 from stepwire_cli.deployment.release import Cost, Created, Release
 from stepwire_local.account.isolation import isolated
 from stepwire_local.cloudformation.template import load
-from tests.template.chosen import CHOICES, GIVEN
+from tests.template.chosen import CHOICES, GIVEN, ON
 from tests.template.chosen import stack as chosen
 from tests.template.document import ROOT
 
 _MANY: Final = {
     "Alarms": "all",
-    "ApprovalLinks": "link",
+    **ON,
     "AllowedOrigins": "https://a.example,https://b.example",
     "EventBus": "arn:aws:events:eu-central-1:123456789012:event-bus/ours",
     "AuditArchive": "GOVERNANCE",

@@ -13,7 +13,7 @@ from stepwire.aws.mcp_function import McpHandler
 from stepwire_local.cloudformation.parameters import parameter_values
 from stepwire_local.cloudformation.template import load
 from stepwire_local.errors import TemplateError
-from tests.template.chosen import STACK, stack
+from tests.template.chosen import ON, STACK, stack
 from tests.template.document import FUNCTION, ROOT, Resource, references, resource, resources, template
 
 PARAMETERS: Final = cast(dict[str, dict[str, Any]], template()["Parameters"])
@@ -296,7 +296,7 @@ def _key_of_bucket(bucket: dict[str, Any]) -> str:
 
 
 def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
-    made = stack("none", KmsKeyArn=KEY, EventBus="default", ApprovalLinks="link")
+    made = stack("none", KmsKeyArn=KEY, EventBus="default", **ON)
     needing = {
         f"{part.logical_id}Role"
         for part in resources(FUNCTION)

@@ -15,7 +15,6 @@ from layers.fill import FOR_LAMBDA, PYTHON, add_bytecode, copy, leave_out_what_p
 from requirements.lock import IN_THE_RUNTIME, LAMBDA
 from requirements.lock import LOCKS as ALL_LOCKS
 from stepwire.composition import EXTRAS
-from tests.template.chosen import stack
 from tests.template.document import FUNCTION, ROOT, Resource, references, resources, template
 
 VERSION: Final = ".".join(map(str, PYTHON))
@@ -118,21 +117,6 @@ def test_a_layer_of_few_functions_holds_nothing_that_another_has(layer: Path) ->
     assert not any(locked(layer) & locked(other) for other in others)
 
 
-@pytest.mark.parametrize(
-    ("function", "has_links", "has_it"),
-    [
-        ("ApprovalsFunction", True, True),
-        ("StatusChangesFunction", True, True),
-        ("StatusChangesFunction", False, False),
-        ("McpFunction", True, False),
-    ],
-)
-def test_functions_that_encrypt_links_have_the_layer_for_it(function: str, has_links: bool, has_it: bool) -> None:
-    made = stack("jwt", ApprovalLinks="link" if has_links else "off")
-
-    assert any("TokenDependencies" in str(layer) for layer in made.properties(function)["Layers"]) is has_it
-
-
 def test_the_function_without_layers_imports_nothing_but_python() -> None:
     probe = "import sys; before = set(sys.modules); import app; print(*set(sys.modules) - before)"
 
@@ -192,7 +176,7 @@ def test_every_layer_of_a_function_is_in_the_template() -> None:
     layers = {layer.logical_id for layer in resources("AWS::Serverless::LayerVersion")}
 
     named = {name for function in resources(FUNCTION) for name in references(function.properties.get("Layers"))}
-    assert named - {"AWS::NoValue", "HasApprovalLinks"} == layers
+    assert named - {"AWS::NoValue", *template()["Conditions"]} == layers
 
 
 def test_a_layer_holds_the_package_without_the_bytecode_of_this_machine(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from moto.events.models import EventPattern
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire_local.cloudformation.template import load
 from tests.extras import parts
-from tests.template.chosen import CHOICES, OFF, stack
+from tests.template.chosen import CHOICES, OFF, ON, stack
 from tests.template.document import (
     FUNCTION,
     ROLE_POLICY,
@@ -59,7 +59,6 @@ WILDCARDS: Final = {
     "OperatorFunction.RedriveOrStopTheNextAttempt": "the same",
     "OperatorFunction.ReadExecutions": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
-    "ApprovalsFunction.AnswerWaitingStates": "the same",
     "CatalogFunction.ReadWhatIsRegistered": "owners register below the path; which tools there are is theirs to decide",
     "CatalogFunction.ListConsents": "the action knows no resources",
     "CatalogFunction.FindOwnersOfManifests": "the same",
@@ -72,6 +71,7 @@ WILDCARDS: Final = {
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
     "InputRequestsFunction.GiveRetriedStatesTheirAnswers": "the same",
+    **{statement: why for part in parts("template") for statement, why in part.WILDCARDS.items()},
 }
 
 # Actions without resource-level permissions.
@@ -159,7 +159,6 @@ A_CALLER: Final = "?" * 32
         ("OperatorFunction.FindTasksAndFreeSlotsAndTheNextInLine", [A_CALLER, "lines", "line#*"]),
         ("InputRequestsFunction.Tasks", [A_CALLER]),
         ("ExpirationsFunction.FreeSlots", [A_CALLER, "lines", "line#*"]),
-        ("StatusChangesFunction.ListQuestionsForApprovers", [A_CALLER, "approvals#*"]),
         *((statement, partitions) for part in parts("template") for statement, partitions in part.PARTITIONS.items()),
     ],
 )
@@ -270,7 +269,7 @@ def test_every_reason_for_a_wildcard_is_still_needed() -> None:
 def test_the_policies_of_a_role_fit_however_long_the_lists_of_the_parameters_are(shares: dict[str, int]) -> None:
     lists = {name: LISTS[name] for name in shares}
     given = {name: ",".join([one] * (shares[name] // (len(one) + 1))) for name, one in lists.items()}
-    made = stack("cognito", **given, EventBus="default", ApprovalLinks="link", KmsKeyArn=LISTS["StateMachineKeyArns"])
+    made = stack("cognito", **given, **ON, EventBus="default", KmsKeyArn=LISTS["StateMachineKeyArns"])
     held = {f"{name}Role": characters(one.get("Policies", [])) for name, one in made.all_of(FUNCTION).items()}
 
     for policy in made.all_of(ROLE_POLICY).values():

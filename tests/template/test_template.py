@@ -9,7 +9,7 @@ import pytest
 from stepwire.engine.limiter import TIME_TO_ANSWER
 from stepwire.tasks.task import LONGEST_KEPT
 from stepwire_local.cloudformation.intrinsics import resolve
-from tests.template.chosen import STACK, Stack, stack
+from tests.template.chosen import ON, STACK, Stack, stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
@@ -105,8 +105,7 @@ def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_ther
         FrontDoor=template()["Parameters"]["FrontDoor"]["AllowedValues"][:2][-1],  # another than the usual, if there is
         EndpointUrl="https://mcp.example/mcp",
         EventBus="default",
-        ApprovalLinks="sign-in",
-        ApprovalClientId="the-page",
+        **ON,
         ProbeTool="canary",
         ProbeSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
         StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"]),
@@ -136,7 +135,7 @@ def test_an_environment_has_room_for_the_lists_of_the_parameters_as_far_as_the_l
 ) -> None:
     """Lambda refuses a larger one at the deployment; docs/limits.md has the numbers."""
     lists = {name: ",".join([LISTS[name]] * (size // (len(LISTS[name]) + 1))) for name, size in shares.items()}
-    made = stack("cognito", **lists, EventBus="default", ApprovalLinks="link")
+    made = stack("cognito", **lists, **ON, EventBus="default")
 
     sizes = {one: len(json.dumps(environment(made, one))) for one in made.all_of(FUNCTION)}
 

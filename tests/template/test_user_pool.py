@@ -14,11 +14,14 @@ SIGN_IN_URL: Final = "https://pool.auth.eu-central-1.amazoncognito.com"
 
 
 def test_a_user_pool_is_created_for_cognito_only() -> None:
-    kinds = {name for name, body in template()["Resources"].items() if body["Type"].startswith("AWS::Cognito::")}
-    usual = kinds - {"SecretClient", "ApprovalsClient"}
+    of_pools = {name for name, body in template()["Resources"].items() if body["Type"].startswith("AWS::Cognito::")}
 
-    assert usual
-    assert all([stack(choice).has(name) for name in usual] == [choice == "cognito"] * len(usual) for choice in CHOICES)
+    made = {choice: {name for name in of_pools if stack(choice).has(name)} for choice in CHOICES}
+
+    assert made == {
+        **{choice: set[str]() for choice in CHOICES},
+        "cognito": {"UserPool", "UserPoolDomain", "McpClient", "McpResource"},
+    }
 
 
 def test_the_user_pool_outlives_the_stack_and_has_no_self_registration() -> None:

@@ -125,6 +125,21 @@ def test_only_with_links_may_the_streams_function_read_the_secret(mode: str, may
     assert ("secretsmanager:GetSecretValue" in actions) is may_seal
 
 
+@pytest.mark.parametrize(
+    ("function", "has_links", "has_it"),
+    [
+        ("ApprovalsFunction", True, True),
+        ("StatusChangesFunction", True, True),
+        ("StatusChangesFunction", False, False),
+        ("McpFunction", True, False),
+    ],
+)
+def test_functions_that_encrypt_links_have_the_layer_for_it(function: str, has_links: bool, has_it: bool) -> None:
+    made = stack("jwt", ApprovalLinks="link" if has_links else "off")
+
+    assert any("TokenDependencies" in str(layer) for layer in made.properties(function)["Layers"]) is has_it
+
+
 def test_the_access_log_has_the_route_and_not_the_path() -> None:
     written = stack("none", ApprovalLinks="link").properties("Stage")["AccessLogSettings"]["Format"]
 
