@@ -26,7 +26,6 @@ CLIENTS: Final = (
 )
 RATES: Final = (10, 1_000, 100_000)  # tasks an hour
 PEAK: Final = 3  # times the average
-METRICS_OF_A_TOOL: Final = 22  # at most, with MetricsDashboard=tools
 METRICS_IN_USE: Final = 1  # FoundByChecks, which has data in each hour in which a task ends
 WITH_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
     "the defaults": {},

@@ -12,9 +12,10 @@ import pytest
 from benchmarks import contention
 from benchmarks.cost import idle, prices
 from benchmarks.cost.__main__ import DOCUMENT
-from benchmarks.cost.tables import METRICS_OF_A_TOOL, TABLES, loads
+from benchmarks.cost.tables import TABLES, loads
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
+from tests.docs.audit_schema import actions_of
 from tests.docs.pages import ROOT
 from tests.kits import ALICE
 from tests.template.chosen import stack
@@ -55,7 +56,7 @@ def test_the_page_that_names_the_cost_of_an_idle_stack_names_that_of_the_simulat
     assert f"${idle.total():.2f} a month" in text
 
 
-WITHOUT_A_TOOL = {AuditAction.REFUSED, AuditAction.BLOCKED, AuditAction.UNBLOCKED, AuditAction.ERASED}
+WITHOUT_A_TOOL = (AuditAction.REFUSED, AuditAction.PRIMED, AuditAction.RESUMED)
 
 
 @pytest.mark.parametrize("parameter", ["Alarms", "MetricsDashboard", "SnapStart"])
@@ -69,14 +70,15 @@ def test_each_metric_of_an_alarm_is_counted_because_each_is_charged_for() -> Non
     assert idle.alarm_metrics(stack("iam")) == len(alarms) + 2  # two of them add two metrics
 
 
-def test_the_metrics_of_a_tool_are_those_that_the_audit_counts(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for action, outcome in product(AuditAction, ("completed", "failed", "cancelled")):
-        tool, source = (None if action in WITHOUT_A_TOOL else "a tool"), EndSource.EVENT
-        write_audit_entry(AuditEntry(action, ALICE, tool, "an id", outcome, timedelta(seconds=1), source))
+def test_the_pages_name_the_cost_of_the_metrics_of_a_tool(capsys: pytest.CaptureFixture[str]) -> None:
+    of_a_tool = [one for one in actions_of(AuditAction) if one not in WITHOUT_A_TOOL]
+    for action, outcome in product(of_a_tool, ("completed", "failed", "cancelled")):
+        write_audit_entry(AuditEntry(action, ALICE, "a tool", "an id", outcome, timedelta(seconds=1), EndSource.EVENT))
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
-    described = [one for line in lines if line["tool"] == "a tool" for one in line["_aws"]["CloudWatchMetrics"]]
-    assert len({metric["Name"] for one in described for metric in one["Metrics"]}) == METRICS_OF_A_TOOL
+    described = [one for line in lines for one in line["_aws"]["CloudWatchMetrics"]]
+    metrics = {metric["Name"] for one in described for metric in one["Metrics"]}
+    price = f"${prices.METRIC.of(len(metrics)):.2f}"
+    assert f"up to {len(metrics)} for each tool, so {price} a month" in DOCUMENT.read_text(encoding="utf-8")
+    assert f"up to {price} for each tool" in DOCUMENT.with_name("deploying.md").read_text(encoding="utf-8")

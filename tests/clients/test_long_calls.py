@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.audit import AuditAction
+from stepwire.audit import AuditAction, Audited
 from stepwire.server.services import Patience
 from tests.clients.behaviours import PYTHON, RESUMING, Behaviour, Expected
 from tests.clients.raw_client import RawClient, Returned
@@ -103,7 +103,7 @@ def test_a_call_ends_in_time_although_its_task_cannot_be_read(part: str) -> None
 # ------------------------------------------------------------------------------------------------- what is written down
 
 
-def clients_in(world: World, action: AuditAction) -> list[str | None]:
+def clients_in(world: World, action: Audited) -> list[str | None]:
     return [entry.client for entry in world.audit if entry.action is action]
 
 

@@ -13,12 +13,21 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.audit_log import AUDIT_VERSION, COUNTED, ENDS, line_of
-from stepwire.extras.approvals.rules import VoteWay
+from stepwire.audit import AuditAction, Audited, AuditEntry, EndSource
+from stepwire.aws.audit_log import AUDIT_VERSION, ENDS, line_of
 from stepwire.principal import PRINCIPAL_PATTERN
+from tests.extras import parts, parts_of_the_kit
 
 SCHEMA: Final = Path(__file__).parents[2] / "docs" / "audit.schema.json"
+
+
+def actions_of(*groups: object) -> tuple[Audited, ...]:
+    """Return the actions that a class or module names."""
+    return tuple(one for group in groups for one in vars(group).values() if isinstance(one, Audited))
+
+
+ACTIONS: Final = actions_of(AuditAction, *parts_of_the_kit("audit"))
+"""What can be audited: by the core, and by each extra that is there."""
 _DIGEST: Final = "^[0-9a-f]{32}$"
 _METRICS: Final = {
     "Duration": "Seconds from the creation of the task to its end.",
@@ -28,7 +37,7 @@ _METRICS: Final = {
 _TEXTS: Final[dict[str, dict[str, Any]]] = {
     "service": {"description": "Name of the endpoint's stack."},
     "tool": {"description": "Name of the tool; - for entries without one."},
-    "audit": {"description": "What happened.", "enum": [one.value for one in AuditAction]},
+    "audit": {"description": "What happened.", "enum": [one.word for one in ACTIONS]},
     "principal": {"description": "Hash that stands for the caller.", "pattern": f"^{PRINCIPAL_PATTERN.pattern}$"},
     "task_id": {"description": "Id of the task."},
     "task_digest": {"description": "In place of the id, with Authorizer=none.", "pattern": _DIGEST},
@@ -37,11 +46,10 @@ _TEXTS: Final[dict[str, dict[str, Any]]] = {
     "source": {"description": "What brought an end.", "enum": [one.value for one in EndSource]},
     "client": {"description": "Name and version that a client gave itself."},
     "winner": {"description": "The arm that has won a race."},
-    "approver": {"description": "Digest that stands for an approver, or for a link."},
-    "way": {"description": "How an approver saw or decided a question.", "enum": [one.value for one in VoteWay]},
     "operator": {"description": "ARN that the command of an operator gave."},
     "follow_up_task_id": {"description": "Id of the task by which an operator continued this one."},
     "follow_up_task_digest": {"description": "In its place, with Authorizer=none.", "pattern": _DIGEST},
+    **{name: text for part in parts("audit_members") for name, text in part.TEXTS.items()},
 }
 COLUMNS: Final = ("audit_version", "at", *_TEXTS)
 """The members that are columns of the table, beside the metrics that it has."""
@@ -50,7 +58,7 @@ ALWAYS: Final = ("audit", "audit_version", "at", "principal", "tool")
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a line."""
-    counted = {name: f"How often: {name}." for name in (*ENDS.values(), *COUNTED.values())}
+    counted = {name: f"How often: {name}." for name in (*ENDS.values(), *(one.metric for one in ACTIONS if one.metric))}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of Stepwire's audit",

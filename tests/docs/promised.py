@@ -14,8 +14,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from datetime import timedelta
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -23,7 +21,7 @@ import typer.main
 
 import stepwire_client
 from stepwire import errors
-from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.audit import AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.principal import principal_of
@@ -33,8 +31,9 @@ from stepwire.tracing import follow
 from stepwire_cli.app import app
 from stepwire_cli.exits import Exit
 from stepwire_client import TaskClient, connect
+from tests.docs.audit_schema import ACTIONS
 from tests.docs.manifest_pages import schema
-from tests.extras import parts
+from tests.extras import parts, parts_of_the_kit
 from tests.recorded import recorded as sample_event
 from tests.template.document import template
 
@@ -84,9 +83,7 @@ def wire() -> Iterator[tuple[str, Any]]:
 
 def protocol_errors() -> dict[str, type[errors.ProtocolError]]:
     """Return the errors that a client may get, by their names."""
-    of_extras = (f"stepwire.extras.{name}.refusals" for name in EXTRAS)
-    modules = (errors, *(import_module(one) for one in of_extras if find_spec(one)))
-    named = {name: kind for module in modules for name, kind in vars(module).items()}
+    named = {name: kind for module in (errors, *parts_of_the_kit("refusals")) for name, kind in vars(module).items()}
     return {
         name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, errors.ProtocolError)
     }
@@ -156,7 +153,7 @@ def log() -> Iterator[tuple[str, Any]]:
     """Yield the entries of the audit trail with their members, and the metrics."""
     owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
     follow(None)  # as before each event of a function: a test before this one may have followed a trace
-    for action in AuditAction:
+    for action in ACTIONS:
         for outcome in ("completed", "completed_with_error", "failed", "cancelled"):
             entry = AuditEntry(action, owner, "a tool", "an id", outcome, timedelta(seconds=1), EndSource.EVENT)
             with redirect_stdout(io.StringIO()) as written:

@@ -22,3 +22,9 @@ def parts(name: str) -> tuple[ModuleType, ...]:
     folders = [folder for one in extras for folder in (one, *(f"{one}.with_{other}" for other in EXTRAS))]
     modules = (f"{folder}.{name}" for folder in folders if find_spec(folder.rpartition(".")[0]) and find_spec(folder))
     return tuple(import_module(module) for module in modules if find_spec(module))
+
+
+def parts_of_the_kit(name: str) -> tuple[ModuleType, ...]:
+    """Return the modules of this name that the extras have in the kit, in the order of the table."""
+    modules = (f"stepwire.extras.{extra}.{name}" for extra in EXTRAS)
+    return tuple(import_module(module) for module in modules if find_spec(module))

@@ -9,7 +9,7 @@ import pytest
 from aws_lambda_powertools import Logger
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditAction, Audited, AuditEntry
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.aws.invocations import log_fault
 from stepwire.aws.status_changes_function import StatusChangesHandler
@@ -175,7 +175,7 @@ def end(world: World, task: Task) -> None:
     ],
 )
 def test_an_audit_line_has_the_trace_of_its_request_or_else_of_its_task(
-    capsys: pytest.CaptureFixture[str], action: AuditAction, act: Any, sent: str | None, shown: str | None
+    capsys: pytest.CaptureFixture[str], action: Audited, act: Any, sent: str | None, shown: str | None
 ) -> None:
     world = World(audit=Audit())
     task, client = (
@@ -193,7 +193,7 @@ def test_an_audit_line_has_the_trace_of_its_request_or_else_of_its_task(
 
     text = capsys.readouterr().out
     written = {line["audit"]: line.get("trace_id") for line in map(json.loads, text.splitlines())}
-    assert (written["created"], written[action.value]) == (TRACE_ID, shown)
+    assert (written["created"], written[action.word]) == (TRACE_ID, shown)
     assert "alice" not in text
     assert STATE not in text
 

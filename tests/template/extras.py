@@ -19,6 +19,7 @@ from typing import Final
 COMPOSITION: Final = Path("layers/stepwire/stepwire/composition.py")
 GENERATED: Final = (
     ("-m", "tests.docs.manifest_pages"),
+    ("-m", "tests.docs.audit_schema"),
     ("-m", "packages.command.tests.cli_page"),
     ("-m", "tests.docs.promised", "--major"),
     ("-m", "tests.faults", "--new"),

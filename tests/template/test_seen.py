@@ -15,8 +15,9 @@ from stepwire.aws.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.principal import principal_of
 from stepwire_local.cloudformation.intrinsics import resolve
 from stepwire_local.cloudformation.template import load
+from tests.docs.audit_schema import ACTIONS, actions_of
 from tests.docs.pages import anchor_in_the_site, anchor_of
-from tests.extras import parts
+from tests.extras import parts, parts_of_the_kit
 from tests.template.chosen import stack
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
 
@@ -170,7 +171,7 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     variables = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], Names())
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
     owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
-    for action in AuditAction:
+    for action in ACTIONS:
         tool = None if action is AuditAction.REFUSED else "a tool"
         for outcome in ("completed", "completed_with_error", "failed", "cancelled"):
             write_audit_entry(AuditEntry(action, owner, tool, "an id", outcome, timedelta(seconds=1), EndSource.EVENT))
@@ -217,13 +218,11 @@ def test_every_metric_that_we_count_is_shown(
 
     looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
 
-    # These are questions for the log: who fetched a result, who cancelled, who answered on a card, which client resumes
-    # a response, what is retried, what an operator continued, who approved. Refusals are shown as a metric of the log,
-    # which needs no MetricsDashboard=tools.
-    of_the_log = {"Retrieved", "CancelRequests", "CardAnswers", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
-    of_approvers = {"ApprovalsAsked", "ApprovalsSeen", "Approved", "Declined", "Undecided"}
-    of_operators = {"CallersBlocked", "CallersUnblocked", "Erasures"}
-    assert counted - looked_at == of_the_log | of_approvers | of_operators
+    # These are questions for the log: who fetched a result, who cancelled, which client resumes a response, what is
+    # retried, what an operator continued, and all that extras do. Refusals are shown as a metric of the log, which
+    # needs no MetricsDashboard=tools.
+    of_the_log = {"Retrieved", "CancelRequests", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
+    assert counted - looked_at == of_the_log | {one.metric for one in actions_of(*parts_of_the_kit("audit"))}
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")

@@ -5,10 +5,11 @@ Callers appear as hashes. `stepwire.aws.audit_log` writes the entries; it counts
 writing each.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from enum import Enum
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -16,43 +17,37 @@ from stepwire.principal import Principal
 from stepwire.tracing import Trace
 
 
-class AuditAction(Enum):
-    """What happened."""
+class Audited(Struct, frozen=True):
+    """What an entry says has happened. An extra has its own in its module `audit`."""
 
-    CREATED = "created"
-    ENDED = "ended"
-    RETRIED = "retried"
+    word: str
+    """The member `audit` of its lines."""
+    metric: str | None
+    """The metric that counts it; None: the outcome decides which (`stepwire.aws.audit_log.ENDS`)."""
+    active_change: int = 0
+    """By how much it changes the number of active tasks."""
+
+
+class AuditAction:
+    """What happens without any extra."""
+
+    CREATED: Final = Audited("created", "Created", 1)
+    ENDED: Final = Audited("ended", None, -1)
+    RETRIED: Final = Audited("retried", "Retried")
     """An attempt failed and another one follows; `outcome` says which."""
-    FOLLOWED_UP = "followed_up"
+    FOLLOWED_UP: Final = Audited("followed_up", "FollowedUp")
     """An operator has redriven the execution of a task that had ended; `follow_up` is the new task."""
-    EXPIRED = "expired"
-    POLLED = "polled"
+    EXPIRED: Final = Audited("expired", "Expired", -1)
+    POLLED: Final = Audited("polled", "Polls")
     """A client read the state of a task."""
-    RETRIEVED = "retrieved"
-    CANCELLED = "cancelled"
-    ANSWERED = "answered"
-    """A question was answered where the host shows the task; `outcome` is the person's action."""
-    ASKED = "asked"
-    """A question to others than the caller was asked."""
-    SEEN = "seen"
-    """An approver was shown a question; `approver` says who, `way` how."""
-    APPROVED = "approved"
-    """An approver has approved; `approver` says who, `way` how."""
-    DECLINED = "declined"
-    """An approver has refused, which decides the question; `approver` says who, `way` how."""
-    UNDECIDED = "undecided"
-    """A question to others was closed without a decision: `outcome` is `expired`, or `withdrawn` by the workflow."""
-    REFUSED = "refused"
-    BLOCKED = "blocked"
-    """An operator has blocked the caller; `operator` says who, `outcome` why, if they gave a reason."""
-    UNBLOCKED = "unblocked"
-    ERASED = "erased"
-    """An operator has erased a part of what was held of the caller; `outcome` says how much, `operator` who."""
-    UNSHAPED = "unshaped"
+    RETRIEVED: Final = Audited("retrieved", "Retrieved")
+    CANCELLED: Final = Audited("cancelled", "CancelRequests")
+    REFUSED: Final = Audited("refused", "Refused")
+    UNSHAPED: Final = Audited("unshaped", "Unshaped")
     """The output of a workflow could not be given the form that its tool's manifest says; `outcome` says why."""
-    PRIMED = "primed"
+    PRIMED: Final = Audited("primed", "Primed")
     """A response began without its end, so the client must resume it."""
-    RESUMED = "resumed"
+    RESUMED: Final = Audited("resumed", "Resumed")
     """A client resumed such a response for the first time."""
 
 
@@ -68,12 +63,12 @@ class EndSource(Enum):
 class AuditEntry(Struct, frozen=True):
     """One action on one task."""
 
-    action: AuditAction
+    action: Audited
     owner: Principal
     tool: str | None = None
     task_id: str | None = None
     outcome: str | None = None
-    """How a task ended, or why a request was refused: a status, or the name of an error; of a block, its reason."""
+    """How a task ended, or why a request was refused: a status, or the name of an error."""
     duration: timedelta | None = None
     """From the creation of the task to its end."""
     source: EndSource | None = None
@@ -86,10 +81,8 @@ class AuditEntry(Struct, frozen=True):
     """Who gave the command, as the command says; None: nobody did, or AWS did not say."""
     winner: str | None = None
     """Of the end of a race that was won: the name of the arm whose result it has."""
-    approver: str | None = None
-    """Of SEEN, APPROVED and DECLINED: the digest that stands for the person, or for the link that was used."""
-    way: str | None = None
-    """The same: how they answered (`tasks.answers.Given`)."""
+    details: Mapping[str, str] = MappingProxyType({})
+    """Further members of the line, which only an extra's actions have."""
     trace: Trace | None = None
     """Of the call that made the task."""
     polls: int = 1

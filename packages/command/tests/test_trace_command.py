@@ -196,6 +196,7 @@ def test_a_task_that_nobody_confirmed_has_no_execution(in_account: Stepwire) -> 
          "ended: completed, as a check of Step Functions found, run fast won"),
         ({"message": "a request met a fault", "fault": "ClientError"}, "a request met a fault (ClientError)"),
         ({"audit": "of a later version"}, "of a later version"),
+        ({"audit": "answered", "outcome": "accept"}, "answered: accept"),
         ({}, "a line of the log"),
     ],
 )  # fmt: skip

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.engine.answers import LARGEST_ANSWERS, WrongAnswer
 from stepwire.engine.calls import ToolCall
+from stepwire.extras.approvals.audit import APPROVED, ASKED, DECLINED, SEEN
 from stepwire.extras.approvals.inbox import InboxEntry, QuestionKey
 from stepwire.extras.approvals.refusals import UnknownApproval
 from stepwire.extras.approvals.rules import (
@@ -164,7 +165,7 @@ def test_of_two_votes_of_one_person_at_once_one_counts_and_both_get_it() -> None
 
     assert isinstance(vote(world, task), Decision)
     assert isinstance(got[0], Decision)
-    assert [one.action for one in world.audit if one.approver] == [AuditAction.DECLINED]
+    assert [one.action for one in world.audit if one.details] == [DECLINED]
     assert len(callbacks(world)) == 1
 
 
@@ -455,12 +456,12 @@ def test_the_audit_trail_says_what_happened_by_whom_and_which_way() -> None:
     vote(world, task, way=VoteWay.CARD)
     vote(world, task, CAROL, REFUSE, VoteWay.SIGN_IN)
 
-    trail = [(one.action, one.approver, one.way) for one in world.audit if one.action is not AuditAction.CREATED]
+    trail = [(one.action, one.details) for one in world.audit if one.action is not AuditAction.CREATED]
     assert trail == [
-        (AuditAction.ASKED, None, None),
-        (AuditAction.SEEN, "bob", "card"),
-        (AuditAction.APPROVED, "bob", "card"),
-        (AuditAction.DECLINED, "carol", "sign-in"),
+        (ASKED, {}),
+        (SEEN, {"approver": "bob", "way": "card"}),
+        (APPROVED, {"approver": "bob", "way": "card"}),
+        (DECLINED, {"approver": "carol", "way": "sign-in"}),
     ]
 
 

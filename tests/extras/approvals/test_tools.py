@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction
 from stepwire.background.input_requests import INVALID
 from stepwire.catalog.access import Access
+from stepwire.extras.approvals.audit import APPROVED, SEEN
 from stepwire.extras.approvals.inbox import QuestionKey, approval_id_of, approval_in
 from stepwire.extras.approvals.rules import Approvers, Escalation, HasScope, People
 from stepwire.extras.approvals.tools import APPROVAL_ANSWER, APPROVALS_LIST, MOST_ATTEMPTS, SHOWN
@@ -394,8 +394,8 @@ def test_the_audit_trail_says_who_was_shown_and_who_decided(world: World, bob: D
 
     bob.decide(bob.listed()[0]["approvalId"], ACCEPT)
 
-    actions = [(one.action, one.approver, one.way) for one in world.audit if one.approver]
-    assert actions == [(AuditAction.SEEN, BOB, "tool"), (AuditAction.APPROVED, BOB, "tool")]
+    actions = [(one.action, one.details) for one in world.audit if one.details]
+    assert actions == [(one, {"approver": BOB, "way": "tool"}) for one in (SEEN, APPROVED)]
 
 
 # -------------------------------------------------------------------------------------------------------------- attacks

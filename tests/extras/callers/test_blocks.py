@@ -116,7 +116,7 @@ def test_a_command_is_obeyed_and_audited(operator: Operator) -> None:
     assert answers[:2] == [{"done": blocked}] * 2
     assert answers[2] == {"done": {"hashes": [BOB], "were_blocked": [BOB], "holds_within_seconds": 30}}
     assert operator.blocks.read() == {ALICE}
-    assert [(one.action.value, one.owner, one.operator, one.outcome) for one in operator.world.audit] == [
+    assert [(one.action.word, one.owner, one.operator, one.outcome) for one in operator.world.audit] == [
         *[("blocked", ALICE, ADMIN, "Floods us."), ("blocked", BOB, ADMIN, "Floods us.")] * 2,
         ("unblocked", BOB, ADMIN, None),
     ]
@@ -152,5 +152,5 @@ def test_an_erasure_is_noted_with_how_much_it_was_and_by_whom(operator: Operator
 
     (entry,) = operator.world.audit
     assert answer == {"done": {}}
-    assert (entry.action.value, entry.owner, entry.operator) == ("erased", ALICE, ADMIN)
+    assert (entry.action.word, entry.owner, entry.operator) == ("erased", ALICE, ADMIN)
     assert entry.outcome == "7 items, 1 large results; done"

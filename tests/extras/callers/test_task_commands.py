@@ -55,7 +55,7 @@ def test_what_runs_is_cancelled_and_what_has_ended_is_passed_over() -> None:
         Cancelled("The task was cancelled by the operator of this endpoint.")
     }
     assert not world.stored(other).has_ended
-    noted = [entry for entry in world.audit if entry.action.value == "cancelled"]
+    noted = [entry for entry in world.audit if entry.action.word == "cancelled"]
     assert [(entry.owner, entry.operator) for entry in noted] == [(ALICE, ADMIN)] * 3
     assert {stop.cause for stop in world.workflows.stops} == {"Cancelled by the operator."}
 

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.engine.limiter import PollLimit
+from stepwire.extras.cards.audit import ANSWERED
 from stepwire.extras.cards.manifest import Card
 from stepwire.tasks.task import InputRequired
 from tests.extras.cards.clients import (
@@ -184,7 +184,7 @@ def test_a_question_is_answered_with_its_token_once(client: Client, world: World
 
     assert (taken["isError"], taken["structuredContent"]["status"]) == (False, "working")
     assert (again["isError"], len(world.workflows.resumptions)) == (True, 1)
-    assert [one.outcome for one in world.audit if one.action is AuditAction.ANSWERED] == ["accept"]
+    assert [one.outcome for one in world.audit if one.action is ANSWERED] == ["accept"]
 
 
 @pytest.mark.parametrize("borrowed", ["nothing", "another question", "another task", "another caller"])

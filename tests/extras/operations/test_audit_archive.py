@@ -1,16 +1,10 @@
 """The audit that lasts: which lines reach the bucket, who can remove them, and how Athena reads them."""
 
-import json
 import re
-from typing import Any, Final
+from typing import Final
 
-import pytest
-
-from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.audit_log import line_of
-from tests.docs.audit_schema import ALWAYS, COLUMNS, SCHEMA, faults_of, text
+from tests.docs.audit_schema import COLUMNS
 from tests.extras.operations.test_probe import rings
-from tests.kits import ALICE
 from tests.template.chosen import STACK, Stack, stack
 from tests.template.document import FUNCTION, ROOT, listed, resource, resources
 from tests.template.test_seen import PAGE
@@ -22,44 +16,7 @@ def archived(**given: str) -> Stack:
     return stack("jwt", AuditArchive="COMPLIANCE", AuditRetentionDays="2555", ApprovalLinks="link", **given)
 
 
-# ---------------------------------------------------------------------------------------------------------- the schema
-
-
-def test_the_schema_in_the_documents_is_made_of_the_code() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == text(), "python -m tests.docs.audit_schema"
-
-
-@pytest.mark.parametrize("authorizer", ["jwt", "none"])
-@pytest.mark.parametrize("metrics", ["on", "off"])
-@pytest.mark.parametrize("action", AuditAction)
-def test_the_line_of_each_action_fits_the_schema(
-    monkeypatch: pytest.MonkeyPatch, action: AuditAction, metrics: str, authorizer: str
-) -> None:
-    monkeypatch.setenv("AUTHORIZER", authorizer)
-    monkeypatch.setenv("TOOL_METRICS", metrics)
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "prod")
-    whole = AuditEntry(
-        action, ALICE, "a tool", "old", "completed", source=EndSource.CHECK, client="a 1", follow_up="new",
-        operator="an ARN", winner="fast", approver="0" * 32, way="tool",
-    )  # fmt: skip
-    least = AuditEntry(action, ALICE, outcome="failed")
-
-    lines = [json.loads(json.dumps(line_of(one))) for one in (whole, least)]
-
-    assert [faults_of(line) for line in lines] == [[], []]
-    assert all(set(ALWAYS) <= set(line) for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [({"arguments": "x"}, "arguments"), ({"audit_version": 2}, "1 was expected"), ({"audit": "eaten"}, "eaten")],
-)
-def test_a_line_of_another_form_does_not_fit(changed: dict[str, Any], words: str) -> None:
-    line = line_of(AuditEntry(AuditAction.CREATED, ALICE, "a tool", "an id"))
-
-    faults = faults_of({**line, **changed})
-
-    assert words in " ".join(faults)
+# ----------------------------------------------------------------------------------------------------------- the table
 
 
 def test_every_member_of_a_line_is_a_column_of_the_table() -> None:

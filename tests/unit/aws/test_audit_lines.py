@@ -11,12 +11,13 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.audit_log import NAMESPACE, SampledPolls, write_audit_entry
 from stepwire.principal import principal_of
+from tests.docs.audit_schema import ACTIONS
 
 OWNER = principal_of(("someone",), "a salt")
 ENTRIES = [
     AuditEntry(action, OWNER, tool, "an id", "failed", duration, source, client)
     for action, tool, (duration, source), client in product(
-        AuditAction,
+        ACTIONS,
         ("a tool", None),
         ((None, None), (timedelta(seconds=1.5), EndSource.CHECK)),
         (None, "Zoë \ud800"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.audit import AuditAction, Audited, AuditEntry, EndSource
 from stepwire.aws.audit_log import write_audit_entry
 from stepwire.engine.calls import ToolCall, idempotency_key_of
 from stepwire.errors import StartRefused, TaskAlreadyEnded
@@ -29,7 +29,7 @@ def ended(task: Task, outcome: str, source: EndSource | None = None, duration: t
     return AuditEntry(AuditAction.ENDED, ALICE, task.work.tool, task.task_id, outcome, duration, source)
 
 
-def actions(world: World) -> list[AuditAction]:
+def actions(world: World) -> list[Audited]:
     return [entry.action for entry in world.audit]
 
 
@@ -270,7 +270,7 @@ class TestLines:
         ],
     )
     def test_an_entry_is_counted_by_tool(
-        self, capsys: pytest.CaptureFixture[str], action: AuditAction, outcome: str | None, metric: str
+        self, capsys: pytest.CaptureFixture[str], action: Audited, outcome: str | None, metric: str
     ) -> None:
         line = written(capsys, AuditEntry(action, ALICE, "optional", "the id", outcome))
 
@@ -293,7 +293,7 @@ class TestLines:
         ],
     )
     def test_creations_and_ends_add_up_to_the_active_tasks(
-        self, capsys: pytest.CaptureFixture[str], action: AuditAction, change: list[float] | None
+        self, capsys: pytest.CaptureFixture[str], action: Audited, change: list[float] | None
     ) -> None:
         line = written(capsys, AuditEntry(action, ALICE, "optional", "the id", "cancelled"))
 

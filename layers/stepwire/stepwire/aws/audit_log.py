@@ -25,30 +25,6 @@ ENDS: Final = {
     "failed": "Failed",
     "cancelled": "Cancelled",
 }
-COUNTED: Final = {
-    AuditAction.CREATED: "Created",
-    AuditAction.RETRIED: "Retried",
-    AuditAction.FOLLOWED_UP: "FollowedUp",
-    AuditAction.EXPIRED: "Expired",
-    AuditAction.POLLED: "Polls",
-    AuditAction.RETRIEVED: "Retrieved",
-    AuditAction.CANCELLED: "CancelRequests",
-    AuditAction.ANSWERED: "CardAnswers",
-    AuditAction.ASKED: "ApprovalsAsked",
-    AuditAction.SEEN: "ApprovalsSeen",
-    AuditAction.APPROVED: "Approved",
-    AuditAction.DECLINED: "Declined",
-    AuditAction.UNDECIDED: "Undecided",
-    AuditAction.REFUSED: "Refused",
-    AuditAction.BLOCKED: "CallersBlocked",
-    AuditAction.UNBLOCKED: "CallersUnblocked",
-    AuditAction.ERASED: "Erasures",
-    AuditAction.UNSHAPED: "Unshaped",
-    AuditAction.PRIMED: "Primed",
-    AuditAction.RESUMED: "Resumed",
-}
-# The running sum is the number of active tasks.
-_ACTIVE_CHANGE: Final = {AuditAction.CREATED: 1, AuditAction.ENDED: -1, AuditAction.EXPIRED: -1}
 _UNITS: Final = {"Duration": "Seconds"}
 _DIGEST_LENGTH: Final = 32  # hexadecimal digits; 128 bits, as many as an id has at random
 AUDIT_VERSION: Final = 1
@@ -72,12 +48,11 @@ def line_of(entry: AuditEntry) -> dict[str, Any]:
     """
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
     dimensions = {"tool": entry.tool or NO_TOOL, **({"service": service} if service else {})}
-    name = ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else COUNTED[entry.action]
-    metrics: dict[str, float] = {name: entry.polls}
+    metrics: dict[str, float] = {entry.action.metric or ENDS[entry.outcome or ""]: entry.polls}
     if entry.duration is not None:
         metrics["Duration"] = entry.duration.total_seconds()
-    if entry.action in _ACTIVE_CHANGE:
-        metrics["ActiveChange"] = _ACTIVE_CHANGE[entry.action]
+    if entry.action.active_change:
+        metrics["ActiveChange"] = entry.action.active_change
     if entry.source is not None:  # also 0, so that the average is the share of ends whose event was lost or late
         metrics["Repaired"] = int(entry.source is EndSource.CHECK)
     trace = followed() or entry.trace
@@ -88,8 +63,7 @@ def line_of(entry: AuditEntry) -> dict[str, Any]:
         "source": entry.source.value if entry.source else None,
         "client": entry.client,
         "winner": entry.winner,
-        "approver": entry.approver,
-        "way": entry.way,
+        **entry.details,
         "operator": entry.operator,
     }
     if entry.follow_up is not None:
@@ -97,7 +71,7 @@ def line_of(entry: AuditEntry) -> dict[str, Any]:
     line = dict[str, Any]()
     if os.environ.get("TOOL_METRICS") != "off":
         line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
-    line |= {**dimensions, "audit": entry.action.value, "audit_version": AUDIT_VERSION, "at": _now()}
+    line |= {**dimensions, "audit": entry.action.word, "audit_version": AUDIT_VERSION, "at": _now()}
     line["principal"] = entry.owner
     line |= {name: value for name, value in told.items() if value is not None}
     line |= {name: [float(value)] for name, value in metrics.items()}

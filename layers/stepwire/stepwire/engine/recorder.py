@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
+from stepwire.audit import Audit, AuditAction, Audited, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
@@ -159,7 +159,7 @@ class Recorder(Struct, frozen=True):
         except SaveConflict:
             return None
 
-    def note(self, action: AuditAction, task: Task, outcome: str | None = None) -> None:
+    def note(self, action: Audited, task: Task, outcome: str | None = None) -> None:
         """Write an action on a task to the audit trail, with its status or another outcome."""
         self.audit(entry_of(action, task, outcome))
 
@@ -200,7 +200,7 @@ def _is_of(stored: Task, sent: Task) -> bool:
     return is_next and is_same and stored.questions == sent.questions and stored.inputs == sent.inputs
 
 
-def entry_of(action: AuditAction, task: Task, outcome: str | None = None) -> AuditEntry:
+def entry_of(action: Audited, task: Task, outcome: str | None = None) -> AuditEntry:
     """Return an entry of the audit trail, with the status of the task or with another outcome."""
     if outcome is None:
         is_error = isinstance(task.status, Completed) and task.status.result.is_error  # differs from a success

@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditAction, Audited, AuditEntry
 from stepwire.codec import MILLISECOND, milliseconds_of
 from stepwire.engine.ports import WatchedTask
 from stepwire.engine.upkeep import REQUEST_RETENTION
@@ -452,7 +452,7 @@ def _longest(services: Services, call: Call, *, is_repeat: bool) -> timedelta:
     return services.patience.whole_call_with_progress if gets_progress else services.patience.whole_call
 
 
-def _count(services: Services, action: AuditAction, call: Call) -> None:
+def _count(services: Services, action: Audited, call: Call) -> None:
     """Count a stream by the client that must resume it, so that the list of resuming clients can be corrected."""
     client = visible(f"{call.session.client_name} {call.session.client_version}".strip())
     services.operations.recorder.audit(AuditEntry(action, call.caller.principal, client=client or None))

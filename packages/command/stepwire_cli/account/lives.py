@@ -24,15 +24,14 @@ EXECUTION: Final = "execution"
 LOG: Final = "log"
 _BEGAN: Final = PLAIN["ExecutionStarted"]
 _AUDITED: Final[Mapping[str, str]] = {
-    AuditAction.CREATED.value: "called: the tool {tool}",
-    AuditAction.ENDED.value: "ended: {outcome}{learned}{won}",
-    AuditAction.RETRIED.value: "an attempt failed: {outcome} follows",
-    AuditAction.FOLLOWED_UP.value: "continued by task {follow_up_task_id} ({outcome})",
-    AuditAction.EXPIRED.value: "expired while it ran",
-    AuditAction.RETRIEVED.value: "its result was fetched",
-    AuditAction.CANCELLED.value: "its caller cancelled it",
-    AuditAction.ANSWERED.value: "answered on its card: {outcome}",
-    AuditAction.UNSHAPED.value: "its output did not fit the manifest: {outcome}",
+    AuditAction.CREATED.word: "called: the tool {tool}",
+    AuditAction.ENDED.word: "ended: {outcome}{learned}{won}",
+    AuditAction.RETRIED.word: "an attempt failed: {outcome} follows",
+    AuditAction.FOLLOWED_UP.word: "continued by task {follow_up_task_id} ({outcome})",
+    AuditAction.EXPIRED.word: "expired while it ran",
+    AuditAction.RETRIEVED.word: "its result was fetched",
+    AuditAction.CANCELLED.word: "its caller cancelled it",
+    AuditAction.UNSHAPED.word: "its output did not fit the manifest: {outcome}",
 }
 _LEARNED: Final = {"event": ", as an event of Step Functions said", "look": ", as a check of Step Functions found"}
 
@@ -146,4 +145,5 @@ def _words_of(members: Mapping[str, str]) -> str:
             if (form := forms.get(members.get(name, ""))) is not None:
                 return form.format_map(known)
     fault = f" ({members['fault']})" if "fault" in members else ""
-    return f"{members.get('message') or members.get('audit') or 'a line of the log'}{fault}"
+    audited = ": ".join(members[name] for name in ("audit", "outcome") if name in members)
+    return f"{members.get('message') or audited or 'a line of the log'}{fault}"

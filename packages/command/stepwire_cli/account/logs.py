@@ -23,7 +23,7 @@ _GROUPS: Final = (
     "ExpirationsLogs", "SweepLogs",
 )  # fmt: skip
 _FIELDS: Final = (
-    "audit", "outcome", "source", "tool", "winner", "way", "client", "follow_up_task_id", "message", "fault",
+    "audit", "outcome", "source", "tool", "winner", "client", "follow_up_task_id", "message", "fault",
 )  # fmt: skip
 _MOST_LOOKS: Final = 30  # at the answer, a second apart
 _RUNS: Final = frozenset({"Scheduled", "Running"})

@@ -98,4 +98,4 @@ def test_a_form_that_was_opened_before_the_block_decides_nothing(one: str) -> No
 
     assert (refused.status, counted.status) == (403, 200)
     assert "You have refused" in counted.html
-    assert [entry.action.value for entry in page.world.audit].count("declined") == 1
+    assert [entry.action.word for entry in page.world.audit].count("declined") == 1

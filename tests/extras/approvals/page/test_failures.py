@@ -38,4 +38,4 @@ def test_a_form_that_meets_a_failure_comes_back_to_be_sent_again() -> None:
     assert [type(one).__name__ for one in world.troubles] == ["StoreBusy"]
     assert "it was approved" in again.html
     assert "it was approved" in once_more.html
-    assert [entry.action.value for entry in world.audit].count("approved") == 1
+    assert [entry.action.word for entry in world.audit].count("approved") == 1

@@ -10,9 +10,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from stepwire.audit import Audit, AuditAction
+from stepwire.audit import Audit
 from stepwire.changes import BusEvent, TaskChange
 from stepwire.engine.recorder import entry_of
+from stepwire.extras.approvals.audit import ASKED, UNDECIDED
 from stepwire.extras.approvals.inbox import Inbox, InboxEntry, QuestionToOthers
 from stepwire.extras.approvals.rules import Approval, approval_of, names_of
 from stepwire.json_text import JsonObject
@@ -122,9 +123,9 @@ class ApprovalRecording(Struct, frozen=True):
             case Happened.DECIDED | Happened.EXPIRED | Happened.WITHDRAWN:
                 self.inbox.remove(change.entry)
         if change.happened is Happened.ASKED:
-            self.audit(entry_of(AuditAction.ASKED, change.task))
+            self.audit(entry_of(ASKED, change.task))
         elif change.happened in (Happened.EXPIRED, Happened.WITHDRAWN):
-            self.audit(entry_of(AuditAction.UNDECIDED, change.task, change.happened.value))
+            self.audit(entry_of(UNDECIDED, change.task, change.happened.value))
 
 
 def _approvals_of(task: Task | None) -> dict[int, tuple[InputRequest, Approval]]:

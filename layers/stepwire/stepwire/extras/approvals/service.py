@@ -15,10 +15,11 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.audit import AuditAction
+from stepwire.audit import Audited
 from stepwire.engine.answers import Answers, WrongAnswer, read_answer
 from stepwire.engine.recorder import Recorder, entry_of
 from stepwire.extras.approvals import NAME
+from stepwire.extras.approvals.audit import APPROVED, DECLINED, SEEN
 from stepwire.extras.approvals.inbox import Inbox, OpenQuestion, QuestionKey
 from stepwire.extras.approvals.refusals import UnknownApproval
 from stepwire.extras.approvals.rules import Approver, VoteWay, approval_of, digest_of, for_others
@@ -87,7 +88,7 @@ class Approvals(Struct, frozen=True):
 
     def seen(self, question: OpenQuestion, approver: Approver, way: VoteWay) -> None:
         """Write to the audit trail that an approver was shown a question."""
-        self._note(AuditAction.SEEN, question.task, approver, way)
+        self._note(SEEN, question.task, approver, way)
 
     def standing(self, key: QuestionKey, approver: Approver) -> Standing | None:
         """Return how a question stands for an approver, who may decide it or has done so.
@@ -146,14 +147,14 @@ class Approvals(Struct, frozen=True):
         standing = _voted(decision or self._standing(after, key.number, approver), approver)
         own = own_vote(standing, approver)
         if own is not None and own.at == given.at:  # else another request of theirs was faster
-            action = AuditAction.APPROVED if given.agrees else AuditAction.DECLINED
+            action = APPROVED if given.agrees else DECLINED
             self._note(action, after, approver, VoteWay(given.way))
             if decision is not None:
                 self.answers.upkeep.delivered(after)
         return standing
 
-    def _note(self, action: AuditAction, task: Task, approver: Approver, way: VoteWay) -> None:
-        self.recorder.audit(replace(entry_of(action, task), approver=approver.person, way=way.value))
+    def _note(self, action: Audited, task: Task, approver: Approver, way: VoteWay) -> None:
+        self.recorder.audit(replace(entry_of(action, task), details={"approver": approver.person, "way": way.value}))
 
     def _open(self, task: Task | None, number: int, approver: Approver) -> OpenQuestion | None:
         found = self._standing(task, number, approver)

@@ -9,10 +9,11 @@ from typing import Annotated, Final, Literal, TypeGuard
 
 from msgspec import Meta
 
-from stepwire.audit import AuditAction, AuditEntry
+from stepwire.audit import AuditEntry
 from stepwire.background.commands import Command, Commands, Fields, Owner
 from stepwire.engine.assembly import Engine
 from stepwire.errors import CommandRefused
+from stepwire.extras.callers.audit import BLOCKED, ERASED, UNBLOCKED
 from stepwire.extras.callers.blocks import MOST_BLOCKED, REREAD_AFTER
 from stepwire.extras.callers.storage import Block, DynamoDbBlocks
 from stepwire.extras.callers.tasks import COMMANDS
@@ -69,7 +70,7 @@ def _block(blocks: DynamoDbBlocks, engine: Engine, given: ToBlock) -> JsonObject
     for one in given.hashes:
         if not blocks.block(one, Block(engine.ports.clock.now(), given.operator, given.reason)):
             raise CommandRefused(_FULL)
-        engine.ports.audit(AuditEntry(AuditAction.BLOCKED, one, outcome=given.reason, operator=given.operator))
+        engine.ports.audit(AuditEntry(BLOCKED, one, outcome=given.reason, operator=given.operator))
     return {"hashes": given.hashes, "holds_within_seconds": int(REREAD_AFTER.total_seconds())}
 
 
@@ -77,14 +78,14 @@ def _unblock(blocks: DynamoDbBlocks, engine: Engine, given: OfCallers) -> JsonOb
     were_blocked = list[str]()
     for one in given.hashes:
         were_blocked += [one] if blocks.unblock(one) else []
-        engine.ports.audit(AuditEntry(AuditAction.UNBLOCKED, one, operator=given.operator))
+        engine.ports.audit(AuditEntry(UNBLOCKED, one, operator=given.operator))
     within = int(REREAD_AFTER.total_seconds())
     return {"hashes": given.hashes, "were_blocked": were_blocked, "holds_within_seconds": within}
 
 
 def _note_erasure(engine: Engine, given: Erased) -> JsonObject:
     said = f"{given.items} items, {given.objects} large results; {given.state}"
-    engine.ports.audit(AuditEntry(AuditAction.ERASED, given.owner, outcome=said, operator=given.operator))
+    engine.ports.audit(AuditEntry(ERASED, given.owner, outcome=said, operator=given.operator))
     return {}
 
 

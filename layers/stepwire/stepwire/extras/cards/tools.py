@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.audit import AuditAction
 from stepwire.codec import MILLISECOND
 from stepwire.engine.calls import Begun
 from stepwire.errors import TaskAlreadyEnded
 from stepwire.extras.cards import CARD, naming_card
+from stepwire.extras.cards.audit import ANSWERED
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.protocol.tokens import mac_of
 from stepwire.rendering import line_data, modern_status, request_params, status_message, timestamp
@@ -82,7 +82,7 @@ def _answer(services: Services, call: Call, arguments: JsonObject) -> ToolResult
     task = answered.task
     if answered.again is not None:
         return shown(services, call, task, f"The answer was not accepted: {answered.again.refusal}.")
-    services.operations.recorder.note(AuditAction.ANSWERED, task, arguments["action"])
+    services.operations.recorder.note(ANSWERED, task, arguments["action"])
     return shown(services, call, task)
 
 

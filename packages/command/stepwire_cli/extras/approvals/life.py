@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from stepwire.audit import AuditAction
+from stepwire.extras.approvals.audit import APPROVED, ASKED, DECLINED, SEEN, UNDECIDED
 from stepwire.tasks.task import Task
 from stepwire_cli.account.lives import TABLE, Moment
 from stepwire_cli.extras.approvals.history import lines
 
 SOURCE: Final = TABLE
 LOGS: Final = ("ApprovalsLogs",)
-FIELDS: Final = ()
+FIELDS: Final = ("way",)
 WORDS: Final = {
     "audit": {
-        AuditAction.ASKED.value: "others than its caller were asked",
-        AuditAction.SEEN.value: "an approver was shown the question ({way})",
-        AuditAction.APPROVED.value: "an approver approved ({way})",
-        AuditAction.DECLINED.value: "an approver refused ({way})",
-        AuditAction.UNDECIDED.value: "the question to others was closed: {outcome}",
+        ASKED.word: "others than its caller were asked",
+        SEEN.word: "an approver was shown the question ({way})",
+        APPROVED.word: "an approver approved ({way})",
+        DECLINED.word: "an approver refused ({way})",
+        UNDECIDED.word: "the question to others was closed: {outcome}",
     }
 }
 
