@@ -21,7 +21,7 @@ from tests.model.seen import (
     modern_task,
     says_nothing,
 )
-from tests.model.stack import APPROVED, IN_LINE, MOST_ACTIVE, RACED, RETRIED
+from tests.model.stack import DECIDED, IN_LINE, MOST_ACTIVE, RACED, RETRIED
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
@@ -69,7 +69,7 @@ class ClientMoves(Run):
         2,
         has_room,
         client=all_clients,
-        tool=st.sampled_from(["optional", "optional", "confirmed", *RETRIED, *RACED, *IN_LINE, *APPROVED]),
+        tool=st.sampled_from(["optional", "optional", "confirmed", *RETRIED, *RACED, *IN_LINE, *DECIDED]),
         key=st.sampled_from([None, None, "a", "b"]),
         other_arguments=st.integers(0, 7),
     )

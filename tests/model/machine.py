@@ -3,23 +3,20 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from stepwire.principal import Principal
 from stepwire.tasks.task import Task
-from tests.extras.approvals.model_approvers import ApproverMoves, people, questions_to_others, votes
 from tests.model.clients import ClientMoves
 from tests.model.ends import End, arm_of
-from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, next_moves
+from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, moves, next_moves
 from tests.model.operators import OperatorMoves
 from tests.model.rest import Rest
 from tests.model.run import News, Run, key_of
-from tests.model.stack import APPROVED, DELAY, IN_LINE, MOST_AT_ONCE, RACED, SWEEP
+from tests.model.stack import DELAY, IN_LINE, MOST_AT_ONCE, RACED, SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
@@ -37,7 +34,7 @@ def arms_running(run: Run) -> list[tuple[str, str]]:
     return [pair for pair in pairwise(arms) if key_of(pair[0]) == key_of(pair[1])]
 
 
-class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedStateMachine):
+class Machine(ClientMoves, WorldMoves, OperatorMoves, RuleBasedStateMachine):
     """One run of the model."""
 
     @initialize(left_out=st.frozensets(st.sampled_from(LEFT_OUT), max_size=2))
@@ -49,7 +46,7 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
     def make(self, chosen: tuple[str, dict[str, Any]]) -> None:
         """Make a move."""
         name, arguments = chosen
-        getattr(self, name)(**arguments)
+        moves()[name].make(self, **arguments)
 
     # Combinations of moves that random moves reach too rarely.
 
@@ -57,42 +54,21 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
     def have_a_question(self, which: int, limited: bool, in_legacy: bool) -> None:
         """Let a workflow ask, and its caller read the question."""
         if not self.world.running():
-            self._undisturbed(lambda: self.call("modern", "optional", None, 0))
+            self.undisturbed(lambda: self.call("modern", "optional", None, 0))
         if self.world.running():
-            self._undisturbed(lambda: self.ask(which, limited))
-            self._undisturbed(lambda: self.see(0, in_legacy))
+            self.undisturbed(lambda: self.ask(which, limited))
+            self.undisturbed(lambda: self.see(0, in_legacy))
 
     @move(2, has_room, in_legacy=st.booleans())
     def have_a_confirmation(self, in_legacy: bool) -> None:
         """Call a tool that needs a confirmation."""
-        self._undisturbed(lambda: self.call("legacy" if in_legacy else "modern", "confirmed", None, 0))
-
-    @move(4, has_room, tool=st.sampled_from(APPROVED), limited=st.booleans(), person=people)
-    def have_a_question_to_others(self, tool: str, limited: bool, person: Principal) -> None:
-        """Let a workflow ask others than its caller, and have one of them asked."""
-        self._undisturbed(lambda: self.call("modern", tool, None, 0))
-        if self.world.running():
-            self._undisturbed(lambda: self.ask(0, limited))
-        if questions_to_others(self):
-            self._undisturbed(lambda: self.open_form(person, 0))
-
-    @move(4, lambda run: has_room_for_two(run) and run.forms, person=people, how=votes, other=votes)
-    def vote_at_once(self, person: Principal, how: str, other: str) -> None:
-        """Let two people, or one by two clients, decide a question at the same time."""
-        self.counted["vote at once"] += 1
-        form = self.forms[-1]
-        before = len(self.under_way)
-        self._answer(replace(form, person=person, state=""), {})
-        if len(self.under_way) > before:
-            self.finish(before)
-        self._vote(self.forms[-1], how)
-        self._vote(form, other)
+        self.undisturbed(lambda: self.call("legacy" if in_legacy else "modern", "confirmed", None, 0))
 
     @move(2, lambda run: IN_LINE and has_room(run), tool=st.sampled_from(IN_LINE))
     def have_a_line(self, tool: str) -> None:
         """Call a tool with a limit as often as it may run at once, and once more."""
         for _ in range(MOST_AT_ONCE + 1):
-            self._undisturbed(lambda: self.call("modern", tool, None, 0))
+            self.undisturbed(lambda: self.call("modern", tool, None, 0))
 
     @move(2, lambda run: IN_LINE and has_room_for_two(run), tool=st.sampled_from(IN_LINE))
     def ask_for_turns_together(self, tool: str) -> None:
@@ -100,7 +76,8 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
         self.call("modern", tool, None, 0)
         self.call("modern of bob", tool, None, 0)
 
-    def _undisturbed(self, make: Callable[[], None]) -> None:
+    def undisturbed(self, make: Callable[[], None]) -> None:
+        """Make a move that begins a handler, and let that run to its end."""
         before = len(self.under_way)
         make()
         if len(self.under_way) > before:
@@ -123,7 +100,7 @@ class Machine(ClientMoves, WorldMoves, OperatorMoves, ApproverMoves, RuleBasedSt
     def have_a_tie(self, tool: str, how: str) -> None:
         """Let two arms of a race end at the same time; call its tool if none races."""
         if not arms_running(self):
-            self._undisturbed(lambda: self.call("modern", tool, None, 0))
+            self.undisturbed(lambda: self.call("modern", tool, None, 0))
         if arms_running(self):
             self.tie(0, how)
 

@@ -1,11 +1,13 @@
-"""The possible next moves of a run and their frequencies: methods with the decorator `move`."""
+"""The possible next moves of a run and their frequencies: functions with the decorator `move`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
+from tests.extras import parts
 from tests.model.run import Run
 
 MOST_UNDER_WAY: Final = 3
@@ -24,20 +26,28 @@ class Move:
     """How often it is made, compared with the others."""
     is_possible: Condition
     arguments: Mapping[str, st.SearchStrategy[Any]]
+    make: Callable[..., None]
+    """Makes it in a run."""
 
 
-MOVES: Final[dict[str, Move]] = {}
-"""The moves, by the names of their methods."""
+_MOVES: Final[dict[str, Move]] = {}
 
 
 def move(weight: int, is_possible: Condition, **arguments: st.SearchStrategy[Any]) -> Callable[[_Function], _Function]:
-    """Make a method a move."""
+    """Make a method of the machine, or a function that takes it, a move."""
 
     def noted(function: _Function) -> _Function:
-        MOVES[function.__name__] = Move(weight, is_possible, arguments)
+        _MOVES[function.__name__] = Move(weight, is_possible, arguments, function)
         return function
 
     return noted
+
+
+@cache
+def moves() -> Mapping[str, Move]:
+    """Return the moves by their names, the core's first; the import of an extra's module `moves` notes the others."""
+    parts("moves")
+    return _MOVES
 
 
 def has_handlers(run: Run) -> bool:
@@ -77,8 +87,8 @@ def has_news(run: Run) -> bool:
 
 def next_moves(run: Run) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
     """Draw one of the moves that are possible now."""
-    possible = [name for name, one in MOVES.items() if name not in run.left_out and one.is_possible(run)]
-    weighted = [name for name in possible for _ in range(MOVES[name].weight)]
+    possible = [name for name, one in moves().items() if name not in run.left_out and one.is_possible(run)]
+    weighted = [name for name in possible for _ in range(moves()[name].weight)]
     return st.sampled_from(weighted).flatmap(
-        lambda name: st.tuples(st.just(name), st.fixed_dictionaries(dict(MOVES[name].arguments)))
+        lambda name: st.tuples(st.just(name), st.fixed_dictionaries(dict(moves()[name].arguments)))
     )

@@ -9,14 +9,13 @@ import json
 from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from stepwire.engine.limiter import LONGEST_REQUEST
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
-from stepwire.tasks.inputs import LONGEST_CONFIRMATION
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest
 from stepwire.tasks.limiter import RECLAIM_PAUSE
-from tests.extras.approvals.deciding import Others
 from tests.model.ends import (
     CANCELLED,
     DECLINED,
@@ -79,6 +78,27 @@ class Given:
     began: int
     taken: int | None = None
     """The step by which it, or an earlier answer, is certainly recorded."""
+
+
+class Others(Protocol):
+    """Those who decide a question, as the extra knows them that puts it to them."""
+
+    number: int | None
+    """The number of the question in its task, once it is asked."""
+
+    def checks(self, output: str) -> None:
+        """Check the answer that a state gets."""
+        ...
+
+    def check_open(self, request: InputRequest, now: datetime, late: timedelta) -> None:
+        """Check a question that is still open when everything has come to rest.
+
+        Args:
+            request: as it is stored.
+            now: the time.
+            late: how late a reminder may be of a task that nobody reads.
+        """
+        ...
 
 
 @dataclass

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 from stepwire.aws.step_functions import execution_arn_of, execution_of, state_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
-from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, task_key_from_execution
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Status
 from tests.model.ends import End, arm_of, first_run_of
 from tests.model.handlers import Broken, Handler, Outcome
-from tests.model.reference import Operation, Question, Reference
+from tests.model.reference import Operation, Reference
 from tests.model.stack import IN_LINE, MOST_AT_ONCE, RETRY, TTL, WITH_RETRY, Account, Stack, label_of
 from tests.server.answers import Json
 
@@ -54,16 +53,6 @@ class PlainCall:
     made_at: datetime
 
 
-@dataclass(frozen=True)
-class Form:
-    """A question to others, as one of them is asked it."""
-
-    person: Principal
-    question: Question
-    state: str = ""
-    """What the answer must carry."""
-
-
 class Run:
     """One run."""
 
@@ -81,7 +70,8 @@ class Run:
         self.news: list[News] = []
         self.confirmables: list[Confirmable] = []
         self.plain: list[PlainCall] = []
-        self.forms: list[Form] = []
+        self.of_extras: dict[str, Any] = {}
+        """What extras keep of the run, by their names."""
         self.keys: dict[str, str] = {}
         """By the tokens of questions: the keys that answer them."""
         self.ids: dict[str, str] = {}

@@ -36,9 +36,8 @@ from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Status, Task
 from stepwire_local.account.engine import shared_account
 from tests.extras import parts
-from tests.extras.approvals.deciding import NEEDED, policy_of
 from tests.fakes import FixedClock, counting
-from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, keeping, signed_url
+from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, PARTS, RESUMING, SECRET, catalog_of, signed_url
 from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
 from tests.races import racing
@@ -63,14 +62,13 @@ RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
 QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY), name="quorum")
 RACED: Final = tuple(RULES)
 WITH_RETRY: Final = (*RETRIED, *(tool.name for tool in _WITH_LIMIT if tool.retry), QUORUM.name)
-_APPROVED: Final = [
-    keeping(replace(OPTIONAL, name=name), approvals=policy_of(needed)) for name, needed in NEEDED.items()
-]
-APPROVED: Final = tuple(NEEDED)
+_DECIDED: Final = tuple(tool for part in parts("deciding") for tool in part.TOOLS)
+DECIDED: Final = tuple(tool.name for tool in _DECIDED)
+"""The tools whose workflows ask others than their callers."""
 CATALOG: Final = catalog_of(
     *(
         replace(tool, ttl=TTL)
-        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, *_WITH_LIMIT, *_APPROVED)
+        for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM, *_WITH_LIMIT, *_DECIDED)
     )
 )
 MOST_ACTIVE: Final = 8

@@ -10,14 +10,14 @@ from stepwire.aws.step_functions import execution_of
 from stepwire.background.execution_events import ExecutionProgress
 from stepwire.background.input_requests import Question as Asking
 from stepwire.tasks.task import Progress, Task
-from tests.extras.approvals.deciding import NEEDED, Others
+from tests.extras import parts
 from tests.kits import FORM
 from tests.model.ends import End
 from tests.model.handlers import Done, Handler, Outcome
 from tests.model.moves import few, has_handlers, has_news, has_running, has_tasks, move
 from tests.model.reference import Question
 from tests.model.run import LARGE, LARGEST, News, Run, key_of
-from tests.model.stack import TTL, label_of
+from tests.model.stack import DECIDED, TTL, label_of
 from tests.simulated.step_functions import Waiting
 
 
@@ -93,8 +93,10 @@ class WorldMoves(Run):
         until = self.stack.clock.time + timedelta(seconds=60) if limited else None
         question = Question(token, self.worker(arn), f"May {token} go on", until)
         tool, owner = label_of(self.world.executions[arn].input).split(" ", maxsplit=1)[0], key_of(arn).owner
-        if tool in NEEDED:
-            question.others = Others(NEEDED[tool], owner, self.stack.clock.time, until)
+        if tool in DECIDED:
+            (question.others,) = (
+                part.others_of(tool, owner, self.stack.clock.time, until) for part in parts("deciding")
+            )
         state = self.world.states[token] = Waiting(arn, until)
         self.reference.questions[token] = question
         form = {**FORM, "message": f"{question.message}?"}

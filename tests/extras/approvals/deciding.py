@@ -1,4 +1,5 @@
-"""What the reference knows of a question to others than the caller: who may decide it, what they send and read.
+"""For tests/model: what the reference knows of a question to others than the caller: who may decide it, what they
+send and read.
 
 A vote that was sent may count or not, until somebody reads that it did, or its workflow gets it. From then on everybody
 must read the same.
@@ -9,11 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from stepwire.extras.approvals.rules import Approvers, Escalation, HasScope, People
 from stepwire.principal import Principal, principal_of
 from stepwire.tasks.inputs import InputRequest
 from tests.extras.approvals.questions_to_others import approval_in
-from tests.kits import ALICE, BOB
+from tests.kits import ALICE, BOB, OPTIONAL, keeping
 
 Json = dict[str, Any]
 ANN: Final = principal_of(("jwt", "https://issuer.example", "ann"), "a stack")
@@ -31,6 +34,12 @@ def policy_of(needed: int) -> Approvers:
     """Return what a manifest says about who decides."""
     second = Escalation(_LATE, People((HasScope("chief"),)))
     return Approvers(People((HasScope("finance"),)), approvals=needed, remind=REMIND, escalation=second)
+
+
+TOOLS: Final = tuple(
+    keeping(replace(OPTIONAL, name=name), approvals=policy_of(needed)) for name, needed in NEEDED.items()
+)
+"""The tools whose workflows ask others than their callers."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,6 @@ class Others:
         assert not (is_open and is_there and is_theirs) or others, "a question is hidden from its approver"
 
     def checks(self, output: str) -> None:
-        """Check the answer that a state gets."""
         answer = json.loads(output)
         votes: list[Json] = answer.get("answers", [])
         assert votes, "the caller decides what others must"
@@ -135,16 +143,14 @@ class Others:
         assert self.until is None or at < self.until, "an expired question is decided"
 
     def check_open(self, request: InputRequest, now: datetime, late: timedelta) -> None:
-        """Check a question that is still open when everything has come to rest.
-
-        Args:
-            request: as it is stored.
-            now: the time.
-            late: how late a reminder may be of a task that nobody reads.
-        """
         kept = {Principal(one.by) for one in request.answers}
         approval = approval_in(request)
         assert not self.outcome, "a decision is not delivered"
         assert self.counted.keys() <= kept, "a vote is lost"
         assert approval.reminders >= (now - late - approval.asked_at) // REMIND, "a reminder is lost"
         assert approval.reminders <= (now - approval.asked_at) // REMIND, "a reminder comes too early"
+
+
+def others_of(tool: str, asked_by: Principal, asked_at: datetime, until: datetime | None) -> Others:
+    """Return those who decide a question of a tool, whose caller is the one who asks."""
+    return Others(NEEDED[tool], asked_by, asked_at, until)
