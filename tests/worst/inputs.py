@@ -7,8 +7,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,22 +21,15 @@ from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import Sweep
 from stepwire.catalog.tools import Catalog, Tool, read_catalog
-from stepwire.extras.approvals.inbox import QuestionKey
-from stepwire.extras.approvals.page.links import Link, LinkMode, sealed
-from stepwire.extras.approvals.page.page import MOST_CONTROLS, ApprovalPage, PageRequest
-from stepwire.extras.approvals.page.pages import APPROVE, DECISION
 from stepwire.manifests.reading import compile_directory
 from stepwire.protocol.inbound import LARGEST_BODY
-from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from tests.adopted import write_manifests
 from tests.extras import parts
-from tests.extras.approvals.approving import refunds, started
-from tests.extras.approvals.built import approvals_in
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus, change_services
-from tests.kits import ALICE, FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
+from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
@@ -73,7 +65,6 @@ def inputs(every: int = 1) -> Iterator[Input]:
     yield from _of_execution_events(every)
     for part in parts("worst"):
         yield from part.inputs()
-    yield from _of_approvals()
     yield from _of_input_requests()
     yield from _of_streams()
     yield from _of_sweep()
@@ -339,7 +330,7 @@ def _taken(name: str, event: Json) -> Input:
 
 
 def _of_input_requests() -> Iterator[Input]:
-    values = {**texts(), **dict(_forms())}
+    values = {**texts(), **dict(forms())}
     for name, text in values.items():
         value = json.loads(text)
         elicitations: dict[str, Json] = {
@@ -354,7 +345,7 @@ def _of_input_requests() -> Iterator[Input]:
         yield _asked(f"a time of {name}", {**recorded("input_requested"), "timeout_seconds": value})
 
 
-def _forms() -> Iterator[tuple[str, str]]:
+def forms() -> Iterator[tuple[str, str]]:
     """Return properties of forms of the maximum size."""
     room = 16_000
     yield "small fields", filled(lambda number: f'"{number}":{{"type":"string"}}', "{", "}", room)
@@ -373,23 +364,6 @@ def _asked(name: str, event: Json) -> Input:
     handler = InputRequestsHandler()
     vars(handler)["_requests"] = world.requests
     return Input("input_requests", name, lambda: handler(event, None))
-
-
-def _of_approvals() -> Iterator[Input]:
-    """Yield requests of the page for approvers, whose forms have as many fields or choices as a question may have."""
-    choices = json.dumps([str(number) for number in range(2_000)])
-    several = f'{{"a":{{"type":"array","items":{{"type":"string","enum":{choices}}}}}}}'
-    sent = "&".join((f"{DECISION}={APPROVE}", *(f"field-0={number}" for number in range(MOST_CONTROLS - 1))))
-    headers = {"sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"}
-    for name, properties in (*_forms(), ("several choices", several)):
-        world = refunds()
-        schema = {"type": "object", "properties": json.loads(properties)}
-        task_id = started(world, form={"message": "m", "requestedSchema": schema})
-        key = QuestionKey(TaskKey(ALICE, TaskId(task_id)), 1)
-        link = sealed(Link(key, None, world.clock.now() + timedelta(days=1), needs_sign_in=False), b"a secret")
-        page = ApprovalPage(approvals_in(world), LinkMode.LINK, "", "", lambda: b"a secret", lambda: [b"a secret"])
-        for request in (PageRequest("GET", link), PageRequest("POST", link, headers=headers, body=sent.encode())):
-            yield Input("approvals", f"{request.method} of {name}", partial(page.answer, request))
 
 
 def _of_streams() -> Iterator[Input]:

@@ -17,8 +17,6 @@ from stepwire.aws.s3 import LargeResults
 from stepwire.aws.storage.items import LARGEST_PART
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
-from stepwire.extras.approvals.listening import Subscriber
-from stepwire.extras.approvals.storage import DynamoDbSubscribers
 from stepwire.extras.callers.commands import ERASURES, Erased
 from stepwire.extras.callers.holdings import all_kinds, kind_of
 from stepwire.principal import Principal
@@ -90,12 +88,8 @@ class Place:
         self.store.save(replace(self.store.create(replace(task, work=work, line=line)), status=large))
         small = Completed(ToolResult("x" * 9_000, is_error=False))
         self.store.save(replace(self.store.create(a_task(owner=owner, number=2)), status=small))
-        DynamoDbSubscribers(self.table).keep(Subscriber(owner, owner, frozenset({"d1", "d2"}), AT))
         for part in parts("held"):
             part.hold(self.table, owner, AT)
-        self.table.put(
-            {"pk": {"S": "line#pool:a"}, "sk": {"S": f"share#{owner}"}, "waiting": {"N": "0"}, "round": {"N": "3"}}
-        )
 
 
 @pytest.fixture
@@ -113,7 +107,7 @@ def test_nothing_of_the_caller_is_left_and_all_of_another(place: Place) -> None:
     erased, again = place.erase(ALICE), place.erase(ALICE)
 
     assert (place.keys(), objects_in(place.bucket)) == (others, kept)
-    beside = 3  # under two qualities, and in a line
+    beside = sum(part.BESIDE for part in parts("held"))  # not below the caller
     assert erased == (held - beside, 1)
     assert again == (0, 0)
     assert noted == [
@@ -201,5 +195,5 @@ def test_every_item_below_a_principal_has_its_kind(place: Place) -> None:
 
     kinds = {kind_of(item) for item in Held(place.calls, place.table.name, ALICE).page()}
     assert prefixes <= all_kinds().keys()
-    assert kinds >= {"task", "approver", *(part.KIND for part in parts("held"))}
+    assert kinds >= {"task", *(kind for part in parts("held") for kind in part.KINDS)}
     assert "item" not in kinds

@@ -6,7 +6,6 @@ import pytest
 
 from stepwire.aws.gateway import SignIn, caller_with_unique_id, request_of
 from stepwire.errors import InvalidParams, NotSignedIn
-from stepwire.extras.approvals.page.handler import request_in
 from stepwire.extras.door.bearer_tokens import digest_of
 from stepwire.extras.door.rest_events import RestDoor, http_event_of
 from stepwire.principal import Caller
@@ -63,13 +62,6 @@ def test_a_selection_is_the_same_at_either_door_however_its_query_is_encoded(que
             return str(refused)
 
     assert selected(event) == selected(http_event_of(rest_event_of(event))) is not None
-
-
-@pytest.mark.parametrize("name", [name for name in REQUESTS if "approval" in name])
-def test_a_browser_of_an_approver_is_the_same_at_either_door(name: str) -> None:
-    event = recorded(name) | {"cookies": ["a=1", "__Host-b=2"]}
-
-    assert request_in(http_event_of(rest_event_of(event))) == request_in(event)
 
 
 def test_several_values_of_a_header_are_one_with_commas_whatever_its_case() -> None:

@@ -9,7 +9,8 @@ from stepwire.extras.events.store import DynamoDbEventStore, DynamoDbSubscriptio
 from stepwire.extras.events.subscription import Subscription
 from stepwire.principal import Principal
 
-KIND: Final = "subscription"
+KINDS: Final = ("subscription",)
+BESIDE: Final = 0
 
 
 def hold(table: Table, owner: Principal, at: datetime) -> None:

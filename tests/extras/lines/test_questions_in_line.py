@@ -6,15 +6,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from stepwire.background.input_requests import Question
-from stepwire.extras.approvals.inbox import QuestionKey
-from stepwire.extras.approvals.rules import Approver, Approvers, HasScope, People, VoteWay
 from stepwire.extras.lines.limits import Rules
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Completed, InputRequired, Task, Working
-from tests.extras.approvals.built import approvals_in
 from tests.extras.lines.test_turns import call, limited, line_of
-from tests.kits import ALICE, FORM, World, keeping
+from tests.kits import ALICE, FORM, World
 from tests.races import BROKEN, WON, execution_of, racing
 
 ANSWER: Final[Json] = {"action": "accept", "content": {"amount": 7}}
@@ -137,23 +134,6 @@ def test_an_answer_that_could_not_be_delivered_is_delivered_by_the_next_reader_w
 
     assert delivered(world) == [("token of approval", ANSWER)]
     assert (running(world, task), pending(world, task)) == (["a"], [None, Pending.TURN])
-
-
-def test_others_decide_the_question_of_a_run_while_another_one_waits() -> None:
-    finance = HasScope("finance")
-    tool = keeping(limited(tool=BOTH), approvals=Approvers(People((finance,), "finance")))
-    world = World()
-    task = call(world, tool)
-    ask(world, task, "a")
-    assert isinstance(world.stored(task).shown_status, Working)
-
-    ann = Approver("ann", "Ann", frozenset({finance}))
-    approvals_in(world).vote(QuestionKey(task.key, 1), ann, ANSWER, VoteWay.TOOL)
-
-    assert [token for token, _ in delivered(world)] == ["token of approval"]
-    assert pending(world, task) == [None, Pending.TURN]
-    world.end_arm(task, "a", WON)
-    assert running(world, task) == ["b"]
 
 
 def test_the_cancellation_of_a_task_that_asks_takes_the_other_run_out_of_the_line() -> None:
