@@ -1,7 +1,7 @@
 """`stepwire destroy`: remove an endpoint, and say what is lost and what is left.
 
-The rule: the tasks, the large results and the users outlive the stack unless the command line says otherwise; the
-audit's archive always does. Nothing is deleted before its name was shown and agreed to.
+The rule: the tasks, the large results and the users outlive the stack unless the command line says otherwise; what is
+locked always does. Nothing is deleted before its name was shown and agreed to.
 """
 
 import time
@@ -15,19 +15,23 @@ from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.deployment.following import PAUSE, Event, Follower, Sleep
 from stepwire_cli.deployment.stack import ENDPOINT, Readiness, Stack, check_free, described, last_deleted, resources_of
 from stepwire_cli.exits import Exit
+from stepwire_cli.extras import parts
 from stepwire_cli.screen import Screen
 
 _OF_EVERY_ENDPOINT: Final = "TasksTable"
-WHO_DELETES_EARLIER: Final[Mapping[str, str]] = {
-    "COMPLIANCE": "nobody",
-    "GOVERNANCE": "only who has s3:BypassGovernanceRetention",
-}
-"""By the mode of Object Lock (`AuditArchive`): who can delete a line of the audit before its time."""
-
 _REST: Final = "Repeat this command to delete the rest."
 
 _Delete = Callable[[Calls, str, Sleep], None]
 """Deletes a resource by its physical id."""
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Keeps a resource, whatever the command line says."""
+
+    name: str
+    note: Callable[[Stack, str], str]
+    """Says until when, and what the owner can do, of the stack and the physical id of the resource."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,7 @@ class Survivor:
 
     kind: str
     holds: str
-    delete: _Delete | None
-    """None: Object Lock keeps it, whatever the command line says."""
+    end: _Delete | Lock
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,10 @@ class _Kept:
     """Its physical id."""
     delete: _Delete | None
     """None: it is left."""
-    note: str
-    """Why it cannot be deleted now, and when it can be; empty: it can."""
+    why: str = ""
+    """Why it cannot be deleted now; empty: it can."""
+    note: str = ""
+    """When it can be."""
 
 
 def destroy(options: Removal, calls: Calls, screen: Screen) -> int:
@@ -111,22 +116,18 @@ def _kept(calls: Calls, stack: Stack, options: Removal) -> list[_Kept]:
     found = resources_of(calls, stack)
     if not stack.is_ours and found and _OF_EVERY_ENDPOINT not in found:
         raise AccountError(f"{stack.name} is a stack of something else: this command removes endpoints alone")
-    kept = list[_Kept]()
+    kept, known = list[_Kept](), survivors()
     for name, (kind, held) in found.items():
-        what = SURVIVORS.get(name)
+        what = known.get(name)
         if what is not None and what.kind == kind and held:
-            delete = what.delete if options.with_data else None
-            kept.append(_Kept(what, held, delete, "" if what.delete else _lock(stack, held)))
+            kept.append(_of(what, held, stack, options))
     return kept
 
 
-def _lock(stack: Stack, bucket: str) -> str:
-    """Say until when Object Lock keeps the lines of the audit, and what the owner can do about the bucket."""
-    mode, days = stack.parameters["AuditArchive"], stack.parameters["AuditRetentionDays"]
-    return (
-        f"Object Lock ({mode}): {WHO_DELETES_EARLIER[mode]} can delete a line before its {days} days are over. S3 "
-        f"removes each line then. Delete the bucket when it is empty: aws s3api delete-bucket --bucket {bucket}"
-    )
+def _of(what: Survivor, held: str, stack: Stack, options: Removal) -> _Kept:
+    if isinstance(what.end, Lock):
+        return _Kept(what, held, None, why=f", because {what.end.name} keeps it", note=what.end.note(stack, held))
+    return _Kept(what, held, what.end if options.with_data else None)
 
 
 def _finish(kept: Sequence[_Kept], options: Removal, calls: Calls, screen: Screen) -> None:
@@ -155,7 +156,7 @@ def _show_plan(stack: Stack, kept: Sequence[_Kept], options: Removal, screen: Sc
     screen.say(f"The endpoint {stack.outputs.get(ENDPOINT, stack.name)} and its functions are deleted.")
     screen.say("Workflows that run go on; their tasks no longer get their ends.")
     for one in kept:
-        fate = "is deleted, too" if one.delete else "is left, because Object Lock keeps it" if one.note else "is left"
+        fate = "is deleted, too" if one.delete else f"is left{one.why}"
         screen.say(f"{one.held}, with {one.what.holds}, {fate}.")
     if kept and not options.with_data:
         salt = stack.outputs.get("PrincipalSalt", "")
@@ -217,10 +218,13 @@ def _delete_pool(calls: Calls, pool: str, _sleep: Sleep) -> None:
     calls.call("cognito-idp", "DeleteUserPool", UserPoolId=pool)
 
 
-SURVIVORS: Final[Mapping[str, Survivor]] = {
+_OF_THE_CORE: Final[Mapping[str, Survivor]] = {
     _OF_EVERY_ENDPOINT: Survivor("AWS::DynamoDB::Table", "the tasks", _delete_table),
     "LargeResults": Survivor("AWS::S3::Bucket", "the results above 400,000 bytes", _delete_bucket),
     "UserPool": Survivor("AWS::Cognito::UserPool", "the users who sign in", _delete_pool),
-    "AuditBucket": Survivor("AWS::S3::Bucket", "the lines of the audit", None),
 }
-"""What outlives the stack, by its name in the template."""
+
+
+def survivors() -> Mapping[str, Survivor]:
+    """Return what outlives the stack, by its name in the template."""
+    return {**_OF_THE_CORE, **{name: one for part in parts("outliving") for name, one in part.SURVIVORS.items()}}
