@@ -7,22 +7,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.cost import calls, prices
+from benchmarks.cost.prices import HOURS
 from benchmarks.cost.simulation import WHOLE_PROCESSOR, Assumptions, Step, Usage
 from stepwire.background.sweep import INTERVAL
+from tests import extras
 from tests.template.chosen import Stack, stack
 
-HOURS: Final = 730  # of a month
+_OF_EXTRAS: Final = extras.parts("monthly")
 MOST: Final = {
     "Alarms": "all",
     "MetricsDashboard": "tools",
     "SnapStart": "PublishedVersions",
-    "ProbeTool": "canary",
+    **{name: value for part in _OF_EXTRAS for name, value in part.MOST.items()},
 }
-"""The parameters with which a stack shows most, starts fastest, and is called by itself."""
-_PROBED: Final = 2.0
-"""Seconds that a call of the probe waits, for the sign-in and for a workflow of a second."""
-_STATES: Final = 3
-"""State transitions of its workflow."""
+"""The parameters with which a stack shows most, starts fastest, and has what extras do by themselves."""
 OPERATIONS_OF_A_TABLE: Final = 5
 """Metrics that a query for all operations of the table finds in an hour in which each of them fails once."""
 _RUN: Final = Assumptions().cold_start  # seconds of CPU time: every run of the schedule starts an instance
@@ -38,7 +36,7 @@ def parts(**chosen: str) -> dict[str, float]:
         "the snapshot of one version": _snapshot(made),
         "the runs of the schedule": _runs(),
         "Lambda's polls of queues": _polls(made),
-        "the hourly call of the probe": _probe(made),
+        **{name: cost_of(made) for part in _OF_EXTRAS for name, cost_of in part.PARTS.items()},
     }
 
 
@@ -70,26 +68,6 @@ def _snapshot(made: Stack) -> float:
     if function["SnapStart"]["ApplyOn"] == "None":
         return 0.0
     return prices.SNAPSHOT_KEPT.of(int(function["MemorySize"]) / 1024 * HOURS * 3_600)
-
-
-def _probe(made: Stack) -> float:
-    """Return the cost of one plain call each hour, with its workflow, and of the functions that make and answer it."""
-    if not made.has("ProbeFunction"):
-        return 0.0
-    assumed = Assumptions()
-    memory = assumed.background_memory + int(made.properties("McpFunction")["MemorySize"])
-    gigabyte_seconds = 2 * _RUN * WHOLE_PROCESSOR / 1024 + _PROBED * memory / 1024
-    every_call = (*calls.PLAIN, *calls.WAIT, *calls.END)
-    reads = every_call.count("GetItem")
-    return HOURS * (
-        prices.LAMBDA_REQUEST.of(3)
-        + prices.LAMBDA_SECOND.of(gigabyte_seconds)
-        + prices.HTTP_API.of(1)
-        + prices.WRITE.of(len(every_call) - reads - every_call.count("StartExecution"))
-        + prices.READ.of(reads)
-        + prices.TRANSITION.of(_STATES)
-        + prices.LOG.of(6 * assumed.audit_line)
-    )
 
 
 def _polls(made: Stack) -> float:

@@ -10,6 +10,7 @@ from typing import Final
 AS_OF: Final = "2026-11-21"
 UNVERIFIED: Final = "unverified"
 MILLION: Final = 1_000_000
+HOURS: Final = 730  # of a month
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from benchmarks.cost import idle, prices
-from benchmarks.cost.idle import HOURS
-from benchmarks.cost.prices import Quota
+from benchmarks.cost.prices import HOURS, Quota
 from benchmarks.cost.simulation import TASKS, Assumptions, Client, Usage, as_hinted, as_streamed, every, simulate
 from benchmarks.scale.counting import counted_tasks
 from stepwire.aws.storage.items import LARGEST_PART
