@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from stepwire_cli.deployment.removing import SURVIVORS, WHO_DELETES_EARLIER
+from stepwire_cli.deployment.removing import survivors
 from tests.docs.pages import ROOT, page
 from tests.template.document import template
 
@@ -26,11 +26,8 @@ def test_each_resource_that_outlives_the_stack_is_named_in_the_table_and_in_the_
     assert set(re.findall(r"'(\w+)'", listing)) == names
 
 
-def test_the_command_knows_what_outlives_the_stack_and_each_mode_of_object_lock() -> None:
-    modes = set(template()["Parameters"]["AuditArchive"]["AllowedValues"]) - {"off"}
-
-    assert {name: one.kind for name, one in SURVIVORS.items()} == retained()
-    assert set(WHO_DELETES_EARLIER) == modes
+def test_the_command_knows_what_outlives_the_stack() -> None:
+    assert {name: one.kind for name, one in survivors().items()} == retained()
 
 
 def test_what_is_protected_against_deletion_is_unprotected_first() -> None:

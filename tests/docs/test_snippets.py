@@ -42,8 +42,6 @@ RUN_BY: Final = {
     ("docs/completion_events.md", "json"): "tests/template/test_completion_events.py",
     ("docs/completion_events.md", "yaml"): "tests/template/test_completion_events.py",
     ("docs/deploying.md", "hcl"): HERE,
-    ("docs/audit.md", "sql"): "tests/extras/operations/test_audit_archive.py",
-    ("docs/operations.md", "json"): "tests/extras/operations/test_probe.py",
     ("docs/issuers/README.md", "text"): "packages/command/tests/test_issuer_pages.py",
     ("docs/python_client.md", "python"): "packages/client/tests/test_client_page.py",
     ("docs/running_locally.md", "yaml"): "tests/docs/test_running_locally.py",

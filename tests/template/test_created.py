@@ -20,7 +20,6 @@ _MANY: Final = {
     **ON,
     "AllowedOrigins": "https://a.example,https://b.example",
     "EventBus": "arn:aws:events:eu-central-1:123456789012:event-bus/ours",
-    "AuditArchive": "GOVERNANCE",
     "MetricsDashboard": "tools",
     "StateMachineArns": "arn:aws:states:eu-central-1:123456789012:stateMachine:a",
 }

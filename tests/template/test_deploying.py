@@ -270,8 +270,7 @@ def test_the_output_has_the_url_of_the_metadata(given: dict[str, str], url: str)
 
 
 def test_a_customer_managed_key_encrypts_everything_that_is_stored() -> None:
-    made = stack("none", KmsKeyArn=KEY, AuditArchive="GOVERNANCE")
-    waiting = "DeliveryStreamEncryptionConfigurationInput"
+    made = stack("none", **ON, KmsKeyArn=KEY)
 
     keys = {
         **{name: group["KmsKeyId"] for name, group in made.all_of("AWS::Logs::LogGroup").items()},
@@ -282,11 +281,9 @@ def test_a_customer_managed_key_encrypts_everything_that_is_stored() -> None:
             for name, table in made.all_of("AWS::DynamoDB::Table").items()
         },
         **{name: _key_of_bucket(bucket) for name, bucket in made.all_of("AWS::S3::Bucket").items()},
-        **{name: one[waiting]["KeyARN"] for name, one in made.all_of("AWS::KinesisFirehose::DeliveryStream").items()},
     }
 
     assert {"TasksTable", "LargeResults", "DeadLetters", "RequestStateSecret", "McpLogs", "AccessLogs"} <= set(keys)
-    assert {"AuditBucket", "AuditStream"} <= set(keys)
     assert set(keys.values()) == {KEY}
 
 
@@ -313,9 +310,9 @@ def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
 
 
 # S8
-@pytest.mark.parametrize("bucket", ["LargeResults", "AuditBucket"])
+@pytest.mark.parametrize("bucket", [one.logical_id for one in resources("AWS::S3::Bucket")])
 def test_without_a_key_of_its_own_a_bucket_is_encrypted_by_s3(bucket: str) -> None:
-    made = stack("none", AuditArchive="GOVERNANCE")
+    made = stack("none", **ON)
 
     (rule,) = made.properties(bucket)["BucketEncryption"]["ServerSideEncryptionConfiguration"]
 
@@ -344,11 +341,9 @@ def test_only_roles_that_the_operator_names_are_assumed_and_by_functions_that_ca
 
 
 def test_without_a_key_of_ones_own_all_is_encrypted_with_keys_of_aws() -> None:
-    made = stack("none", AuditArchive="GOVERNANCE")
-    waiting = made.properties("AuditStream")["DeliveryStreamEncryptionConfigurationInput"]
+    made = stack("none")
 
     assert made.properties("DeadLetters")["SqsManagedSseEnabled"] is True
-    assert waiting == {"KeyType": "AWS_OWNED_CMK"}
     # DynamoDB encrypts anyway; with True it would use the key aws/dynamodb, whose requests KMS charges for.
     assert made.properties("TasksTable")["SSESpecification"] == {"SSEEnabled": False}
     assert stack("none", KmsKeyArn=KEY).properties("TasksTable")["SSESpecification"]["SSEEnabled"] is True

@@ -26,7 +26,6 @@ from tests.template.document import (
 )
 
 ROLE: Final = "AWS::IAM::Role"
-TOKENS: Final = ("jwt", "cognito")
 
 # Limits of AWS, in characters: a parameter's value, the inline policies of a role; and about what an ARN has here.
 LONGEST_PARAMETER: Final = 4_096
@@ -286,13 +285,10 @@ def characters(policies: Any) -> int:
 
 
 @pytest.mark.parametrize("authorizer", CHOICES)
-def test_no_policy_is_without_a_statement_whatever_is_switched_off(authorizer: str) -> None:
-    client = {"ProbeSecretArn": f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s"} if authorizer in TOKENS else {}
-    least = stack(authorizer, **OFF, ProbeTool="canary", **client)
+@pytest.mark.parametrize("extras", [OFF, ON], ids=["least", "most"])
+def test_no_policy_is_without_a_statement_whatever_is_switched_off(authorizer: str, extras: dict[str, str]) -> None:
+    functions = stack(authorizer, **extras).all_of(FUNCTION)
 
-    functions = least.all_of(FUNCTION)
-
-    assert "ProbeFunction" in functions
     for name, properties in functions.items():
         policies = listed(properties.get("Policies", []))
         assert all(policy["Statement"] for policy in policies), f"{name}: IAM takes no policy without a statement"

@@ -32,10 +32,10 @@ LONGEST_DESCRIPTION: Final = 1_024  # characters, of an alarm
 PROCEDURES: Final = ("Replay a dead letter", "A task hangs, here is its id")
 HURT: Final = r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer"
 MAY_WAIT: Final = r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once"
+OF_EXTRAS: Final = parts("seen")
 # These are there with parameters of their own, whatever Alarms says.
-WITH_PARAMETERS: Final = {"ProbeAlarm": "HasProbe", "AuditArchiveAlarm": "HasAuditArchive"}
-OF_THE_PROBE: Final = "ProbeAlarm"
-"""It rings too when nothing is counted."""
+WITH_PARAMETERS: Final = {name: condition for part in OF_EXTRAS for name, condition in part.ALARMS.items()}
+RING_WITHOUT_DATA: Final = {name for part in OF_EXTRAS for name in part.RING_WITHOUT_DATA}
 ALARMS: Final = [alarm for alarm in resources("AWS::CloudWatch::Alarm") if alarm.logical_id != OF_RELEASES]
 
 # The AWS metrics that are used here, and the dimensions that each has.
@@ -53,18 +53,17 @@ OF_AWS: Final = {
     **{("AWS/Lambda", name): {"FunctionName"} for name in ("DeadLetterErrors", "DestinationDeliveryFailures")},
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
-    # https://docs.aws.amazon.com/firehose/latest/dev/cloudwatch-metrics.html
-    ("AWS/Firehose", "DeliveryToS3.DataFreshness"): {"DeliveryStreamName"},
+    **{metric: dimensions for part in OF_EXTRAS for metric, dimensions in part.METRICS.items()},
 }
 
 # The resource type and attribute that each dimension names.
 KIND_OF_DIMENSION: Final = {
     "ApiId": "AWS::ApiGatewayV2::Api",
-    "DeliveryStreamName": "AWS::KinesisFirehose::DeliveryStream",
     "FunctionName": "AWS::Serverless::Function",
     "QueueName": "AWS::SQS::Queue",
     "RuleName": "AWS::Events::Rule",
     "TableName": "AWS::DynamoDB::Table",
+    **{dimension: kind for part in OF_EXTRAS for dimension, kind in part.DIMENSIONS.items()},
 }
 
 
@@ -326,7 +325,8 @@ def test_an_alarm_notifies_the_topic(alarm: Resource) -> None:
 
     told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
     assert (properties["AlarmActions"], properties["OKActions"]) == (told, told)
-    assert properties["TreatMissingData"] == ("breaching" if alarm.logical_id == OF_THE_PROBE else "notBreaching")
+    silence = "breaching" if alarm.logical_id in RING_WITHOUT_DATA else "notBreaching"
+    assert properties["TreatMissingData"] == silence
 
 
 @pytest.mark.parametrize("page", [DEFAULT_PAGE, "https://docs.example.com/operations/"])
@@ -390,7 +390,7 @@ def test_every_fault_rings_an_essential_alarm_and_every_alarm_stands_for_a_fault
     by_default, besides = ([alarms_in(row[column]) for row in rows] for column in (1, 2))
 
     silent = [rung for ringing, rung in zip(by_default, besides, strict=True) if not ringing]
-    assert set().union(*silent) == WITH_PARAMETERS.keys(), rows
+    assert set[str]().union(*silent) == WITH_PARAMETERS.keys(), rows
     assert set().union(*by_default) == ESSENTIAL
     assert {alarm.logical_id for alarm in ALARMS} - ESSENTIAL <= set().union(*besides)
 

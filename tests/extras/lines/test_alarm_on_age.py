@@ -15,6 +15,7 @@ from stepwire_local.account.engine import shared_account
 from tests.extras.lines.test_turns import call
 from tests.kits import OPTIONAL, keeping
 from tests.server.neighbours import CountedWorld
+from tests.template.alarms import rings
 from tests.template.document import resource
 
 POOL: Final = "warehouse"
@@ -37,14 +38,6 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     caplog.clear()
     SweepHandler()({}, None)
     return [vars(record) for record in caplog.records]
-
-
-def rings(name: str, values: list[float]) -> bool:
-    """Tell whether an alarm rings after these values of its metric, one in each period."""
-    alarm = resource(name).properties
-    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    last = values[-alarm["EvaluationPeriods"] :]
-    return len(last) == alarm["EvaluationPeriods"] and all(one >= alarm["Threshold"] for one in last)
 
 
 def measured(entries: list[dict[str, Any]]) -> list[float]:
@@ -73,8 +66,9 @@ def test_a_call_that_has_waited_for_six_hours_rings_the_alarm(
 
     assert len(values) == 2
     assert all(0 <= one - int(waited.total_seconds()) < 300 for one in values), "the function's clock is the real one"
-    assert rings("LinesAlarm", values) == expected
-    assert not rings("LinesAlarm", values[1:]), "two periods in a row"
+    alarm = resource("LinesAlarm").properties
+    assert rings(alarm, values) == expected
+    assert not rings(alarm, values[1:]), "two periods in a row"
 
 
 def test_a_line_in_which_nobody_waits_has_no_value(world: CountedWorld, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,12 +3,14 @@
 import re
 from typing import Final
 
+from stepwire_cli.extras.operations.outliving import WHO_DELETES_EARLIER
 from tests.docs.audit_schema import COLUMNS
-from tests.extras.operations.test_probe import rings
+from tests.docs.pages import page
+from tests.template.alarms import rings
 from tests.template.chosen import STACK, Stack, stack
-from tests.template.document import FUNCTION, ROOT, listed, resource, resources
-from tests.template.test_seen import PAGE
+from tests.template.document import FUNCTION, ROOT, listed, resource, resources, template
 
+PAGE: Final = page(ROOT / "docs/extras/operations.md")
 FILTER: Final = "AWS::Logs::SubscriptionFilter"
 
 
@@ -16,7 +18,7 @@ def archived(**given: str) -> Stack:
     return stack("jwt", AuditArchive="COMPLIANCE", AuditRetentionDays="2555", ApprovalLinks="link", **given)
 
 
-# ----------------------------------------------------------------------------------------------------------- the table
+# -------------------------------------------------------------------------------------------------- how Athena reads it
 
 
 def test_every_member_of_a_line_is_a_column_of_the_table() -> None:
@@ -37,7 +39,7 @@ def test_the_names_that_athena_reads_are_lower_case_whatever_the_stack_is_called
     assert database["Name"] == "stepwire_audit_0a1b2c3d"
     assert table["Name"].islower()
     assert STACK["AWS::StackName"] in database["Description"]
-    assert f"FROM {database['Name']}.{table['Name']}" in PAGE.with_name("audit.md").read_text(encoding="utf-8")
+    assert f"FROM {database['Name']}.{table['Name']}" in PAGE.text
 
 
 def test_the_table_finds_the_days_where_firehose_writes_them() -> None:
@@ -109,6 +111,21 @@ def test_the_archive_is_locked_for_its_own_time_and_outlives_the_stack() -> None
     assert set(made["PublicAccessBlockConfiguration"].values()) == {True}
 
 
+def test_the_archive_and_what_waits_for_it_are_encrypted_with_the_stack_s_key_or_one_of_aws() -> None:
+    waiting = "DeliveryStreamEncryptionConfigurationInput"
+    key = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+
+    own, usual = (archived(**given).properties("AuditStream")[waiting] for given in ({"KmsKeyArn": key}, {}))
+
+    assert (own["KeyARN"], usual) == (key, {"KeyType": "AWS_OWNED_CMK"})
+    (rule,) = archived(KmsKeyArn=key).properties("AuditBucket")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == key
+
+
+def test_the_command_knows_each_mode_of_object_lock() -> None:
+    assert set(WHO_DELETES_EARLIER) == set(template()["Parameters"]["AuditArchive"]["AllowedValues"]) - {"off"}
+
+
 def test_what_writes_the_archive_can_neither_delete_nor_shorten_it() -> None:
     (policy,) = archived().properties("AuditWriter")["Policies"]
 
@@ -137,7 +154,7 @@ def test_firehose_says_why_it_could_not_write_where_the_runbook_looks() -> None:
     assert told == {"Enabled": True, "LogGroupName": "AuditLogs", "LogStreamName": "AuditLogStream"}
     assert made.properties("AuditLogStream") == {"LogGroupName": "AuditLogs"}
     assert "AuditLogs.Arn" in [one["Resource"] for one in policy["PolicyDocument"]["Statement"]]
-    assert "$(id AuditLogs)" in PAGE.read_text(encoding="utf-8")
+    assert "$(id AuditLogs)" in (ROOT / "docs/operations.md").read_text(encoding="utf-8")
 
 
 def test_an_archive_that_is_late_rings_the_alarm() -> None:
@@ -150,7 +167,7 @@ def test_an_archive_that_is_late_rings_the_alarm() -> None:
 
 
 def test_the_queries_of_the_page_ask_for_columns_that_there_are() -> None:
-    queries = re.findall(r"```sql\n(.+?)```", PAGE.with_name("audit.md").read_text(encoding="utf-8"), re.DOTALL)
+    queries = PAGE.blocks("sql")
     words = {"select", "from", "where", "and", "group", "by", "order", "desc", "as", "count", "from_unixtime", "limit"}
 
     named = {

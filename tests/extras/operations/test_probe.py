@@ -1,7 +1,6 @@
-"""The probe: what keeps requests from every function rings its alarm, and bursts of refusals ring by their status."""
+"""The probe: what keeps requests from every function rings its alarm."""
 
 import json
-import re
 import socket
 import ssl
 from collections.abc import Callable, Generator, Mapping
@@ -21,12 +20,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from stepwire.extras.operations.probe import Probe, ProbeFailed, ProbeHandler, handler, post, token_of
-from stepwire_local.cloudformation.intrinsics import resolve
 from stepwire_local.http_server import LoopbackServer, QuietHandler
+from tests.docs.pages import page
 from tests.refusals.endpoint import TOOLS, served
+from tests.template.alarms import rings
 from tests.template.chosen import stack
-from tests.template.document import resource
-from tests.template.test_seen import PAGE, Names
+from tests.template.document import ROOT, resource
 
 TOKEN: Final = "the-access-token"
 PASSWORD: Final = "the-client-secret"
@@ -123,7 +122,7 @@ def test_a_token_is_requested_from_the_issuer_and_sent_to_the_endpoint() -> None
 
 
 def test_the_secret_that_the_page_shows_is_one() -> None:
-    (shown,) = re.findall(r"```json\n(.+?)\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (shown,) = page(ROOT / "docs/extras/operations.md").blocks("json")
 
     with serving(site := Site()) as origin:
         token_of(json.dumps({**json.loads(shown), "token_url": f"{origin}/token"}).encode(), "https://a.example/mcp")
@@ -296,7 +295,7 @@ def over_tls(context: ssl.SSLContext) -> Generator[int]:
         server.server_close()
 
 
-# ---------------------------------------------------------------------------------------------------------- the alarms
+# ----------------------------------------------------------------------------------------------------------- the alarm
 
 
 def errors_after(runs: list[Callable[[], object]]) -> list[float]:
@@ -311,16 +310,6 @@ def errors_after(runs: list[Callable[[], object]]) -> list[float]:
     return counted
 
 
-def rings(alarm: Mapping[str, Any], values: list[float]) -> bool:
-    """Tell whether an alarm rings after these values of its metric, of which it looks at the last one."""
-    assert alarm["EvaluationPeriods"] == 1
-    if not values:
-        return alarm["TreatMissingData"] == "breaching"
-    is_strict = alarm["ComparisonOperator"] == "GreaterThanThreshold"
-    assert is_strict or alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    return values[-1] > alarm["Threshold"] if is_strict else values[-1] >= alarm["Threshold"]
-
-
 def test_a_closed_door_rings_the_alarm_and_an_open_one_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     alarm = resource("ProbeAlarm").properties
     door, closed = Site(), Site(mcp=[(401, {}, {})])
@@ -330,37 +319,6 @@ def test_a_closed_door_rings_the_alarm_and_an_open_one_ends_it(monkeypatch: pyte
     assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Lambda", "Errors")
     assert [rings(alarm, values[:1]), rings(alarm, values)] == [True, False]
     assert rings(alarm, []), "nobody has looked"
-
-
-def counted(lines: list[dict[str, str]]) -> dict[str, int]:
-    """Return what the metric filter of the access log counts, by its dimension."""
-    found = resource("ClientErrors").properties
-    (metric,) = found["MetricTransformations"]
-    assert (found["FilterPattern"], metric["MetricValue"]) == ('{ $.status = "4*" }', "1")
-    (dimension,) = metric["Dimensions"]
-    assert dimension["Value"] == "$.status"
-    wanted = [line["status"] for line in lines if line["status"].startswith("4")]
-    return {status: wanted.count(status) for status in wanted}
-
-
-@pytest.mark.parametrize(
-    ("status", "times", "ringing"),
-    [("401", 300, {"SignInsAlarm"}), ("403", 300, {"ClientErrorsAlarm"}), ("429", 300, {"ClientErrorsAlarm"}),
-     ("404", 299, set[str]()), ("400", 900, set[str]()), ("200", 900, set[str]())],
-)  # fmt: skip
-def test_a_burst_of_refusals_rings_by_its_status(status: str, times: int, ringing: set[str]) -> None:
-    log = json.loads(stack("iam").properties("Stage")["AccessLogSettings"]["Format"])
-    values = counted([{**log, "status": status}] * times)
-
-    rung = set[str]()
-    for name in ("SignInsAlarm", "ClientErrorsAlarm"):
-        alarm = resolve(resource(name).properties, Names())
-        queries = [one["MetricStat"]["Metric"] for one in alarm.get("Metrics", ()) if "MetricStat" in one] or [alarm]
-        watched = [values.get(one["Dimensions"][0]["Value"], 0) for one in queries]
-        rung |= {name} if rings(alarm, [max(watched)]) else set()
-
-    assert log["status"] == "$context.status"
-    assert rung == ringing
 
 
 # -------------------------------------------------------------------------------------------------------- the template
