@@ -1,5 +1,6 @@
 """The catalog of registered tools as this version publishes it: one tool for each kind of field."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,22 +29,6 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
     },
     "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
     "leaving": {"result_bucket": "my-reports", "output": {"object": "result"}},
-    "approved": {
-        "approvers": {
-            "scope": "refunds.approve",
-            "claim": "groups",
-            "has": ["finance", "audit"],
-            "name": "finance",
-            "questions": ["approval"],
-            "approvals": 2,
-            "include_caller": True,
-            "show": [],
-            "show_decision": True,
-            "remind": "PT4H",
-            "escalate": {"after": "P1D", "role": "arn:aws:iam::123456789012:role/a/chief"},
-            "recipients": ["ann@example.com", "ben@example.com"],
-        }
-    },
     "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
 }
 """What each tool's manifest has beside the necessary."""
@@ -65,11 +50,11 @@ class _Machines:
         return Examined(Kind.EXPRESS if arn == EXPRESS else Kind.STANDARD, write({"States": {}}))
 
 
-def catalog_shards() -> list[JsonObject]:
-    """Compile `MANIFESTS`, and return the shards of the catalog, parsed."""
+def catalog_shards(manifests: Mapping[str, JsonObject]) -> list[JsonObject]:
+    """Compile manifests, and return the shards of the catalog, parsed."""
     registered = [
         Registered(name, f"/stepwire/mine/tools/{name}", write({"name": name, **_NECESSARY, **more}))
-        for name, more in MANIFESTS.items()
+        for name, more in manifests.items()
     ]
     endpoint = Endpoint("mine", state_machine_arn(""), checks_scopes=True, roles=(ROLE,))
     compiled = Compiler(endpoint, _Machines(), recheck=False).compile(registered, {})

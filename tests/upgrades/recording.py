@@ -1,6 +1,4 @@
-"""Record what this version stores and gives to clients.
-
-    python -m tests.upgrades.recording 1    # writes recorded/1.json; docs/upgrades.md says when
+"""The moments in the life of a task that are recorded, and how: what this version stores and gives to clients.
 
 Each scenario leaves a table as this version leaves it at one moment in the life of a task. Recordings are
 deterministic: the same version records the same.
@@ -8,17 +6,13 @@ deterministic: the same version records the same.
 
 import base64
 import hashlib
-import json
-import subprocess
-import sys
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
-from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -27,26 +21,12 @@ from stepwire.aws.storage.items import Parts
 from stepwire.aws.storage.limiter import CallerUsage
 from stepwire.aws.storage.table import Table
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
-from stepwire.catalog.tools import Additions, Context
+from stepwire.catalog.tools import Additions, Context, Tool
 from stepwire.errors import StopRefused
-from stepwire.extras.approvals.inbox import QuestionKey
-from stepwire.extras.approvals.rules import (
-    Approver,
-    Approvers,
-    Escalation,
-    HasClaim,
-    HasScope,
-    People,
-    VoteWay,
-    role_quality,
-)
 from stepwire.json_text import write
-from stepwire.principal import principal_of
-from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.runs import Plan, Retry
 from stepwire_local.account.engine import shared_account
-from tests.extras.approvals.built import approvals_in
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
     ALICE,
@@ -59,7 +39,6 @@ from tests.kits import (
     URL,
     World,
     catalog_of,
-    keeping,
     plan_of,
     state_machine_arn,
 )
@@ -71,9 +50,7 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 from tests.server.messages import questions
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
-from tests.upgrades.catalogs import catalog_shards
 
-FOLDER: Final = Path(__file__).parent / "recorded"
 _LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
 """An output that is too large for the task's item: its result has an item of its own."""
 _LARGEST_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 220_000}
@@ -113,20 +90,7 @@ ELSEWHERE: Final = replace(
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
 RACING: Final = replace(TOOL, name="racing", plan=Plan(arms(3, (0, 0, 60))))
-APPROVED: Final = keeping(
-    replace(TOOL, name="approved", ttl=timedelta(days=14)),
-    approvals=Approvers(
-        People((HasScope("refunds.approve"), HasClaim("groups", ("finance", "audit"))), "finance"),
-        questions=("approval", "payment"),
-        approvals=2,
-        shown_arguments=("text",),
-        shows_decision=True,
-        remind=timedelta(hours=4),
-        escalation=Escalation(timedelta(days=1), People((role_quality("arn:aws:iam::123456789012:role/chief"),))),
-        recipients=("ann@example.com", "ben@example.com"),
-    ),
-)
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, APPROVED)
+TOOLS: Final = (TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -187,9 +151,9 @@ def simulated_table() -> Generator[RecordedTable]:
         yield RecordedTable(table, parts, CallerUsage(table))
 
 
-def world_on(table: RecordedTable) -> World:
-    """Return Stepwire over a table, with a fake of Step Functions."""
-    return World(catalog=CATALOG, store=cast(InMemoryTaskStore, table))
+def world_on(table: RecordedTable, tools: Iterable[Tool]) -> World:
+    """Return Stepwire over a table, with these tools and a fake of Step Functions."""
+    return World(catalog=catalog_of(*tools), store=cast(InMemoryTaskStore, table))
 
 
 def _plain(item: Json) -> Json:
@@ -208,12 +172,12 @@ def _legacy(world: World) -> LegacyClient:
     return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
 
 
-def _modern(world: World) -> ModernClient:
+def modern(world: World) -> ModernClient:
     return ModernClient(world, capabilities=BOTH)
 
 
 def _begun(world: World) -> str:
-    return _modern(world).start(TOOL.name)
+    return modern(world).start(TOOL.name)
 
 
 def working(world: World) -> Scene:
@@ -222,7 +186,7 @@ def working(world: World) -> Scene:
 
 def large(world: World) -> Scene:
     """Of a call with arguments that are too large for the head of the task."""
-    return Scene(_modern(world).call(TOOL.name, LARGE_ARGUMENTS).id_in())
+    return Scene(modern(world).call(TOOL.name, LARGE_ARGUMENTS).id_in())
 
 
 def reporting(world: World) -> Scene:
@@ -234,17 +198,17 @@ def reporting(world: World) -> Scene:
 
 def shaped(world: World) -> Scene:
     """Of a tool that tells its workflow who calls, and whose output gets a form of its own."""
-    return Scene(_modern(world).start(SHAPED.name))
+    return Scene(modern(world).start(SHAPED.name))
 
 
 def elsewhere(world: World) -> Scene:
     """Of a state machine that a role runs."""
-    return Scene(_modern(world).start(ELSEWHERE.name))
+    return Scene(modern(world).start(ELSEWHERE.name))
 
 
 def retried(world: World) -> Scene:
     """The second attempt runs, in an execution of its own."""
-    task_id = _modern(world).start(RETRIED.name)
+    task_id = modern(world).start(RETRIED.name)
     world.fail(task_id, "OutOfStock")
     world.wake()
     return Scene(task_id)
@@ -252,7 +216,7 @@ def retried(world: World) -> Scene:
 
 def waiting_for_its_redrive(world: World) -> Scene:
     """The first attempt has failed, and is about to be redriven."""
-    task_id = _modern(world).start(REDRIVEN.name)
+    task_id = modern(world).start(REDRIVEN.name)
     world.fail(task_id, "OutOfStock")
     return Scene(task_id)
 
@@ -276,7 +240,7 @@ def followed_by_its_operator(world: World) -> Scene:
 
 def racing(world: World) -> Scene:
     """One arm has failed, one asks, and one is yet to start."""
-    task_id = _modern(world).start(RACING.name)
+    task_id = modern(world).start(RACING.name)
     (task,) = world.store.page(ALICE, None, 1).tasks
     world.end_arm(task, "a", ExecutionFailed("CarrierClosed", "closed today"))
     world.ask(task_id)
@@ -285,7 +249,7 @@ def racing(world: World) -> Scene:
 
 def won(world: World) -> Scene:
     """The second arm has won, and the first could not be stopped yet."""
-    task_id = _modern(world).start(RACING.name)
+    task_id = modern(world).start(RACING.name)
     (task,) = world.store.page(ALICE, None, 1).tasks
     world.workflows.stop_fault = StopRefused("not now")
     with suppress(StopRefused):
@@ -320,48 +284,13 @@ def asking_the_client(world: World) -> Scene:
     return Scene(task_id)
 
 
-def asking_a_client_with_tasks(world: World) -> Scene:
-    """Three questions that a client has made tasks of: one goes on, one has ended, and one is not wanted any more."""
-    tasks: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}}}
-    client = LegacyClient.opened(world, capabilities={**ASKING_CAPABILITY, "tasks": tasks})
-    task_id = client.start(TOOL.name)
-    for key in ("first", "second", "third"):
-        world.ask(task_id, key)
-    stream = client.task("result", task_id)
-    made: Json = {"createdAt": "", "lastUpdatedAt": "", "ttl": None, "pollInterval": 500}
-    for asked, status in zip(questions(stream.messages), ("working", "completed", "working"), strict=True):
-        client.respond(asked, result={"task": {"taskId": f"task-of-{asked['id'][-1]}", "status": status, **made}})
-    _modern(world).update(task_id, {"third": ACCEPT})
-    return Scene(task_id, {"session": client.session, "event_id": stream.last_event_id})
-
-
 def answered_and_not_delivered(world: World) -> Scene:
     task_id = _begun(world)
     world.ask(task_id, elicitation=FORM)
     world.workflows.is_available = False
-    _modern(world).update(task_id, {"approval": ACCEPT})
+    modern(world).update(task_id, {"approval": ACCEPT})
     world.workflows.is_available = True
     return Scene(task_id)
-
-
-def asking_others(world: World) -> Scene:
-    """Two questions to others: one was approved by one of two and announced again, and one refused and undelivered."""
-    task_id = _modern(world).start(APPROVED.name)
-    world.ask(task_id, "approval", seconds=86_400 * 7, audience={"scope": "emea", "name": "finance in EMEA"})
-    world.ask(task_id, "payment")
-    _decide(world, task_id, 1, "Ann", ACCEPT)
-    world.workflows.is_available = False
-    _decide(world, task_id, 2, "Ben", {"action": "decline"})
-    world.clock.time += timedelta(days=1)
-    world.operations.get(ALICE, task_id)
-    world.workflows.is_available = True
-    return Scene(task_id)
-
-
-def _decide(world: World, task_id: str, number: int, name: str, answer: Json) -> None:
-    """Let a person decide a question of a task, with a link."""
-    person = Approver(principal_of((name,), "a stack"), name, has_link=True)
-    approvals_in(world).vote(QuestionKey(TaskKey(ALICE, TaskId(task_id)), number), person, answer, VoteWay.LINK)
 
 
 def to_be_confirmed(world: World) -> Scene:
@@ -370,7 +299,7 @@ def to_be_confirmed(world: World) -> Scene:
 
 
 def to_be_confirmed_without_a_task(world: World) -> Scene:
-    answer = _modern(world).call(CONFIRMED.name)
+    answer = modern(world).call(CONFIRMED.name)
     return Scene(None, {"request_state": answer.result["requestState"]})
 
 
@@ -397,7 +326,7 @@ def given_up(world: World) -> Scene:
 
 def repeatable(world: World) -> Scene:
     params = {"name": TOOL.name, "arguments": {"text": "hello"}}
-    answer = _modern(world).ask("tools/call", params, headers={"idempotency-key": KEY})
+    answer = modern(world).ask("tools/call", params, headers={"idempotency-key": KEY})
     return Scene(answer.id_in())
 
 
@@ -434,7 +363,7 @@ def failed(world: World) -> Scene:
 
 def cancelled(world: World) -> Scene:
     task_id = _begun(world)
-    _modern(world).task("cancel", task_id)
+    modern(world).task("cancel", task_id)
     return Scene(task_id)
 
 
@@ -444,7 +373,8 @@ def second_page(world: World) -> Scene:
     return Scene(None, {"cursor": _legacy(world).ask("tasks/list").result["nextCursor"]})
 
 
-SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
+Scenario: TypeAlias = Callable[[World], Scene]
+SCENARIOS: Final[tuple[Scenario, ...]] = (
     working,
     shaped,
     elsewhere,
@@ -458,9 +388,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     reporting,
     asking,
     asking_the_client,
-    asking_a_client_with_tasks,
     answered_and_not_delivered,
-    asking_others,
     to_be_confirmed,
     to_be_confirmed_without_a_task,
     plain_call,
@@ -480,10 +408,10 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
 # ---------------------------------------------------------------------------------------------------------- recording
 
 
-def record(scenario: Callable[[World], Scene], table: RecordedTable) -> Json:
+def record(scenario: Scenario, table: RecordedTable, tools: Iterable[Tool]) -> Json:
     """Run a scenario; return the stored items and the answers to clients of both eras."""
     table.clear()
-    world = world_on(table)
+    world = world_on(table, tools)
     scene = scenario(world)
     at = world.clock.now().isoformat()
     if scene.task_id is None:
@@ -521,30 +449,7 @@ def _shortened(value: Any) -> Any:
             return value
 
 
-def all_recorded(table: RecordedTable) -> Json:
-    """Run all scenarios."""
-    return {scenario.__name__: record(scenario, table) for scenario in SCENARIOS}
-
-
 def events() -> Json:
     """Return the sample events that workflows and AWS send to functions that record them."""
     names = (path.stem for path in sorted(EVENTS.glob("*.json")))
     return {name: recorded(name) for name in names if name.startswith(("execution_", "progress_", "input_"))}
-
-
-def main(number: str) -> None:
-    """Write the record of a version."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    with simulated_table() as table:
-        content = {
-            "commit": commit.stdout.strip(),
-            "scenarios": all_recorded(table),
-            "events": events(),
-            "catalog": catalog_shards(),
-        }
-    path = FOLDER / f"{number}.json"
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -5,6 +5,7 @@ Tokens and attributes of a later version, after a rollback, cause no internal er
 
 import base64
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
@@ -17,26 +18,33 @@ from stepwire.protocol.tokens import Continuation, Kind, Subject, sign, state_of
 from tests.kits import ALICE, ARGUMENTS, SECRET, World
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
-from tests.upgrades.catalogs import MANIFESTS, catalog_shards
-from tests.upgrades.recording import (
-    RecordedTable,
-    all_recorded,
-    events,
-)
-from tests.upgrades.records import NEWEST, NUMBER
+from tests.upgrades.recording import RecordedTable, events
+from tests.upgrades.records import ALL, CORE, NUMBER, Recorded
 
 TASKS: Final = [
     pytest.param(item, id=name)
-    for name, scene in NEWEST["scenarios"].items()
+    for one in ALL
+    for name, scene in one.newest()["scenarios"].items()
     for item in scene.get("items", [])
     if item["sk"]["S"].startswith(TASK_PREFIX)
 ]
 
 
+@pytest.fixture(scope="module", params=ALL, ids=lambda one: Path(one.module).parent.name)
+def one(request: pytest.FixtureRequest) -> Recorded:
+    """What is recorded of the core, or of an extra."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def today(table: RecordedTable) -> Json:
+def newest(one: Recorded) -> Json:
+    return one.newest()
+
+
+@pytest.fixture(scope="module")
+def today(one: Recorded, table: RecordedTable) -> Json:
     """What this version writes now."""
-    return all_recorded(table)
+    return one.today(table)
 
 
 # ---------------------------------------------------------------------------------------------------- after a rollback
@@ -114,10 +122,10 @@ def test_a_recorded_task_is_read_and_written_as_it_is(item: Json) -> None:
     assert item_of(task_of(item)) == item
 
 
-def test_the_recorded_catalog_is_served() -> None:
-    tools = {tool.name for shard in NEWEST["catalog"] for tool in read_catalog(write(shard), {}).in_order}
+def test_the_recorded_catalog_is_served(one: Recorded, newest: Json) -> None:
+    tools = {tool.name for shard in newest["catalog"] for tool in read_catalog(write(shard), {}).in_order}
 
-    assert tools == set(MANIFESTS)
+    assert tools == set(one.manifests)
 
 
 def shape_of(value: Any) -> Any:
@@ -151,25 +159,27 @@ def stored(scenarios: Json) -> Json:
 
 CHANGED: Final = (
     "The shape of what this version writes, or gives clients to keep, is another than that of the newest record. Read "
-    f"docs/upgrades.md, then record it: python -m tests.upgrades.recording {NUMBER}, or {NUMBER + 1} once {NUMBER} is "
+    f"docs/upgrades.md, then record it: python -m tests.upgrades {NUMBER}, or {NUMBER + 1} once {NUMBER} is "
     "the format of a release"
 )
 
 
-def test_what_is_stored_today_has_the_shape_of_the_newest_record(today: Json) -> None:
-    assert stored(today) == stored(NEWEST["scenarios"]), CHANGED
+def test_what_is_stored_today_has_the_shape_of_the_newest_record(today: Json, newest: Json) -> None:
+    assert stored(today["scenarios"]) == stored(newest["scenarios"]), CHANGED
 
 
-def test_what_clients_keep_today_has_the_shape_of_the_newest_record(today: Json) -> None:
-    carried = {name: scene["carried"] for name, scene in today.items()}
+def test_what_clients_keep_today_has_the_shape_of_the_newest_record(today: Json, newest: Json) -> None:
+    carried, recorded = (
+        {name: scene["carried"] for name, scene in one["scenarios"].items()} for one in (today, newest)
+    )
 
-    assert carried == {name: scene["carried"] for name, scene in NEWEST["scenarios"].items()}, CHANGED
+    assert carried == recorded, CHANGED
 
 
-def test_what_is_published_today_has_the_shape_of_the_newest_record() -> None:
-    assert list(map(shape_of, catalog_shards())) == list(map(shape_of, NEWEST["catalog"])), CHANGED
+def test_what_is_published_today_has_the_shape_of_the_newest_record(today: Json, newest: Json) -> None:
+    assert list(map(shape_of, today["catalog"])) == list(map(shape_of, newest["catalog"])), CHANGED
 
 
 def test_the_sample_events_of_today_are_among_the_records() -> None:
     """Workflows of this version send these events; later versions must still understand them."""
-    assert events() == NEWEST["events"], CHANGED
+    assert events() == CORE.newest()["events"], CHANGED
