@@ -1,4 +1,7 @@
-"""The sample events in `events/`: the function of each, and its expected outcome."""
+"""The sample events of the core in `events/`: the function of each, and its expected outcome.
+
+An extra has those in `events/extras/NAME/`, in its module `samples`.
+"""
 
 import time
 from dataclasses import dataclass, field
@@ -31,6 +34,20 @@ class Sample:
     """The parameters of the stack that matter."""
 
 
+@dataclass(frozen=True)
+class OfExtra:
+    """The sample events of an extra, by their names in `events/`."""
+
+    taken: dict[str, Sample] = field(default_factory=dict[str, Sample])
+    """By its functions, or by those of the core."""
+    published: frozenset[str] = frozenset()
+    """By its functions; none of them consumes these."""
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
+    """Of a stack with sign-in, which then has functions that it has not otherwise."""
+    by_name: frozenset[str] = frozenset()
+    """Functions that are invoked by name, and by no event."""
+
+
 SAMPLES: Final = {
     "command_given": Sample(
         "OperatorFunction",
@@ -47,12 +64,9 @@ SAMPLES: Final = {
     "execution_succeeded_output_left_out": Sample("ExecutionEventsFunction", fails="WorkflowsUnavailable"),
     "execution_timed_out": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "http_get": Sample("McpFunction", {"statusCode": 405}),
-    # Nobody made the link of these events, so there is no such question.
-    "http_get_approval": Sample("ApprovalsFunction", {"statusCode": 404}),
     "http_get_metadata": Sample("MetadataFunction", {"statusCode": 200}, parameters=SIGN_IN),
     # The stack of these events has an issuer that is no user pool, so there is no mirror.
     "http_get_server_metadata": Sample("MetadataFunction", {"statusCode": 404}, parameters=SIGN_IN),
-    "http_post_approval": Sample("ApprovalsFunction", {"statusCode": 404}),
     "http_post_base64": Sample("McpFunction", {"statusCode": 200}),
     "http_post_headers_null": Sample("McpFunction", {"statusCode": 415}),
     "http_post_iam": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),
@@ -60,10 +74,6 @@ SAMPLES: Final = {
     "http_post_jwt_without_subject": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),
     "http_post_legacy": Sample("McpFunction", {"statusCode": 200}),
     "http_post_modern": Sample("McpFunction", {"statusCode": 200}),
-    "rest_get_metadata": Sample("MetadataFunction", {"statusCode": 200}, parameters=SIGN_IN),
-    "rest_post_iam": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),
-    # Whoever reads the events has no key of an issuer, so the token is none.
-    "token_to_verify": Sample("AuthorizerFunction", {"principalId": "caller"}, parameters=SIGN_IN),
     "input_requested": Sample("InputRequestsFunction", leaves="input_required"),
     "parameter_changed": Sample("CatalogFunction"),
     "progress_reported": Sample("ExecutionEventsFunction"),
@@ -71,9 +81,8 @@ SAMPLES: Final = {
     "table_changed": Sample("StatusChangesFunction", {"batchItemFailures": []}),
     "tags_changed": Sample("CatalogFunction"),
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
-    "webhooks_due": Sample("WebhooksFunction", {"batchItemFailures": []}),
 }
-FOR_OTHERS: Final = {"question_asked", "question_closed", "task_place_in_line", "task_status_changed"}
+FOR_OTHERS: Final = frozenset({"task_status_changed"})
 """Events that our functions publish; none of them consumes these."""
 
 

@@ -11,15 +11,22 @@ from typing import Any, Final
 import pytest
 
 from stepwire_local import LocalStack
+from stepwire_local.cloudformation.template import parse
 from stepwire_local.sam_local import ENDPOINT, env_vars, write_env_vars
 from tests.adopted import ADOPTER
+from tests.extras import parts
+from tests.integration.samples import OfExtra
 from tests.integration.stacks import ROOT, SIGN_IN
+from tests.template.chosen import ON
 from tests.template.document import FUNCTION, references, resource, resources, template
 from tests.waiting import HANG_GUARD
 from tests.wire_oracle import check
 
 SAM: Final = ROOT / ".venv-sam"
 MESSAGE: Final[dict[str, Any]] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+INCLUDED: Final = set(parse(ROOT / "operations.yaml"))
+"""`sam local` reads no included file. A function there does not read its event."""
+OF_EXTRAS: Final[list[OfExtra]] = [part.SAMPLES for part in parts("samples")]
 # Variables of a developer's shell, which must not reach a test.
 ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TELEMETRY": "0", "LC_ALL": "C.UTF-8"}
 
@@ -27,9 +34,8 @@ ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TEL
 @pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
     """The services with sign-in and everything that has a function of its own, so that every function exists."""
-    secret = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:probe-a1b2c3"
-    probe = {"ProbeTool": "wait_and_echo", "ProbeSecretArn": secret}
-    parameters = {"EventBus": "default", "ApprovalLinks": "link", "FrontDoor": "rest", **probe, **SIGN_IN}
+    of_extras = {name: value for part in OF_EXTRAS for name, value in part.parameters.items()}
+    parameters = {"EventBus": "default", **ON, **of_extras, **SIGN_IN}
     with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
@@ -88,8 +94,7 @@ class TestTheFileOfVariables:
 
         handed = driven("variables", str(ROOT / "template.yaml"), str(file))
 
-        written = dict(env_vars(services))
-        del written["ProbeFunction"]  # is in operations.yaml, and `sam local` reads no included file
+        written = {name: values for name, values in env_vars(services).items() if name not in INCLUDED}
         assert set(handed) == set(written)
         for function, values in written.items():
             assert handed[function] == handed[function] | values
@@ -157,8 +162,7 @@ def invoked_by(kind: str) -> set[str]:
     return {name.partition(".")[0] for one in found for name in references(one)} & FUNCTIONS
 
 
-OFF: Final = {"ProbeFunction"}  # it calls from outside, and is off in a stack without ProbeTool
-TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in set(invoked_by(kind)) - OFF)
+TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in invoked_by(kind) - INCLUDED)
 
 
 @cache
@@ -192,9 +196,9 @@ class TestGeneratedEvents:
     def test_all_but_the_functions_that_are_invoked_by_name_are_tried(self) -> None:
         states = references(resource("InputRequestsAddress").properties) & FUNCTIONS
         operators = {"OperatorFunction"}
-        gateway = {"AuthorizerFunction"}  # by a REST API's document; its own tests ask it
+        of_extras = {name for part in OF_EXTRAS for name in part.by_name}  # their own tests ask them
 
-        assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - gateway - OFF
+        assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - of_extras - INCLUDED
 
     @pytest.mark.long
     def test_the_error_for_a_generated_request_names_what_is_missing(self, open_services: LocalStack) -> None:

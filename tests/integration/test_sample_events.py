@@ -7,23 +7,33 @@ from typing import Any, Final
 import pytest
 
 from stepwire_local import FunctionError, LocalStack, never
-from tests.integration.samples import FOR_OTHERS, SAMPLES, Sample, task_of_the_events
+from stepwire_local.cloudformation.template import parse
+from tests.extras import parts
+from tests.integration import samples
+from tests.integration.samples import OfExtra, Sample, task_of_the_events
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import FOLDER, recorded
+from tests.template.chosen import ON
 from tests.template.document import FUNCTION, resources
 
 RECORDED_PREFIX: Final = "sw-"
-REST_DOOR: Final = {"FrontDoor": "rest"}  # behind which one function more is
+OF_EXTRAS: Final[list[OfExtra]] = [part.SAMPLES for part in parts("samples")]
+WITH_SIGN_IN: Final = {**SIGN_IN, **{name: value for part in OF_EXTRAS for name, value in part.parameters.items()}}
+SAMPLES: Final[dict[str, Sample]] = {
+    **samples.SAMPLES,
+    **{name: sample for part in OF_EXTRAS for name, sample in part.taken.items()},
+}
+FOR_OTHERS: Final = samples.FOR_OTHERS.union(*(part.published for part in OF_EXTRAS))
 MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"
 
 
 @pytest.fixture(scope="module")
 def stacks() -> Iterator[dict[bool, Deployed]]:
     """The whole root template, with and without sign-in."""
-    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ApprovalLinks": "link"}
+    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", **ON}
     with (
-        deployed(template, never, Events="on", **parameters) as anybody,
-        deployed(template, never, Events="on", **parameters, **SIGN_IN, **REST_DOOR) as guarded,
+        deployed(template, never, **parameters) as anybody,
+        deployed(template, never, **parameters, **WITH_SIGN_IN) as guarded,
     ):
         yield {False: anybody, True: guarded}
 
@@ -67,10 +77,12 @@ def test_a_sample_event_has_its_effect(stacks: dict[bool, Deployed], name: str) 
 
 
 def test_every_sample_event_is_tested_here() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} - FOR_OTHERS == set(SAMPLES)
+    names = {path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.json")}
+
+    assert names - FOR_OTHERS == set(SAMPLES)
 
 
 def test_every_function_of_the_template_has_a_sample_event() -> None:
-    # The probe does not read its event, which is that of the schedule.
-    functions = {one.logical_id for one in resources(FUNCTION)} - {"ProbeFunction"}
+    # One in an included file does not read its event, which is that of a schedule.
+    functions = {one.logical_id for one in resources(FUNCTION)} - set(parse(ROOT / "operations.yaml"))
     assert {sample.function for sample in SAMPLES.values()} == functions

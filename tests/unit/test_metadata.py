@@ -154,14 +154,6 @@ def test_the_mirror_names_the_pool_s_own_endpoints_and_what_strict_clients_deman
     }
 
 
-def test_a_rest_api_is_answered_as_an_http_api_is(ask: Ask, pool: TestIssuer) -> None:
-    of_rest_api = recorded("rest_get_metadata")
-    server = of_rest_api | {"resource": SERVER.removeprefix("GET ")}
-
-    assert ask(of_rest_api, **mirrored(pool)) == ask(**mirrored(pool))
-    assert ask(server, **mirrored(pool)) == ask(of_the_server(), **mirrored(pool))
-
-
 def test_the_resource_names_the_issuer_of_the_mirror(ask: Ask, pool: TestIssuer) -> None:
     """RFC 8414, 3.3: clients compare the two strings."""
     resource, server = (json.loads(ask(event, **mirrored(pool))["body"]) for event in (None, of_the_server()))

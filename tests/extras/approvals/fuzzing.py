@@ -421,7 +421,8 @@ def seeds() -> list[bytes]:
     back += [{**one, "cookies": [*one["cookies"], draft]} for one in back for draft in scene.drafts]
     events: list[Json] = [{"mode": "link", **one} for one in (*links, *votes)]
     events += [{"mode": "sign-in", **one} for one in (*signing, *voting, *back)]
-    return [json.dumps(one).encode() for one in (*events, *map(recorded, ("http_get_approval", "http_post_approval")))]
+    events += [recorded(f"extras/approvals/http_{method}_approval") for method in ("get", "post")]
+    return [json.dumps(one).encode() for one in events]
 
 
 def browsing(link: str, query: str = "", cookies: Sequence[str] = ()) -> Json:

@@ -11,7 +11,7 @@ from tests.recorded import recorded
 
 @pytest.mark.parametrize(("name", "change"), [("question_asked", asked_change), ("question_closed", decided_change)])
 def test_a_sample_event_is_what_is_published(name: str, change: Callable[[], ApprovalChange]) -> None:
-    sample = recorded(name)
+    sample = recorded(f"extras/approvals/{name}")
 
     assert sample["detail"] == change().detail()
     assert f"{change().at:%Y-%m-%dT%H:%M:%SZ}" == sample["time"]

@@ -33,7 +33,7 @@ from tests.recorded import recorded
 RULES: Final = Rules("https://issuer.example", frozenset({"the endpoint", "a client"}))
 KID: Final = "the-key"
 SIGN_IN: Final = SignIn("a stack")
-ARN: Final = recorded("token_to_verify")["methodArn"]
+ARN: Final = recorded("extras/door/token_to_verify")["methodArn"]
 LATER: Final = 4_000_000_000
 _EXPONENT: Final = 65_537
 _PREFIXES: Final = {

@@ -23,7 +23,7 @@ PAGE: Final = "https://app.example"
 REQUESTS: Final = sorted(path.stem for path in FOLDER.glob("http_*.json"))
 
 
-@pytest.mark.parametrize("name", [name for name in REQUESTS if "approval" not in name and "metadata" not in name])
+@pytest.mark.parametrize("name", [name for name in REQUESTS if "metadata" not in name])
 @pytest.mark.parametrize(
     "more",
     [

@@ -68,7 +68,7 @@ def test_a_place_is_published_when_half_of_the_way_there_is_done_and_when_the_tu
 
 
 def test_the_sample_event_of_a_place_is_what_is_published(bus: Bus) -> None:
-    sample = recorded("task_place_in_line")
+    sample = recorded("extras/lines/task_place_in_line")
     before = task_of(recorded("table_changed")["Records"][1]["dynamodb"]["OldImage"])
     after = replace(before, in_line=InLine(3, before.created_at + timedelta(minutes=4)), version=2)
 
@@ -97,4 +97,4 @@ def test_the_event_in_the_documentation_is_the_sample() -> None:
     text = (ROOT / "docs/extras/lines.md").read_text(encoding="utf-8")
     (place,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
 
-    assert json.loads(place) == recorded("task_place_in_line")["detail"]
+    assert json.loads(place) == recorded("extras/lines/task_place_in_line")["detail"]

@@ -29,7 +29,7 @@ _PLACEHOLDER: Final = re.compile(r"<([a-z]+)>")
 @pytest.fixture
 def event() -> Json:
     """Return the sample event, of an endpoint that makes links."""
-    found = recorded("question_asked")
+    found = recorded("extras/approvals/question_asked")
     found["detail"]["links"] = [{"to": None, "url": LINK}]
     return found
 
@@ -91,7 +91,7 @@ def test_eventbridge_takes_a_rule_and_the_rule_takes_only_open_questions(rule: s
     taken = cast(Any, EventPattern).load(pattern)
     assert answer["FailedEntryCount"] == 0
     assert taken.matches_event(event)
-    assert not taken.matches_event(recorded("question_closed"))
+    assert not taken.matches_event(recorded("extras/approvals/question_closed"))
     assert not taken.matches_event(recorded("task_status_changed"))
 
 
