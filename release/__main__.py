@@ -15,6 +15,7 @@ from typing import Final
 
 from benchmarks.cost import idle
 from release.artifact import PYTHON, About, make
+from tests.template.chosen import OFF
 
 ROOT: Final = Path(__file__).parents[1]
 BUILD: Final = ROOT / ".aws-sam/release"
@@ -22,7 +23,7 @@ IN_THE_COMMAND: Final = ROOT / "packages/command/stepwire_cli/deployment/release
 """Where the command's wheel takes its release from."""
 OLDEST: Final = "1.0.0"
 """The oldest version from which a stack may be upgraded to this one: docs/upgrades.md."""
-CHOICES: Final = (*idle.MOST.items(), ("Events", "off"))
+CHOICES: Final = (*idle.MOST.items(), *OFF.items())
 """The parameters that change what an idle stack costs."""
 SAM: Final = ROOT / ".venv-sam/bin/sam"
 PACKAGES: Final = (".", "packages/client", "packages/command", "packages/local")

@@ -1,4 +1,7 @@
-"""Print the tables of docs/cost.md: `python -m benchmarks.cost`. With --update, write them to that file."""
+"""Print the tables of docs/cost.md: `python -m benchmarks.cost`. With --update, write them to that file.
+
+With names of tables, only these: `python -m benchmarks.cost --update idle peers`.
+"""
 
 import sys
 from pathlib import Path
@@ -9,8 +12,9 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "cost.md"
 
 
 def main() -> None:
-    """Print all tables, or write each between its markers."""
-    tables = {name: table() for name, table in TABLES.items()}
+    """Print tables, or write each between its markers."""
+    wanted = [name for name in sys.argv[1:] if name != "--update"] or TABLES
+    tables = {name: TABLES[name]() for name in wanted}
     if "--update" not in sys.argv[1:]:
         sys.stdout.write("\n".join(tables.values()))
         return

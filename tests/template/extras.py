@@ -23,6 +23,7 @@ GENERATED: Final = (
     ("-m", "packages.command.tests.cli_page"),
     ("-m", "tests.docs.promised", "--major"),
     ("-m", "tests.faults", "--new"),
+    ("-m", "benchmarks.cost", "--update", "idle", "peers"),
     ("-m", "tests.docs.numbers"),
 )
 """The commands that write pages and records from the code: the arguments of Python."""

@@ -23,10 +23,6 @@ OF_THE_REST_DOOR: Final = {
     *("AuthorizerFunction", "AuthorizerPermission", "AuthorizerLogs"),
 }
 MUTUAL: Final = {"CertificateArn": CERTIFICATE, "TruststoreUri": "s3://bucket/authorities.pem"}
-PROBE: Final = {
-    "ProbeTool": "ping",
-    "ProbeSecretArn": f"arn:aws:secretsmanager:eu-central-1:{'1' * 12}:secret:probe-a1b2c3",
-}
 CLIENT: Final = {"ApprovalClientId": "the-page"}
 
 
@@ -273,8 +269,6 @@ def test_a_domain_leads_to_the_door_and_asks_for_certificates_where_there_is_a_t
         ({**REST, "VpcEndpointIds": VPC_ENDPOINTS}, "VpcEndpointIds is for FrontDoor=private"),
         ({"WebAclArn": WEB_ACL}, "AWS WAF takes no HTTP API"),
         ({**REST, "TruststoreUri": "s3://bucket/a.pem"}, "TruststoreUri needs CertificateArn"),
-        ({**PRIVATE, **PROBE}, "the probe reaches no private endpoint"),
-        ({**REST, **MUTUAL, **PROBE}, "the probe has no certificate"),
     ],
 )
 def test_parameters_that_cannot_work_together_are_refused(given: dict[str, str], words: str) -> None:
