@@ -11,6 +11,7 @@ from tests.examples.stacks import EXAMPLES, ROOT
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.recorded import recorded
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
+from tests.template.chosen import OFF
 
 GOODS: Final = {"goods": "a piano"}
 
@@ -19,7 +20,7 @@ GOODS: Final = {"goods": "a piano"}
 def stack() -> Iterator[Deployed]:
     """The root template and the examples. No status event arrives, so only the actions of a test call AWS."""
     calls = AwsCalls()
-    settings = {"WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off"}
+    settings = {"WaitSeconds": "0", "PollsPerSecond": "0", **OFF}
     settings["MostActiveTasks"] = "3"
     rare = {"REPAIR_AFTER_SECONDS": "600"}
     served = LocalStack(

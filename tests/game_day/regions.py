@@ -23,6 +23,7 @@ from stepwire_local.operating import account_of
 from tests.game_day.operator import Operator
 from tests.integration.stacks import ROOT, SIGN_IN, event_of
 from tests.server.clients import ModernClient
+from tests.template.chosen import OFF
 from tests.waiting import until
 
 LOST, NEXT = "us-east-1", "eu-west-1"
@@ -92,7 +93,7 @@ def owners_in(folder: Path) -> Path:
 
 
 def stack(owners: Path, region: str, taken_over: dict[str, str] | None = None, **parameters: str) -> LocalStack:
-    given = {**SIGN_IN, "WaitSeconds": "0", "PollsPerSecond": "0", "Events": "off", **parameters}
+    given = {**SIGN_IN, "WaitSeconds": "0", "PollsPerSecond": "0", **OFF, **parameters}
     name = f"stepwire-{region}"
     return LocalStack(
         ROOT / "template.yaml", others=[owners], name=name, region=region, taken_over=taken_over, parameters=given

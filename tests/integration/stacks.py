@@ -17,6 +17,7 @@ from stepwire_local.account.engine import ACCOUNT
 from tests.adopted import ADOPTER
 from tests.integration.clock import Clock
 from tests.recorded import recorded
+from tests.template.chosen import OFF
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
@@ -216,7 +217,7 @@ def deployed(
     if template == ROOT / "template.yaml":
         # These tests poll fast; tests/server/test_limits.py covers the limit on polls. Many count calls, and for events
         # function status_changes reads at a time of its own; test_events.py has its own stack.
-        parameters = {"PollsPerSecond": "0", "RESUMING_CLIENTS": "known, a test", "Events": "off", **parameters}
+        parameters = {"PollsPerSecond": "0", "RESUMING_CLIENTS": "known, a test", **OFF, **parameters}
         others = [ADOPTER]
     served = LocalStack(template, others=others, events=events, instances=instances, **chosen(parameters))
     with served as stack, calls.of_handlers(), ExitStack() as clocks:

@@ -217,7 +217,7 @@ def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status
 
 @pytest.mark.long
 def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_alone() -> None:
-    with deployed(ROOT / "template.yaml", at_once, Events="off") as stack:
+    with deployed(ROOT / "template.yaml", at_once) as stack:
         deployed_names = set(stack.stack.physical_ids)
         mapping = stack.stack.template.section("Resources")["StatusChanges"]["Properties"]
 

@@ -21,6 +21,7 @@ from stepwire_local.account.isolation import REGION
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient
+from tests.template.chosen import ON
 from tests.template.document import resource
 
 TOOL = "wait_and_echo"
@@ -32,7 +33,7 @@ ENDED = "Step Functions Execution Status Change"
 def stack() -> Iterator[Deployed]:
     """The root template, where EventBridge and the stream deliver nothing."""
     quiet = {"WaitSeconds": "0", "REPAIR_AFTER_SECONDS": "3600", "STATE_AFTER_SECONDS": "0", "EventBus": "default"}
-    with deployed(ROOT / "template.yaml", never, Events="on", **quiet) as stack:
+    with deployed(ROOT / "template.yaml", never, **ON, **quiet) as stack:
         for mapping in stack.stack.deployments[0].world.mappings:
             mapping.stop()
         yield stack

@@ -19,6 +19,7 @@ from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.template.chosen import ON
 from tests.waiting import until
 
 SECRETS: Final = {
@@ -148,7 +149,7 @@ def faults() -> Faults:
 @pytest.fixture
 def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
     """The root template with sign-in; new for each test, so that its loggers write where the test listens."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", Events="on", **SIGN_IN) as stack:
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **ON, **SIGN_IN) as stack:
         stack.calls.answer = faults.answer
         yield stack
 

@@ -19,6 +19,7 @@ from stepwire_local.extras.approvals.sign_in import page_signs_in_at
 from stepwire_local.issuer import SHAPES, LocalIssuer
 from tests.ports import free_port
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
+from tests.template.chosen import OFF
 from tests.waiting import HANG_GUARD, until
 
 ROOT: Final = Path(__file__).parents[4]
@@ -247,7 +248,7 @@ def desk_with(mode: str, **parameters: str) -> Generator[Desk]:
         signed = at_issuer if is_signed else {"EndpointUrl": endpoint, "ApprovalLinks": mode}
         given = {
             "EventBus": "default",
-            "Events": "off",
+            **OFF,
             "WaitSeconds": "0",
             "PollsPerSecond": "0",
         }
