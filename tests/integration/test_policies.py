@@ -70,8 +70,6 @@ USED_ELSEWHERE: Final = {
 _RETRIES: Final = "retries: tests/examples/test_races_and_retries.py and tests/faults make them"
 _RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
 _FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
-_QUESTIONS: Final = "questions to others: tests/extras/approvals, its page and its examples, list and decide them"
-_EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
 # Statements and actions of parts that have stacks of their own in other tests.
 OF_OTHER_PARTS: Final = {
     ("StartTheNextAttempt", "states:startexecution"): _RETRIES,
@@ -79,17 +77,9 @@ OF_OTHER_PARTS: Final = {
     ("RedriveOrStopTheNextAttempt", "states:stopexecution"): _RETRIES,
     ("FollowAndStopExecutions", "states:redriveexecution"): _RETRIES,
     ("WakeTasksForTheirNextAttempt", "sqs:sendmessage"): _RETRIES,
-    ("RecordEvents", "dynamodb:query"): _EVENTS,
-    ("AskForDeliveries", "sqs:sendmessage"): _EVENTS,
-    ("ReadEvents", "dynamodb:query"): _EVENTS,
-    ("ReadEvents", "dynamodb:updateitem"): _EVENTS,
-    ("SendMessagesAgain", "sqs:sendmessage"): _EVENTS,
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
     ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
-    ("ListQuestionsForApprovers", "dynamodb:deleteitem"): _QUESTIONS,
-    ("ListQuestionsForApprovers", "dynamodb:putitem"): _QUESTIONS,
-    ("ListQuestionsForApprovers", "dynamodb:updateitem"): _QUESTIONS,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
     **{grant: why for part in parts("permissions") for grant, why in part.OF_OTHER_TESTS.items()},
 }

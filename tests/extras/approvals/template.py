@@ -9,7 +9,7 @@ VARIABLES: Final = {"APPROVAL_LINKS": "off", "RESOURCE": "Api.ApiEndpoint/mcp", 
 """Of function status_changes, as a stack resolves them."""
 ACTIONS: Final = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
 """That function status_changes may do however much is switched off."""
-PARTITIONS: Final = {"StatusChangesFunction.ListQuestionsForApprovers": ["?" * 32, "approvals#*"]}
+PARTITIONS: Final = {"StatusChangesFunction.ListQuestionsForApprovers": ["approvals#*"]}
 """Of the table, which a statement of a policy may reach."""
 WILDCARDS: Final = {
     "ApprovalsFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by"

@@ -11,7 +11,7 @@ ACTIONS: Final[tuple[str, ...]] = ()
 """That function status_changes may do however much is switched off."""
 _A_CALLER: Final = "?" * 32
 PARTITIONS: Final = {
-    "StatusChangesFunction.RecordEvents": [_A_CALLER, "subscribers#*"],
+    "StatusChangesFunction.RecordEvents": [_A_CALLER],
     "WebhooksFunction.ReadEvents": [_A_CALLER],
 }
 """Of the table, which a statement of a policy may reach."""
