@@ -23,7 +23,6 @@ OF_THE_REST_DOOR: Final = {
     *("AuthorizerFunction", "AuthorizerPermission", "AuthorizerLogs"),
 }
 MUTUAL: Final = {"CertificateArn": CERTIFICATE, "TruststoreUri": "s3://bucket/authorities.pem"}
-CLIENT: Final = {"ApprovalClientId": "the-page"}
 
 
 def body(made: Stack) -> dict[str, Any]:
@@ -67,9 +66,8 @@ def test_with_an_http_api_nothing_of_the_other_door_is_there(choice: str) -> Non
     assert {name for name in OF_THE_REST_DOOR if made.has(name)} == set()
 
 
-@pytest.mark.parametrize(("choice", "door"), [*product(CHOICES, [REST, PRIVATE])])
-def test_with_a_rest_api_nothing_of_the_http_api_is_there(choice: str, door: dict[str, str]) -> None:
-    made = stack(choice, **door, ApprovalLinks="link")
+def has_only_the_rest_api(made: Stack) -> None:
+    """Check that nothing of the HTTP API is there."""
     mapping = {"AWS::ApiGatewayV2::DomainName", "AWS::ApiGatewayV2::ApiMapping"}  # which are of either
 
     left = [
@@ -80,15 +78,13 @@ def test_with_a_rest_api_nothing_of_the_http_api_is_there(choice: str, door: dic
     assert made.has("RestApi")
 
 
-WITH_APPROVALS: Final[tuple[dict[str, str], ...]] = ({}, {"ApprovalLinks": "link"}, {"ApprovalLinks": "sign-in"})
+@pytest.mark.parametrize(("choice", "door"), [*product(CHOICES, [REST, PRIVATE])])
+def test_with_a_rest_api_nothing_of_the_http_api_is_there(choice: str, door: dict[str, str]) -> None:
+    has_only_the_rest_api(stack(choice, **door))
 
 
-@pytest.mark.parametrize(("choice", "more"), [*product(CHOICES, WITH_APPROVALS)])
-def test_the_same_paths_lead_to_the_same_functions_with_the_same_sign_in(choice: str, more: dict[str, str]) -> None:
-    if more.get("ApprovalLinks") == "sign-in":
-        if choice in ("iam", "none"):
-            return  # nobody can sign in to the page
-        more = more | (CLIENT if choice == "jwt" else {})
+def leads_to_the_same(choice: str, **more: str) -> None:
+    """Check that each route leads to the same function with the same sign-in at either door."""
     at_http, at_rest = stack(choice, **ADDRESS, **more), stack(choice, **REST, **more)
 
     routes, there = at_http.routes(), methods(at_rest)
@@ -100,6 +96,11 @@ def test_the_same_paths_lead_to_the_same_functions_with_the_same_sign_in(choice:
         integration = there[key]["x-amazon-apigateway-integration"]
         assert f"functions/{function_of(at_http, route)}/invocations" in integration["uri"], key
         assert (integration["type"], integration["httpMethod"]) == ("aws_proxy", "POST")
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_same_paths_lead_to_the_same_functions_with_the_same_sign_in(choice: str) -> None:
+    leads_to_the_same(choice)
 
 
 def test_the_mirror_is_where_it_was() -> None:
@@ -306,12 +307,9 @@ def test_the_dashboard_looks_at_the_metrics_of_the_door() -> None:
     assert "ApiId" not in text
 
 
-@pytest.mark.parametrize(
-    ("tracing", "links", "is_traced"),
-    [("Disabled", "off", False), ("Active", "off", True), ("Active", "link", False), ("Active", "sign-in", False)],
-)
-def test_x_ray_begins_at_the_rest_door_unless_a_url_may_authorize(tracing: str, links: str, is_traced: bool) -> None:
-    made = stack("jwt", **REST, **CLIENT, Tracing=tracing, ApprovalLinks=links)
+@pytest.mark.parametrize(("tracing", "is_traced"), [("Disabled", False), ("Active", True)])
+def test_x_ray_begins_at_the_rest_door(tracing: str, is_traced: bool) -> None:
+    made = stack("jwt", **REST, Tracing=tracing)
 
     assert made.properties("RestApi")["TracingEnabled"] is is_traced
 

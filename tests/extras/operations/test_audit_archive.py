@@ -7,7 +7,7 @@ from stepwire_cli.extras.operations.outliving import WHO_DELETES_EARLIER
 from tests.docs.audit_schema import COLUMNS
 from tests.docs.pages import page
 from tests.template.alarms import rings
-from tests.template.chosen import STACK, Stack, stack
+from tests.template.chosen import ON, STACK, Stack, stack
 from tests.template.document import FUNCTION, ROOT, listed, resource, resources, template
 
 PAGE: Final = page(ROOT / "docs/extras/operations.md")
@@ -15,7 +15,7 @@ FILTER: Final = "AWS::Logs::SubscriptionFilter"
 
 
 def archived(**given: str) -> Stack:
-    return stack("jwt", AuditArchive="COMPLIANCE", AuditRetentionDays="2555", ApprovalLinks="link", **given)
+    return stack("jwt", **ON | {"AuditArchive": "COMPLIANCE", "AuditRetentionDays": "2555"} | given)
 
 
 # -------------------------------------------------------------------------------------------------- how Athena reads it
