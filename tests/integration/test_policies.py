@@ -79,7 +79,7 @@ OF_OTHER_PARTS: Final = {
     ("WakeTasksForTheirNextAttempt", "sqs:sendmessage"): _RETRIES,
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
-    ("FindTasksAndFreeSlotsAndTheNextInLine", "dynamodb:batchgetitem"): _FOLLOW_UPS,
+    ("FindTasksAndFreeSlots", "dynamodb:batchgetitem"): _FOLLOW_UPS,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
     **{grant: why for part in parts("permissions") for grant, why in part.OF_OTHER_TESTS.items()},
 }

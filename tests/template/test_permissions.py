@@ -145,6 +145,7 @@ def test_only_executions_named_after_a_task_may_be_read_and_stopped(part: Statem
 
 
 A_CALLER: Final = "?" * 32
+OF_TASKS: Final = [A_CALLER, *(partition for part in parts("template") for partition in part.WITH_TASKS)]
 
 
 # L11: they read what others have written, or call addresses that others choose
@@ -152,12 +153,11 @@ A_CALLER: Final = "?" * 32
     ("name", "partitions"),
     [
         ("CatalogFunction.PublishedCatalog", ["catalog", "catalog#*"]),
-        ("ExecutionEventsFunction.Tasks", [A_CALLER, "lines", "line#*"]),
-        ("ExecutionEventsFunction.FindTheNextInLine", [A_CALLER, "lines", "line#*"]),
-        ("OperatorFunction.Tasks", [A_CALLER, "lines", "line#*"]),
-        ("OperatorFunction.FindTasksAndFreeSlotsAndTheNextInLine", [A_CALLER, "lines", "line#*"]),
+        ("ExecutionEventsFunction.Tasks", OF_TASKS),
+        ("OperatorFunction.Tasks", OF_TASKS),
+        ("OperatorFunction.FindTasksAndFreeSlots", OF_TASKS),
         ("InputRequestsFunction.Tasks", [A_CALLER]),
-        ("ExpirationsFunction.FreeSlots", [A_CALLER, "lines", "line#*"]),
+        ("ExpirationsFunction.FreeSlots", OF_TASKS),
         *((statement, partitions) for part in parts("template") for statement, partitions in part.PARTITIONS.items()),
     ],
 )

@@ -9,6 +9,8 @@ VARIABLES: Final = {"APPROVAL_LINKS": "off", "RESOURCE": "Api.ApiEndpoint/mcp", 
 """Of function status_changes, as a stack resolves them."""
 ACTIONS: Final = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
 """That function status_changes may do however much is switched off."""
+WITH_TASKS: Final[tuple[str, ...]] = ()
+"""Partitions that are written in the transactions of tasks."""
 PARTITIONS: Final = {"StatusChangesFunction.ListQuestionsForApprovers": ["approvals#*"]}
 """Of the table, which a statement of a policy may reach."""
 WILDCARDS: Final = {

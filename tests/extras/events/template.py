@@ -10,6 +10,8 @@ VARIABLES: Final = {"WEBHOOK_QUEUE": "WebhookQueue"}
 ACTIONS: Final[tuple[str, ...]] = ()
 """That function status_changes may do however much is switched off."""
 _A_CALLER: Final = "?" * 32
+WITH_TASKS: Final[tuple[str, ...]] = ()
+"""Partitions that are written in the transactions of tasks."""
 PARTITIONS: Final = {
     "StatusChangesFunction.RecordEvents": [_A_CALLER],
     "WebhooksFunction.ReadEvents": [_A_CALLER],

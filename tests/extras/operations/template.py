@@ -11,5 +11,6 @@ ON: Final = {
 QUEUES: Final[tuple[str, ...]] = ()
 VARIABLES: Final[dict[str, str]] = {}
 ACTIONS: Final[tuple[str, ...]] = ()
+WITH_TASKS: Final[tuple[str, ...]] = ()
 PARTITIONS: Final[dict[str, list[str]]] = {}
 WILDCARDS: Final[dict[str, str]] = {}
