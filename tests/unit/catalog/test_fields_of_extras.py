@@ -26,11 +26,11 @@ from tests.unit.catalog.registrations import GOOD, PREFIX, Machines, compiled, e
 
 MODELS: Final = {name: part.model for name, part in added_by(EXTRAS).items() if part.model is not None}
 """Of the extras that add fields."""
-RED: Final = write({**GOOD, "colour": "red"})
+RED: Final = write({**GOOD, "no_such_field": "red"})
 
 
 class Coloured(Manifest):
-    colour: str | None = None
+    no_such_field: str | None = None
 
 
 class Colour(Struct, frozen=True):
@@ -39,21 +39,21 @@ class Colour(Struct, frozen=True):
 
 FIELDS: Final = ManifestFields(
     model=Coloured,
-    part=lambda manifest: manifest.colour and Colour(manifest.colour),
-    need_task=("colour",),
-    other_names={"paint": "colour"},
-    doubts=lambda manifest, definitions: [Doubt(f"{manifest.colour} in {len(definitions)}", "paint it")],
+    part=lambda manifest: manifest.no_such_field and Colour(manifest.no_such_field),
+    need_task=("no_such_field",),
+    other_names={"no_such_name": "no_such_field"},
+    doubts=lambda manifest, definitions: [Doubt(f"{manifest.no_such_field} in {len(definitions)}", "paint it")],
 )
 
 
 @pytest.fixture(autouse=True)
-def colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add an extra to the table whose tools have a colour."""
-    module = ModuleType("stepwire.extras.colours")
-    vars(module)["EXTRA"] = Extra(name="colours", fields=lambda: FIELDS)
+def no_such_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add an extra to the table of which nobody has heard, and a field of its."""
+    module = ModuleType("stepwire.extras.no_such_extra")
+    vars(module)["EXTRA"] = Extra(name="no_such_extra", fields=lambda: FIELDS)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for one in (composition, model):
-        monkeypatch.setattr(one, "EXTRAS", {**EXTRAS, "colours": ()})
+        monkeypatch.setattr(one, "EXTRAS", {**EXTRAS, "no_such_extra": ()})
 
 
 def names_of(model: type[Manifest]) -> set[str]:
@@ -71,16 +71,16 @@ def test_no_extra_replaces_a_field_or_a_check_of_the_core_or_of_another() -> Non
 
 def test_the_core_alone_has_no_field_of_an_extra() -> None:
     assert list(manifest_model(()).model_fields) == list(Manifest.model_fields)
-    assert list(manifest_model(("colours",)).model_fields) == [*Manifest.model_fields, "colour"]
+    assert list(manifest_model(("no_such_extra",)).model_fields) == [*Manifest.model_fields, "no_such_field"]
 
 
 def test_what_a_field_of_an_extra_says_is_kept_in_its_part_of_the_tool() -> None:
-    manifest = read_manifest(RED, ("colours",))
+    manifest = read_manifest(RED, ("no_such_extra",))
 
-    assert manifest.tool().extras == {"colours": {"name": "red"}}
-    assert manifest.tool().kept_by("colours", Colour) == Colour("red")
+    assert manifest.tool().extras == {"no_such_extra": {"name": "red"}}
+    assert manifest.tool().kept_by("no_such_extra", Colour) == Colour("red")
     assert [one.words for one in manifest.doubts([{}, {}])] == ["red in 2"]
-    assert read_manifest(write(GOOD), ("colours",)).tool().extras == {}
+    assert read_manifest(write(GOOD), ("no_such_extra",)).tool().extras == {}
 
 
 def test_a_field_of_an_extra_that_is_off_is_a_fault_that_says_so() -> None:
@@ -88,13 +88,13 @@ def test_a_field_of_an_extra_that_is_off_is_a_fault_that_says_so() -> None:
         read_manifest(RED, EXTRAS)
 
     assert str(fault.value) == (
-        "colour: is a field of the extra colours, which this endpoint does not have: leave it out"
+        "no_such_field: is a field of the extra no_such_extra, which this endpoint does not have: leave it out"
     )
 
 
 def test_what_people_take_for_the_name_of_a_field_leads_to_it() -> None:
-    with pytest.raises(CatalogError, match="paint: unknown field; did you mean colour"):
-        read_manifest(write({**GOOD, "paint": "red"}), ("colours",))
+    with pytest.raises(CatalogError, match="no_such_name: unknown field; did you mean no_such_field"):
+        read_manifest(write({**GOOD, "no_such_name": "red"}), ("no_such_extra",))
 
 
 def compiled_with(extras: tuple[str, ...], previous: Compiled | None = None) -> Compiled:
@@ -103,30 +103,30 @@ def compiled_with(extras: tuple[str, ...], previous: Compiled | None = None) -> 
 
 
 def test_a_tool_is_compiled_anew_when_other_extras_are_on() -> None:
-    before = compiled_with(("colours",))
+    before = compiled_with(("no_such_extra",))
 
     after = compiled_with((), before)
-    again = compiled_with(("colours", "shapes"), before)
+    again = compiled_with(("no_such_extra", "nor_this_one"), before)
 
     assert not before.refusals
-    assert "the extra colours" in reason(after)
+    assert "the extra no_such_extra" in reason(after)
     assert again.tools["settle"].digest != before.tools["settle"].digest
 
 
 def test_a_field_that_needs_a_task_is_refused_of_a_tool_that_has_none() -> None:
-    compiler = Compiler(Endpoint("mine", PREFIX, True), express(), recheck=False, extras=("colours",))
+    compiler = Compiler(Endpoint("mine", PREFIX, True), express(), recheck=False, extras=("no_such_extra",))
 
     found = compiler.compile([registered(RED)], {})
 
-    assert "colour: needs a task" in reason(found)
+    assert "no_such_field: needs a task" in reason(found)
     assert not compiled(registered(), machines=express()).refusals
 
 
 def test_a_release_with_fields_of_an_extra_that_is_off_does_not_start() -> None:
-    red = keeping(replace(OPTIONAL, name="one"), colours=Colour("red"))
+    red = keeping(replace(OPTIONAL, name="one"), no_such_extra=Colour("red"))
 
-    check_extras(("colours",), catalog_of(red))
-    with pytest.raises(SettingsError, match=r"fields of extras that are off: one \(colours\)\. Switch"):
+    check_extras(("no_such_extra",), catalog_of(red))
+    with pytest.raises(SettingsError, match=r"fields of extras that are off: one \(no_such_extra\)\. Switch"):
         check_extras((), catalog_of(red, OPTIONAL))
 
 

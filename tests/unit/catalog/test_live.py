@@ -68,18 +68,21 @@ def test_a_tool_of_the_release_hides_a_registered_one_of_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extras", "served"), [((), ["optional", "plain"]), (("colours",), ["optional", "plain", "red"])]
+    ("extras", "served"), [((), ["optional", "plain"]), (("no_such_extra",), ["optional", "plain", "red"])]
 )
 def test_a_tool_is_not_served_without_the_extras_that_have_a_part_in_it(
     extras: tuple[str, ...], served: list[str]
 ) -> None:
-    tools = (keeping(replace(REGISTERED, name="red"), colours=Published("", ())), replace(REGISTERED, name="plain"))
+    tools = (
+        keeping(replace(REGISTERED, name="red"), no_such_extra=Published("", ())),
+        replace(REGISTERED, name="plain"),
+    )
     text = catalog_text(CompiledTool(tool, "a parameter") for tool in tools)
 
     live = Live(Source(Published("1", (text,))), extras=extras)
 
     assert live.names() == served
-    assert [str(one) for one in live.troubles] == ["red is not served without the extras colours"] * (not extras)
+    assert [str(one) for one in live.troubles] == ["red is not served without the extras no_such_extra"] * (not extras)
 
 
 def test_the_catalog_is_read_when_tools_are_needed_and_once_in_30_seconds() -> None:
