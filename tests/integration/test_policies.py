@@ -27,7 +27,7 @@ from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import questions
-from tests.template.chosen import ON
+from tests.template.chosen import USUAL
 from tests.waiting import until
 
 pytestmark = pytest.mark.long  # every workflow runs; each test is held to the policies, this looks for what none needs
@@ -117,7 +117,7 @@ def stack(clock: Clock) -> Iterator[Watched]:
         "REPAIR_AFTER_SECONDS": "1",
         "STATE_AFTER_SECONDS": "1",
     }
-    parameters = {**impatient, **SIGN_IN, "EventBus": "default", **ON}
+    parameters = {**impatient, **SIGN_IN, "EventBus": "default", **USUAL}
     with watched(calls.append), deployed(ROOT / "template.yaml", never, 1, clock, **parameters) as made:
         yield Watched(made, calls)
 

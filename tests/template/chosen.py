@@ -25,6 +25,8 @@ OFF: Final[dict[str, str]] = {name: value for part in parts("template") for name
 """The parameters that switch off the extras that have parts of a stack."""
 ON: Final[dict[str, str]] = {name: value for part in parts("template") for name, value in part.ON.items()}
 """The parameters that switch these on."""
+USUAL: Final = {name: ON[name] for name in OFF}
+"""The parameters of those that are on by default, as they are then."""
 ENDPOINT: Final = "Api.ApiEndpoint/mcp"
 SERVER_ROUTE: Final = "GET /.well-known/oauth-authorization-server"
 
