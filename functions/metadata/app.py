@@ -20,7 +20,7 @@ _OF_THE_SERVER = "GET /.well-known/oauth-authorization-server"
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """Return the metadata document of the route."""
-    # A REST API names the two apart.
+    # Version 1.0 of API Gateway's events names the two apart.
     route = event.get("routeKey") or f"{event['httpMethod']} {event['resource']}"
     if route != _OF_THE_SERVER:
         return _response(200, _resource())

@@ -145,7 +145,7 @@ class EventType(Struct, frozen=True):
 
     name: str
     shown: "JsonObject"
-    """`description`, `inputSchema` and `payloadSchema`, as `events/list` shows them."""
+    """`description`, `inputSchema` and `payloadSchema`, as callers read them."""
     events: "Callable[[ChangeServices, TaskChange], Iterable[CallerEvent]]"
     """Returns the events of this type that a change is, whosever they are."""
     is_for: "Callable[[Services, Call], bool] | None" = None

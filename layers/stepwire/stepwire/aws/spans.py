@@ -21,7 +21,6 @@ from stepwire.tracing import Trace
 
 INTERNAL: Final = 1
 SERVER: Final = 2
-CLIENT: Final = 3
 _ERROR: Final = {"code": 2}
 _UNKNOWN: Final = "-"
 

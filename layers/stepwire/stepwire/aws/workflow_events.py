@@ -99,7 +99,7 @@ def _is_amount(value: Json) -> TypeGuard[int | float]:
 def question_of(event: dict[str, Any]) -> Question:
     """Return the question that a state asks.
 
-    {"execution_arn": "...", "task_token": "...", "key": "approval", "elicitation": {...}, "timeout_seconds"?: 86400,
+    {"execution_arn": "...", "task_token": "...", "key": "amount", "elicitation": {...}, "timeout_seconds"?: 86400,
      "state_entered"?: "2026-...", "audience"?: {...}}
 
     Instead of `elicitation`: `sampling` with the params of `sampling/createMessage`, or `roots` with an empty object.

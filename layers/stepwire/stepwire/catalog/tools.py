@@ -46,7 +46,6 @@ TASK_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}
 OWN_TOOLS: Final = TASK_TOOLS | RESERVED_TOOLS
 """The names of Stepwire's own tools; no manifest may take one."""
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
-PER_CALLER: Final = "caller"
 ICON_PATTERN: Final = (
     r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*)?"
     r"|data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2})$"

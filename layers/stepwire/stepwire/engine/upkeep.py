@@ -128,7 +128,7 @@ class Upkeep(Struct, frozen=True):
             return known
 
     def after_questions(self, task: Task) -> Task:
-        """Return a running task after delivering answers, sending due reminders and removing expired questions.
+        """Return a running task after delivering answers, announcing questions again and removing expired ones.
 
         The write without an expired question announces its end through the table's stream.
         """

@@ -219,8 +219,8 @@ def switch_in(query: str, parameter: str) -> bool | None:
 def values_in(query: str, parameter: str) -> list[str]:
     """Return the values of a parameter.
 
-    Percent-encoding changes nothing, not even of its name or of the length: a REST API decodes a query, so what it sent
-    is not known.
+    Percent-encoding changes nothing, not even of its name or of the length: API Gateway may have decoded the query, so
+    what the client sent is not known.
 
     Raises:
         InvalidParams: the query is too long, or has too many fields.

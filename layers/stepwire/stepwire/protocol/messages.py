@@ -20,7 +20,6 @@ ASSUMED_VERSION: Final = LEGACY_VERSIONS[-1]
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
-EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
 CLIENT_CREDENTIALS_EXTENSION: Final = "io.modelcontextprotocol/oauth-client-credentials"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 MODEL_IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from stepwire.hooks import Extra, Ground, Items, Kept, OnChange, Protocol
 from stepwire.json_text import JsonObject
-from stepwire.protocol.messages import EVENTS_EXTENSION, LEGACY_VERSIONS, MODERN_VERSIONS
+from stepwire.protocol.messages import LEGACY_VERSIONS, MODERN_VERSIONS
 
 if TYPE_CHECKING:
     from stepwire.aws.storage.table import Item
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from stepwire.server.call import Call, Reply
     from stepwire.server.services import Services
 
+_EXTENSION: Final = "io.modelcontextprotocol/events"
+
 
 def _capabilities(_services: "Services", call: "Call") -> JsonObject:
     """Return what ChatGPT reads, and what others do. The older era has no extensions; some of its clients name this."""
     declared = call.client_capabilities
-    is_named = "events" in declared or EVENTS_EXTENSION in declared.get("extensions", {})
-    return {"events": {}, **({"extensions": {EVENTS_EXTENSION: {}}} if call.is_modern or is_named else {})}
+    is_named = "events" in declared or _EXTENSION in declared.get("extensions", {})
+    return {"events": {}, **({"extensions": {_EXTENSION: {}}} if call.is_modern or is_named else {})}
 
 
 def _answered(method: str, services: "Services", call: "Call") -> "Reply":

@@ -1,10 +1,14 @@
 """Spans of deliveries to webhooks. Loaded only with Spans on."""
 
 import time
+from typing import Final
 
-from stepwire.aws.spans import CLIENT, Span, new_span_id, of_task, write_span
+from stepwire.aws.spans import Span, new_span_id, of_task, write_span
 from stepwire.extras.events.delivering import Delivery
 from stepwire.extras.events.subscription import Verdict
+
+_CLIENT: Final = 3
+"""The kind of a span that calls somebody else (OTLP)."""
 
 
 def write_delivery(delivery: Delivery) -> None:
@@ -16,4 +20,4 @@ def write_delivery(delivery: Delivery) -> None:
     attributes = {"stepwire.event": delivery.event, **of_task(delivery.task_id)}
     error = "" if delivery.verdict is Verdict.DELIVERED else delivery.verdict.value
     own = delivery.trace.with_span(new_span_id())
-    write_span(Span(f"webhook {delivery.event}", CLIENT, own, delivery.trace, began, ended, attributes, error))
+    write_span(Span(f"webhook {delivery.event}", _CLIENT, own, delivery.trace, began, ended, attributes, error))

@@ -12,12 +12,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stepwire.catalog.tools import PER_CALLER, Caller, Catalog, Tool
+from stepwire.catalog.tools import Caller, Catalog, Tool
 from stepwire.codec import decode, encode_without
 from stepwire.errors import WorkflowNotStarted
 from stepwire.json_text import Json, JsonObject, equal_form
 from stepwire.tasks.limits import LineTerms
 
+PER_CALLER: Final = "caller"
 MOST_WAITING: Final = 1_000
 """Of a line whose manifest does not say."""
 MOST_STARTS: Final = 300

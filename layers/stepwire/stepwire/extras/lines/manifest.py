@@ -5,8 +5,8 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
-from stepwire.catalog.tools import NAME_PATTERN, PER_CALLER
-from stepwire.extras.lines.limits import MOST_STARTS, MOST_WAITING, Concurrency, Rules, Starts
+from stepwire.catalog.tools import NAME_PATTERN
+from stepwire.extras.lines.limits import MOST_STARTS, MOST_WAITING, PER_CALLER, Concurrency, Rules, Starts
 from stepwire.hooks import ManifestFields
 from stepwire.manifests.fields import Fields, MemberName
 from stepwire.manifests.manifest import Manifest, key_problem
