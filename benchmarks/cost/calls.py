@@ -5,6 +5,8 @@ The rule: nothing is estimated; tests/integration/test_aws_calls*.py asserts eac
 
 from typing import Final
 
+from tests.extras import parts
+
 CREATE: Final = ("UpdateItem", "PutItem", "StartExecution")
 """A call that creates a task. A caller who has just created another one costs one UpdateItem more."""
 KEYED: Final = ("PutItem", *CREATE)
@@ -54,8 +56,8 @@ REDRIVE_IN_TIME: Final = ("GetItem", "RedriveExecution", "GetItem")
 REMOVAL: Final[tuple[str, ...]] = ()
 """The stream record of an expired task that had ended, handled by function expirations."""
 
-SWEEP: Final = ("Query", "GetItem", *("Query",) * 4)
-"""A run of the sweep that finds nothing to do."""
+SWEEP: Final = (*(call for part in parts("swept") for call in part.CALLS), "GetItem", *("Query",) * 4)
+"""A run of the sweep that finds nothing to do, with what extras do first."""
 COMPILE: Final = ("GetItem", "GetParametersByPath", "GetItem", "GetItem", "PutItem")
 """A run of function catalog on its schedule, where no tool is registered."""
 

@@ -63,7 +63,7 @@ def test_a_lost_end_is_found_and_the_next_poll_makes_no_further_check(stack: Dep
     assert stack.calls.made == ["GetItem"]
 
 
-def test_without_neglected_tasks_the_sweep_makes_one_read_and_five_queries(stack: Deployed) -> None:
+def test_without_neglected_tasks_the_sweep_makes_one_read_and_a_few_queries(stack: Deployed) -> None:
     ModernClient(stack).call("wait_and_echo", {"message": "hello", "seconds": 600})
 
     assert sweep(stack) == [*calls.SWEEP]

@@ -357,7 +357,7 @@ def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
 def operators_lines(stack: LocalStack, account: str) -> Sequence[str]:
     """Return what an operator types to use the stack as a deployed one; nothing where its account is not served."""
     keys = f"AWS_DEFAULT_REGION={stack.region} AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
-    lines = [f"export AWS_ENDPOINT_URL={account} {keys}", f"{_typed('stepwire')} queue list --stack {stack.name}"]
+    lines = [f"export AWS_ENDPOINT_URL={account} {keys}", f"{_typed('stepwire')} replay {stack.name} --dry-run"]
     return _section("Operate it as a deployed stack, from another terminal:", lines if account else [])
 
 
