@@ -23,7 +23,7 @@ def test_nothing_is_cut_and_each_client_has_a_button_that_copies(theme: str, wid
     with serving(World().server.handle) as url:
         steps: list[list[Any]] = [["open", url], ["overflows"], ["cut"], ["axe"], *picture, ["copies"]]
         plan = {"theme": theme, "width": width, "height": 800, "script": True, "steps": steps}
-        seen = seen_by_chromium("approvals.mjs", plan)
+        seen = seen_by_chromium("endpoint.mjs", plan)
 
     status, overflows, cut, violations, *_, copied = seen["results"]
     assert (status, overflows, cut, violations) == (405, False, [], [])

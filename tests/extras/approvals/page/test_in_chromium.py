@@ -69,7 +69,7 @@ def test_each_page_is_accessible_and_fits(by_link: Desk, theme: str, width: int)
         *picture(f"none-{theme}-{width}"),
     ]
 
-    seen = seen_by_chromium("approvals.mjs", {"theme": theme, "width": width, "script": True, "steps": steps})
+    seen = seen_by_chromium("endpoint.mjs", {"theme": theme, "width": width, "script": True, "steps": steps})
 
     looked = [one for (name, *_), one in zip(steps, seen["results"], strict=True) if name in {"axe", "overflows"}]
     assert looked == [[], False, [], False, [], False]
@@ -90,7 +90,7 @@ def test_a_form_with_faults_is_accessible_and_comes_back(by_link: Desk, theme: s
         *picture(f"faults-{theme}-{width}"),
     ]
 
-    seen = seen_by_chromium("approvals.mjs", {"theme": theme, "width": width, "script": True, "steps": steps})
+    seen = seen_by_chromium("endpoint.mjs", {"theme": theme, "width": width, "script": True, "steps": steps})
 
     _, _, _, heading, text, violations, overflows, *_ = seen["results"]
     assert heading == "A decision for finance"
@@ -103,7 +103,7 @@ def test_with_the_keyboard_alone(by_link: Desk) -> None:
     question = by_link.ask(message=MESSAGE)
     steps = [["open", question.url], ["keys", "Tab", "Tab", "text:fine", "Tab", "Enter"], ["text"]]
 
-    seen = seen_by_chromium("approvals.mjs", {"steps": steps})
+    seen = seen_by_chromium("endpoint.mjs", {"steps": steps})
 
     _, focused, text = seen["results"]
     assert focused[1] == "field-0"
@@ -126,7 +126,7 @@ def test_a_sign_in_in_a_browser(by_sign_in: Desk) -> None:
         ["text"],
     ]
 
-    seen = seen_by_chromium("approvals.mjs", {"steps": steps})
+    seen = seen_by_chromium("endpoint.mjs", {"steps": steps})
 
     text = seen["results"][-1]
     assert "You have approved it" in text
@@ -142,7 +142,7 @@ def test_the_buttons_are_in_sight_at_once(by_link: Desk, width: int, height: int
     question = asked(by_link)
     steps: list[list[Any]] = [["open", question.url], *picture(f"first-{width}"), ["hidden"]]
 
-    seen = seen_by_chromium("approvals.mjs", {"width": width, "height": height, "script": True, "steps": steps})
+    seen = seen_by_chromium("endpoint.mjs", {"width": width, "height": height, "script": True, "steps": steps})
 
     assert seen["results"][-1] == []
 
@@ -150,6 +150,6 @@ def test_the_buttons_are_in_sight_at_once(by_link: Desk, width: int, height: int
 def test_no_other_page_shows_it_in_a_frame(by_link: Desk) -> None:
     question = by_link.ask()
 
-    seen = seen_by_chromium("approvals.mjs", {"script": True, "steps": [["framed", question.url]]})
+    seen = seen_by_chromium("endpoint.mjs", {"script": True, "steps": [["framed", question.url]]})
 
     assert "X-Frame-Options" in seen["results"][0] or "frame-ancestors" in seen["results"][0]

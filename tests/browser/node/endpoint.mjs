@@ -1,6 +1,6 @@
 // What a person sees and does on a page of the endpoint, in a browser without JavaScript or with it.
 //
-//     node approvals.mjs < plan.json
+//     node endpoint.mjs < plan.json
 //
 // The plan: `chromium`, `theme`, `width`, `height`, `script` (whether the page may run scripts: axe is one), and `steps`: a list of
 // [name, ...arguments] of STEPS below. It prints what each step saw, and the page's errors.
