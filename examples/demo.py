@@ -1,11 +1,11 @@
 """`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
 First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
-local stack, a large refund, which asks a second person in place of the caller, and the acts of extras. With --all
-(`make demo ALL=1`) reserve_stock runs, fails twice and is retried, and get_quote, whose state machines race, too. With
---yes or without a terminal, the demo answers by itself. The rule: exit code 0 only if all results are correct: the
-report agrees with this program's own count of the file, and the refund with the answer. The endpoint is a new local
-stack, or the one in --url. The output of a local stack's functions goes to a log file.
+local stack, the acts of extras. With --all (`make demo ALL=1`) reserve_stock runs, fails twice and is retried, and
+get_quote, whose state machines race, too. With --yes or without a terminal, the demo answers by itself. The rule: exit
+code 0 only if all results are correct: the report agrees with this program's own count of the file, and the refund with
+the answer. The endpoint is a new local stack, or the one in --url. The output of a local stack's functions goes to a
+log file.
 """
 
 import argparse
@@ -32,14 +32,13 @@ from rich.text import Text
 
 from examples.extras import ACTS
 from examples.report_tables import print_refund, print_report
-from examples.second_person import NAME, NotAsked, SecondPerson
 from examples.sign_in import SignIn
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from stepwire_client import Callbacks, Task, TaskClient, TaskClientError, connect
 from stepwire_local import LocalStack, LocalStackError
 from stepwire_local.console import Console as WebConsole
-from stepwire_local.extras.approvals import OpenApprovals
+from stepwire_local.extras import Part
 from stepwire_local.lambdas.function_output import FOLDER, kept_in
 from stepwire_local.terminal.leaving import leave
 
@@ -49,7 +48,6 @@ DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
 LOGS: Final = ROOT / FOLDER
 PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
 STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
-LARGE_REFUND: Final = {"order_id": "A-1003", "amount": "890.00", "currency": "EUR", "reason": "The desk came too late."}
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 
 
@@ -60,7 +58,7 @@ class Endpoint:
     url: str
     logs: Path | None = None  # the functions' log, if this program started the stack
     headers: Mapping[str, str] = field(default_factory=dict[str, str])  # sign in
-    approvals: OpenApprovals | None = None  # the questions to others, if this program started the stack
+    parts: Sequence[Part] = ()  # of that stack, by extras
 
 
 class NotATask(Exception):
@@ -71,7 +69,7 @@ class WrongResult(Exception):
     """A result is wrong; the message says how."""
 
 
-_UNEXPECTED: Final = (WrongResult, NotAsked, *(reason for one in ACTS for reason in one.REASONS))
+_UNEXPECTED: Final = (WrongResult, *(reason for one in ACTS for reason in one.REASONS))
 """Their messages are for people."""
 
 
@@ -134,6 +132,8 @@ class Demo:
     client: TaskClient
     progress: Progress
     user: User
+    parts: Sequence[Part] = ()
+    """Of the stack that this program started, by extras."""
 
     async def profile(self, text: str) -> None:
         """Profile a data set, and show the report.
@@ -141,7 +141,7 @@ class Demo:
         Raises:
             WrongResult: the report disagrees with the file.
         """
-        report = await self._called("profile_dataset", {"csv": text}, f"{len(text):,} characters of CSV")
+        report = await self.called("profile_dataset", {"csv": text}, f"{len(text):,} characters of CSV")
         if found := list(differences(report, text)):
             raise WrongResult("\n".join(found))
         self.console.print()
@@ -155,36 +155,22 @@ class Demo:
             WrongResult: the refund disagrees with the user's answer, or nobody was asked.
         """
         asked = f"{REFUND['amount']} {REFUND['currency']} of order {REFUND['order_id']}"
-        result = await self._called("approve_refund", REFUND, asked)
+        result = await self.called("approve_refund", REFUND, asked)
         if not self.user.asked:
             raise WrongResult("Nobody was asked for the refund.")
-        print_refund(self.console, result)
-        if not self.user.answers:
-            self.console.print("\nSomebody has answered it elsewhere.", style="green")
-            return
-        if found := list(disagreements(result, self.user.answers[-1])):
-            raise WrongResult("\n".join(found))
-        self.console.print("\nThe refund is what was answered.", style="green")
+        self.show_refund(result, self.user.answers[-1] if self.user.answers else None)
+        came_of_it = "The refund is what was answered." if self.user.answers else "Somebody has answered it elsewhere."
+        self.console.print(f"\n{came_of_it}", style="green")
 
-    async def large_refund(self, approvals: OpenApprovals) -> None:
-        """Request a refund that is not the caller's to approve, let a second person decide, and show the result.
+    def show_refund(self, result: Mapping[str, Any], answer: ElicitResult | None) -> None:
+        """Show a refund.
 
         Raises:
-            WrongResult: the refund disagrees with the decision, or the caller was asked.
-            NotAsked: the second person was not asked.
+            WrongResult: it disagrees with the answer; None: that is not known.
         """
-        asked = f"{LARGE_REFUND['amount']} {LARGE_REFUND['currency']}, which needs a second pair of eyes"
-        of_caller = self.user.asked
-        approver = self.user.somebody_else(f"{NAME} of finance is asked, in place of the caller:")
-        ann = SecondPerson(approvals, approver, lambda: self.progress.task_id if self.progress.polls else None)
-        call = self._called("approve_refund", LARGE_REFUND, asked)
-        result, (answer, decision) = await asyncio.gather(call, ann.decide())
-        if self.user.asked > of_caller:
-            raise WrongResult("The caller was asked what only finance may decide.")
-        if found := list(disagreements(result, answer)):
-            raise WrongResult("\n".join(found))
         print_refund(self.console, result)
-        self.console.print(f"\n{escape(decision)} The caller was not asked.", style="green")
+        if answer and (found := list(disagreements(result, answer))):
+            raise WrongResult("\n".join(found))
 
     async def reserve(self) -> None:
         """Reserve an item that is in stock at the third attempt, and show the result.
@@ -193,7 +179,7 @@ class Demo:
             WrongResult: it was not reserved at that attempt.
         """
         wanted = {"item": "chair", "in_stock_at_attempt": 3}
-        result = await self._called("reserve_stock", wanted, "an item that is in stock at the third attempt")
+        result = await self.called("reserve_stock", wanted, "an item that is in stock at the third attempt")
         if result != {"item": "chair", "reserved_at_attempt": 3}:
             raise WrongResult(f"The reservation is {dict(result)}.")
         self.console.print("\nIt was reserved at the third attempt.", style="green")
@@ -206,12 +192,18 @@ class Demo:
         """
         for closed, winner in (([], "swift"), (["swift", "steady"], "broker")):
             words = f"carriers that race{', two of them closed' if closed else ''}"
-            result = await self._called("get_quote", {"goods": "a piano", "closed": closed}, words)
+            result = await self.called("get_quote", {"goods": "a piano", "closed": closed}, words)
             if result.get("carrier") != winner:
                 raise WrongResult(f"The quote is {dict(result)}.")
             self.console.print(f"\nThe first quote was of {winner}: {result['price']}.", style="green")
 
-    async def _called(self, tool: str, arguments: dict[str, Any], words: str) -> Mapping[str, Any]:
+    async def called(self, tool: str, arguments: dict[str, Any], words: str) -> Mapping[str, Any]:
+        """Call a tool, follow its task, and return its result.
+
+        Raises:
+            NotATask: there was no task.
+            WrongResult: the tool failed.
+        """
         self.console.print(f"\n[bold]tools/call {tool}[/] with {words}")
         self.progress.begin("calling")
         result = await self.client.call_tool(tool, arguments, watch=self.progress)
@@ -268,12 +260,10 @@ async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bo
         callbacks = Callbacks(elicit=user.elicit)
         async with connect(endpoint.url, headers=endpoint.headers, callbacks=callbacks) as client:
             console.print(f"Connected: mcp {version('mcp')}, protocol {client.protocol_version}")
-            demo = Demo(console, client, progress, user)
+            demo = Demo(console, client, progress, user, endpoint.parts)
             await demo.profile(text)
             await demo.refund()
-            if endpoint.approvals is not None:  # another stack has its own second person
-                await demo.large_refund(endpoint.approvals)
-            if endpoint.logs is not None:  # another stack calls no address of this machine
+            if endpoint.logs is not None:  # another stack has other parameters, and calls no address of this machine
                 for one in ACTS:
                     await one.act(demo)
             if is_whole:
@@ -305,14 +295,15 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
                 ROOT / "template.yaml",
                 others=[TEMPLATE],
                 port=0,
-                parameters={**sign_in.parameters, "ApprovalLinks": "link"},
+                parameters=dict(
+                    sign_in.parameters, **{name: value for one in ACTS for name, value in one.PARAMETERS.items()}
+                ),
                 variables={name: value for one in ACTS for name, value in one.VARIABLES.items()},
             )
-            approvals = OpenApprovals(stack)
-            stack.watcher, stack.parts = WebConsole(stack), (*stack.parts, approvals.part())
+            stack.watcher = WebConsole(stack)
             running.enter_context(stack)
         console.print(f"The local stack serves two templates on {stack.url} ({time.monotonic() - began:.1f} s)")
-        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers(), approvals)
+        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers(), stack.parts)
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:

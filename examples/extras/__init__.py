@@ -1,7 +1,7 @@
 """What the demo shows of extras: an act for each that has one, in the order of the table.
 
-An act is a module `act` in the extra's folder: its function `act` takes the demo. `VARIABLES` are what the functions of
-the local stack need for it; the messages of its errors, `REASONS`, are for people.
+An act is a module `act` in the extra's folder: its function `act` takes the demo. `PARAMETERS` are what the local stack
+needs for it, `VARIABLES` what its functions need; the messages of its errors, `REASONS`, are for people.
 """
 
 from importlib import import_module

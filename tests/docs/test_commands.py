@@ -150,7 +150,7 @@ def test_the_parameters_that_commands_set_are_those_of_the_template() -> None:
     named = {word for text in texts for word in re.findall(r"(?<![\w-])([A-Z][A-Za-z]+)=", text.replace("CONFIG=", ""))}
 
     assert named
-    beside = [ROOT / "examples/approval_notices.yaml", ROOT / "docs/assets/copies_from_here.yaml"]
+    beside = [*ROOT.glob("examples/extras/*/*.yaml"), ROOT / "docs/assets/copies_from_here.yaml"]
     declared = {name for one in beside if one.exists() for name in read(one)["Parameters"]}
     assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys() | declared
 

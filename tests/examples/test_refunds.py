@@ -12,8 +12,6 @@ from examples.approve_refund.refunds import rules
 from examples.approve_refund.refunds.money import amount_of, cents_of, whole_cents_of
 from examples.approve_refund.refunds.orders import find_order
 from examples.approve_refund.refunds.rules import Verdict, decide
-from stepwire.extras.approvals.rules import Approvers
-from stepwire.manifests.model import manifest_model
 from tests.examples.stacks import ROOT, manifest_of
 
 Json = dict[str, Any]
@@ -45,14 +43,25 @@ class TestDecisions:
         [
             (rules.WITHOUT_ASKING, Verdict.REFUND),
             (rules.WITHOUT_ASKING + 1, Verdict.ASK),
-            (rules.WITHOUT_FINANCE, Verdict.ASK),
-            (rules.WITHOUT_FINANCE + 1, Verdict.ASK_FINANCE),
-            (rules.AT_MOST, Verdict.ASK_FINANCE),
+            (rules.AT_MOST, Verdict.ASK),
             (rules.AT_MOST + 1, Verdict.REFUSE),
         ],
     )
     def test_the_limits_are_exact(self, cents: int, verdict: Verdict) -> None:
         assert decide(find_order("A-1003"), cents, "EUR").verdict is verdict
+
+    @pytest.mark.parametrize(
+        ("cents", "verdict"),
+        [
+            (rules.WITHOUT_ASKING, Verdict.REFUND),
+            (500_00, Verdict.ASK),
+            (500_01, Verdict.ASK_FINANCE),
+            (rules.AT_MOST, Verdict.ASK_FINANCE),
+            (rules.AT_MOST + 1, Verdict.REFUSE),
+        ],
+    )
+    def test_above_a_limit_of_its_own_finance_is_asked(self, cents: int, verdict: Verdict) -> None:
+        assert decide(find_order("A-1003"), cents, "EUR", 500_00).verdict is verdict
 
     @pytest.mark.parametrize(
         ("order_id", "cents", "currency", "words"),
@@ -83,21 +92,10 @@ def manifest() -> Json:
 def test_the_manifest_states_the_limits_and_orders_of_the_code(manifest: Json) -> None:
     told: str = manifest["description"]
 
-    for limit in (rules.WITHOUT_ASKING, rules.WITHOUT_FINANCE, rules.AT_MOST):
+    for limit in (rules.WITHOUT_ASKING, rules.AT_MOST):
         assert amount_of(limit) in told
     for order in filter(None, (find_order(f"A-{number}") for number in range(1000, 1010))):
         assert f"{order.order_id} ({amount_of(order.paid)} {order.currency})" in told
-
-
-def test_only_the_question_for_finance_is_for_others_than_the_caller(manifest: Json) -> None:
-    named: Json = {**manifest, "state_machine": "ApproveRefund"}
-    named["approvers"] = {**manifest["approvers"], "claim": "cognito:groups"}
-
-    policy = manifest_model().model_validate(named).tool().kept_by("approvals", Approvers)
-
-    assert policy is not None
-    assert (policy.is_for("finance"), policy.is_for("approval")) == (True, False)
-    assert (policy.audience.shown, policy.includes_caller, policy.shows_decision) == ("finance", False, True)
 
 
 def test_an_answer_is_waited_for_as_long_as_the_manifest_says_and_no_longer_than_the_task_is_kept(

@@ -2,7 +2,7 @@
 
 First failure wins: (1) the order exists, (2) the currency is the order's, (3) the amount is positive, (4) at most the
 paid amount, (5) and within the maximum of this workflow. Valid refunds up to a limit need no approval; above it, the
-user who asks for the refund approves it, and above a second limit, somebody of finance does.
+user who asks for the refund approves it, and above a second limit, where there is one, somebody of finance does.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from .money import amount_of
 from .orders import Order
 
 WITHOUT_ASKING: Final = 50_00  # cents, in whatever currency the order has
-WITHOUT_FINANCE: Final = 500_00
 AT_MOST: Final = 1_000_00
 
 
@@ -35,13 +34,13 @@ class Decision:
     explanation: str
 
 
-def decide(order: Order | None, cents: int, currency: str) -> Decision:
-    """Return the decision on a refund."""
+def decide(order: Order | None, cents: int, currency: str, without_finance: int = AT_MOST) -> Decision:
+    """Return the decision on a refund; above `without_finance` cents, it is not the user's to approve."""
     objection = "There is no such order." if order is None else _objection(order, cents, currency)
     if objection is not None:
         return Decision(Verdict.REFUSE, objection)
-    if cents > WITHOUT_FINANCE:
-        needed = f"Refunds above {amount_of(WITHOUT_FINANCE)} {currency} need an approval of finance."
+    if cents > without_finance:
+        needed = f"Refunds above {amount_of(without_finance)} {currency} need an approval of finance."
         return Decision(Verdict.ASK_FINANCE, needed)
     if cents > WITHOUT_ASKING:
         return Decision(Verdict.ASK, f"Refunds above {amount_of(WITHOUT_ASKING)} {currency} need an approval.")

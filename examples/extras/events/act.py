@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from examples.demo import Demo
 
 REASONS: Final = (NotWoken,)
+PARAMETERS: Final[dict[str, str]] = {}
 VARIABLES: Final = {"LOCAL_WEBHOOKS": "on"}
 
 

@@ -21,6 +21,7 @@ class NotReserved(Exception):
 
 
 REASONS: Final = (NotReserved,)
+PARAMETERS: Final[dict[str, str]] = {}
 VARIABLES: Final[dict[str, str]] = {}
 
 

@@ -61,6 +61,8 @@ class Part:
     """A field of the tasks that the page lists, and a function that returns it by their ids."""
     written: Callable[[Record], Iterable[Told]] = lambda _: ()
     """Receives each write of a task's item; returns what the terminal shows of it."""
+    held: object = None
+    """What it is made of, for a program that starts the stack and knows the extra."""
 
 
 @dataclass(frozen=True, kw_only=True)

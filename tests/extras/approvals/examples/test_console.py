@@ -15,7 +15,8 @@ from mcp_types import ElicitRequestParams, ElicitResult
 from rich.console import Console as Screen
 
 from examples.demo import Demo, Progress
-from examples.second_person import SecondPerson
+from examples.extras.approvals.act import act
+from examples.extras.approvals.second_person import SecondPerson
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from stepwire_client import Callbacks, Completed, TaskClient, Working, connect
@@ -38,11 +39,10 @@ def approvals() -> Iterator[OpenApprovals]:
     stack = LocalStack(
         ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link", "PollsPerSecond": "0"}
     )
-    console, approvals = Console(stack), OpenApprovals(stack)
-    stack.parts = (*stack.parts, approvals.part())
+    console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:
-        yield approvals
+        yield OpenApprovals.among(stack.parts)
 
 
 @pytest.fixture(scope="module")
@@ -234,15 +234,15 @@ class TestOfTheDemo:
 
     @pytest.mark.parametrize(("decision", "answered"), [("approve", "approved, amount = 500"), ("refuse", "refused")])
     async def test_what_is_decided_on_the_page_ends_the_prompt(
-        self, approvals: OpenApprovals, stack: LocalStack, monkeypatch: pytest.MonkeyPatch, decision: str, answered: str
+        self, stack: LocalStack, monkeypatch: pytest.MonkeyPatch, decision: str, answered: str
     ) -> None:
         screen, keyboard = io.StringIO(), Keyboard()
         monkeypatch.setattr("sys.stdin", keyboard)
         with Waiting(Screen(file=screen, width=200)) as status:
             progress, user = Progress(Screen(file=screen), status), User(Screen(file=screen), status, by_itself=False)
             async with connect(stack.url, pace=BRISK) as client, anyio.create_task_group() as group:
-                demo = Demo(Screen(file=screen, width=200), client, progress, user)
-                group.start_soon(demo.large_refund, approvals)
+                demo = Demo(Screen(file=screen, width=200), client, progress, user, stack.parts)
+                group.start_soon(act, demo)
                 await in_thread(lambda: until(lambda: "Your answer" in screen.getvalue()))
                 (link,) = re.findall(r"^http://\S+/approvals/\S+$", screen.getvalue(), re.MULTILINE)
                 browser = Browser()

@@ -1,4 +1,4 @@
-"""The rules of examples/approval_notices.yaml take the sample event, and make of it what mail, Slack and Teams get.
+"""The rules of the stack with notices take the sample event, and make of it what mail, Slack and Teams get.
 
 EventBridge's input transformer is evaluated here as its documentation says: a placeholder inside a JSON string is text,
 elsewhere it is a JSON value; a path that finds nothing leaves nothing.
@@ -19,7 +19,7 @@ from tests.examples.stacks import ROOT
 from tests.recorded import recorded
 
 Json = dict[str, Any]
-RESOURCES: Final[Json] = parse(ROOT / "examples/approval_notices.yaml")["Resources"]
+RESOURCES: Final[Json] = parse(ROOT / "examples/extras/approvals/notices.yaml")["Resources"]
 RULES: Final = ("MailRule", "SlackRule", "TeamsRule")
 LINK: Final = "https://mcp.example.com/approvals/AbC-123"
 CHANNEL: Final = "C0123456789"

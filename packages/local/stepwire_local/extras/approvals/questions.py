@@ -6,9 +6,9 @@ The rules: the people are a few, made up (`deciding`). Each is one of their own,
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from stepwire.aws.clients import secrets_manager_client
 from stepwire.aws.secrets_manager import Secret
@@ -76,6 +76,11 @@ class OpenApprovals:
         self._closed: OrderedDict[str, QuestionKey] = OrderedDict()
         self._turn = threading.Lock()
 
+    @classmethod
+    def among(cls, parts: Iterable[Part]) -> Self:
+        """Return those of a stack, given its parts: they are what the console shows too."""
+        return next(part.held for part in parts if isinstance(part.held, cls))
+
     def part(self) -> Part:
         """Return what these add to the stack."""
         return Part(
@@ -87,6 +92,7 @@ class OpenApprovals:
             about={"people": list(PEOPLE)},
             of_tasks=("waitsFor", lambda _: self.waiting()),
             written=self.written,
+            held=self,
         )
 
     def written(self, record: Record) -> Iterator[Told]:

@@ -1,0 +1,1 @@
+"""A question that somebody other than the caller decides."""
