@@ -76,7 +76,7 @@ def _always_in_turn(_runs: Runs, task: Task, runs: Sequence[int], **_how: object
 
 DEFECTS: Final = {
     "the turn that a run needs": Defect(
-        "more executions run than the limit allows",
+        "more executions run than the limit allows|a line stands still",
         [(Runs, "_in_turn", _always_in_turn)],
         _call_two_limited,
     ),
