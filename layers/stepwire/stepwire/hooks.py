@@ -10,7 +10,8 @@ the core may lack a concept. All types here are imported for type checkers alone
 The functions of a hook import the rest of their extra on first use, so that its `__init__` stays small.
 
 What an extra needs to work is built by a function of its own from the `Ground`, once for each instance of a function:
-`services.of(build)`. What it keeps of a tool is `tool.extras[NAME]`, of a task `task.notes[NAME]`.
+`services.of(build)`. What it keeps of a tool is `tool.extras[NAME]`, of a task `task.notes[NAME]`. Its module
+`audit` has what it audits (`stepwire.audit.Audited`), its module `refusals` its errors.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

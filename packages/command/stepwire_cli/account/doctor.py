@@ -56,7 +56,7 @@ class Doctor:
     def _of_tool(self, one: Registered, endpoints: Mapping[str, str]) -> Iterator[Finding]:
         """Check 1. the manifest, 2. its name, 3. that each state machine is there, 4. has the tag, 5. and fits.
 
-        And 6. that they ask the questions for which it has approvers.
+        And 6. that they ask the questions for which the manifest has fields.
         """
         try:
             manifest = read_manifest(one.text)

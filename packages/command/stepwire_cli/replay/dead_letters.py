@@ -40,7 +40,7 @@ class Fate(Enum):
     FAILED = "its function failed again: it stays"
     LOST = "the stream has forgotten its records: it stays"
     FORGOTTEN = "the stream has forgotten its records: deleted"
-    UNHEARD = "a webhook did not take it: it stays"
+    UNHEARD = "its receiver did not take it: it stays"
     UNKNOWN = "no function of this stack takes such a message: it stays"
 
 
