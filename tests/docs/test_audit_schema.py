@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from stepwire.audit import AuditAction, Audited, AuditEntry, EndSource
-from stepwire.aws.audit_log import line_of
+from stepwire.aws.audit_log import ENDS, line_of
+from stepwire.tracing import Trace
 from tests.docs.audit_schema import ACTIONS, ALWAYS, SCHEMA, faults_of, text
 from tests.extras import parts
 from tests.kits import ALICE
@@ -52,3 +53,19 @@ def test_a_line_of_another_form_does_not_fit(changed: dict[str, Any], words: str
     faults = faults_of({**line, **changed})
 
     assert words in " ".join(faults)
+
+
+def test_each_action_has_a_word_and_a_metric_of_its_own() -> None:
+    words, metrics = [one.word for one in ACTIONS], [one.metric for one in ACTIONS if one.metric]
+
+    assert len(set(words)) == len(words)
+    assert len({*metrics, *ENDS.values()}) == len(metrics) + len(set(ENDS.values()))
+
+
+def test_no_extra_takes_a_member_that_any_line_may_have() -> None:
+    entry = AuditEntry(
+        AuditAction.FOLLOWED_UP, ALICE, "a tool", "old", "redrive", source=EndSource.CHECK, client="a 1",
+        follow_up="new", operator="an ARN", winner="fast", trace=Trace("00-" + "1" * 32 + "-" + "2" * 16 + "-01"),
+    )  # fmt: skip
+
+    assert line_of(entry).keys() & DETAILS.keys() == set()
