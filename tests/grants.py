@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepwire_local.account.engine import ACCOUNT
 from stepwire_local.cloudformation.deployment import Deployment
@@ -34,7 +34,7 @@ def unused(roles: Mapping[str, Role], calls: Sequence[Call]) -> set[Grant]:
         for statement in role.statements
         for action in statement.actions
         for resource in statement.resources
-        if not _is_used(role, Statement(True, [action], [resource], tags=statement.tags), calls)
+        if not _is_used(role, replace(statement, actions=[action], resources=[resource]), calls)
     }
 
 

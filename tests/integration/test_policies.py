@@ -80,6 +80,7 @@ OF_OTHER_PARTS: Final = {
     ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
     ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
     ("FindTasksAndFreeSlots", "dynamodb:batchgetitem"): _FOLLOW_UPS,
+    ("FindTasksAndFreeSlots", "dynamodb:query"): _FOLLOW_UPS,
     ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
     **{grant: why for part in parts("permissions") for grant, why in part.OF_OTHER_TESTS.items()},
 }

@@ -4,7 +4,6 @@ from typing import Final
 
 _LINES: Final = "tools with a limit: tests/faults and tests/extras/lines/contracts give and leave turns"
 OF_OTHER_TESTS: Final = {
-    ("FindTasksAndFreeSlots", "dynamodb:query"): _LINES,
     ("FindTheNextInLine", "dynamodb:query"): _LINES,
     ("LeaveLines", "dynamodb:deleteitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
