@@ -40,8 +40,8 @@ from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
 from tests.extras.approvals.approving import POLICY, REFUND, ask, signed_in
 from tests.extras.approvals.built import approvals_in
+from tests.extras.approvals.strict_html import Page
 from tests.fuzz.bounds import bounded, check_length
-from tests.fuzz.pages import Page
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
 from tests.kits import ALICE, SECRET, World, catalog_of, keeping
 from tests.recorded import recorded
