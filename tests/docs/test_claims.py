@@ -78,13 +78,8 @@ def test_what_needs_the_examples_is_what_the_readme_names() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "SECURITY.md"])
 def test_who_else_sees_a_task_is_said_where_it_is_said_whose_it_is(page: str) -> None:
-    said = (
-        text_of(page).partition("no other caller can read, list, answer or cancel it")[2]
-        or (text_of(page).partition("No other caller can read, list, answer or cancel it")[2])
-    )
+    (_, said) = re.split("[Nn]o other caller can read, list, answer or cancel it", text_of(page))
 
-    assert "two exceptions" in said[:250]
-    assert "[Approvers](docs/extras/approvals.md)" in said[:400]
     assert re.search(r"With `(Authorizer=)?none` all callers are one principal", said[:800])
 
 

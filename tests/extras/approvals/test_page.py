@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import pytest
 import yaml
 
 from stepwire.background.input_requests import LARGEST_OPEN
@@ -101,3 +102,12 @@ def test_the_table_of_the_event_has_all_its_members() -> None:
 
     assert named_in_the_table_of("How approvers hear of it") - {"links"} == published.keys() - {"links"}
     assert all(f"`{one.value}`" in PAGE.text for one in (*Happened, *VoteWay))
+
+
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md"])
+def test_approvers_are_named_where_it_is_said_who_else_sees_a_task(name: str) -> None:
+    text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+    (_, said) = re.split("[Nn]o other caller can read, list, answer or cancel it", text)
+
+    assert "[Approvers](docs/extras/approvals.md)" in said[:400]
