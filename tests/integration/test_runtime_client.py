@@ -13,10 +13,13 @@ from stepwire_local import LocalStack
 from stepwire_local.account.services import CONTAINER_HOST
 from stepwire_local.sam_local import ENDPOINT, env_vars
 from tests.adopted import ADOPTER
+from tests.extras import parts
+from tests.integration import samples
 from tests.integration.runtime_api import Answer, Fault, Runtime
-from tests.integration.samples import SAMPLES, Sample, task_of_the_events
+from tests.integration.samples import OfExtra, Sample, task_of_the_events
 from tests.integration.stacks import ROOT, SIGN_IN
 from tests.recorded import recorded
+from tests.template.chosen import ON
 from tests.waiting import until
 from tests.wire_oracle import check
 
@@ -29,20 +32,21 @@ CREDENTIALS: Final = {
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
-# There is no REST API in this stack (docs/sam_local.md).
-_NOT_HERE: Final = {"AuthorizerFunction"}
+# Where an extra has parameters of its own, its samples are of another stack (docs/sam_local.md).
+OF_EXTRAS: Final[list[OfExtra]] = [part.SAMPLES for part in parts("samples") if not part.SAMPLES.parameters]
+SAMPLES: Final = {**samples.SAMPLES, **{name: sample for part in OF_EXTRAS for name, sample in part.taken.items()}}
 # The sample event for each function: one that it answers, with a signed-in caller if needed.
 ONE_OF_EACH: Final = {
     sample.function: name
     for name, sample in sorted(SAMPLES.items(), key=lambda one: bool(one[1].parameters))
-    if sample.fails is None and sample.function not in _NOT_HERE and not name.startswith("rest_")
+    if sample.fails is None
 }
 
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
     """The services with the resources of the template, where sign-in is needed."""
-    given = {"WaitSeconds": "0", "PollsPerSecond": "0", "EventBus": "default"}
+    given = {"WaitSeconds": "0", "PollsPerSecond": "0", "EventBus": "default", **ON}
     parameters = {**given, **SIGN_IN}
     with LocalStack(ROOT / "template.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
