@@ -8,7 +8,7 @@ import pytest
 from benchmarks.cost import calls, idle
 from tests.docs.pages import ROOT
 from tests.extras import parts
-from tests.template.chosen import stack
+from tests.template.chosen import IN_TEMPLATE, stack
 
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 HEAD: Final = README.partition("```")[0]
@@ -42,7 +42,7 @@ def test_the_readme_names_all_that_runs_while_nobody_calls() -> None:
     sources = [one["EventSourceArn"] for one in made.all_of("AWS::Lambda::EventSourceMapping").values()]
     polled = [queue for queue in made.all_of("AWS::SQS::Queue") if f"{queue}.Arn" in sources]
 
-    of_extras = [queue for part in parts("template") for queue in part.QUEUES]
+    of_extras = [queue for part in IN_TEMPLATE for queue in part.queues]
     assert (schedule, scheduled) == ("rate(15 minutes)", ["catalog", "sweep"])
     assert sorted(polled) == sorted(["WakeUps", *of_extras])
     assert "functions `sweep` and `catalog` every 15 minutes, and Lambda polls its queues" in HEAD

@@ -7,6 +7,7 @@ from stepwire_local.cloudformation.intrinsics import holds, resolve
 from stepwire_local.cloudformation.parameters import ParameterValue, parameter_values
 from tests.extras import parts
 from tests.template.document import declared, template
+from tests.template.of_extras import InTemplate
 
 STACK: Final = {
     # The longest possible value, with capitals, as that of a nested stack has.
@@ -21,9 +22,10 @@ GIVEN: Final = {
 }
 CHOICES: Final = tuple(GIVEN)
 """Of the parameter Authorizer."""
-OFF: Final[dict[str, str]] = {name: value for part in parts("template") for name, value in part.OFF.items()}
+IN_TEMPLATE: Final[list[InTemplate]] = [part.TEMPLATE for part in parts("template")]
+OFF: Final = {name: value for part in IN_TEMPLATE for name, value in part.off.items()}
 """The parameters that switch off the extras that have parts of a stack."""
-ON: Final[dict[str, str]] = {name: value for part in parts("template") for name, value in part.ON.items()}
+ON: Final = {name: value for part in IN_TEMPLATE for name, value in part.on.items()}
 """The parameters that switch these on."""
 USUAL: Final = {name: ON[name] for name in OFF}
 """The parameters of those that are on by default, as they are then."""

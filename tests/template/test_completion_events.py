@@ -31,10 +31,9 @@ from stepwire.tasks.task import (
     Working,
 )
 from tests.changes import saved
-from tests.extras import parts
 from tests.kits import World
 from tests.recorded import recorded
-from tests.template.chosen import OFF, Stack, stack
+from tests.template.chosen import IN_TEMPLATE, OFF, Stack, stack
 from tests.template.document import ROOT, resource, resources, template
 
 Record = dict[str, Any]
@@ -212,7 +211,7 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
     assert properties["Environment"]["Variables"] == {
         "EVENT_BUS": bus,
         "TABLE_NAME": "TasksTable",
-        **{name: value for part in parts("template") for name, value in part.VARIABLES.items()},
+        **{name: value for part in IN_TEMPLATE for name, value in part.variables.items()},
     }
 
 
@@ -222,7 +221,7 @@ def test_the_function_may_query_nothing_where_the_extras_are_off() -> None:
     actions = {action for one in allowed for action in ([one] if isinstance(one, str) else one)}
 
     assert actions == {
-        *(action for part in parts("template") for action in part.ACTIONS),
+        *(action for part in IN_TEMPLATE for action in part.actions),
         "events:PutEvents",
         "dynamodb:DescribeStream",
         "dynamodb:GetRecords",

@@ -9,8 +9,7 @@ from moto.events.models import EventPattern
 
 from stepwire.tasks.ids import execution_prefix_of
 from stepwire_local.cloudformation.template import load
-from tests.extras import parts
-from tests.template.chosen import CHOICES, OFF, ON, stack
+from tests.template.chosen import CHOICES, IN_TEMPLATE, OFF, ON, stack
 from tests.template.document import (
     FUNCTION,
     ROLE_POLICY,
@@ -70,7 +69,7 @@ WILDCARDS: Final = {
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
     "InputRequestsFunction.GiveRetriedStatesTheirAnswers": "the same",
-    **{statement: why for part in parts("template") for statement, why in part.WILDCARDS.items()},
+    **{statement: why for part in IN_TEMPLATE for statement, why in part.wildcards.items()},
 }
 
 # Actions without resource-level permissions.
@@ -145,7 +144,7 @@ def test_only_executions_named_after_a_task_may_be_read_and_stopped(part: Statem
 
 
 A_CALLER: Final = "?" * 32
-OF_TASKS: Final = [A_CALLER, *(partition for part in parts("template") for partition in part.WITH_TASKS)]
+OF_TASKS: Final = [A_CALLER, *(partition for part in IN_TEMPLATE for partition in part.with_tasks)]
 
 
 # L11: they read what others have written, or call addresses that others choose
@@ -158,7 +157,7 @@ OF_TASKS: Final = [A_CALLER, *(partition for part in parts("template") for parti
         ("OperatorFunction.FindTasksAndFreeSlots", OF_TASKS),
         ("InputRequestsFunction.Tasks", [A_CALLER]),
         ("ExpirationsFunction.FreeSlots", OF_TASKS),
-        *((statement, partitions) for part in parts("template") for statement, partitions in part.PARTITIONS.items()),
+        *((statement, partitions) for part in IN_TEMPLATE for statement, partitions in part.partitions.items()),
     ],
 )
 def test_a_function_reaches_no_item_but_those_of_its_partitions(name: str, partitions: list[str]) -> None:

@@ -2,20 +2,13 @@
 
 from typing import Final
 
-OFF: Final = {"Events": "off"}
-ON: Final = {"Events": "on"}
-QUEUES: Final = ("WebhookQueue",)
-VARIABLES: Final = {"WEBHOOK_QUEUE": "WebhookQueue"}
-"""Of function status_changes, as a stack resolves them."""
-ACTIONS: Final[tuple[str, ...]] = ()
-"""That function status_changes may do however much is switched off."""
+from tests.template.of_extras import InTemplate
+
 _A_CALLER: Final = "?" * 32
-WITH_TASKS: Final[tuple[str, ...]] = ()
-"""Partitions that are written in the transactions of tasks."""
-PARTITIONS: Final = {
-    "StatusChangesFunction.RecordEvents": [_A_CALLER],
-    "WebhooksFunction.ReadEvents": [_A_CALLER],
-}
-"""Of the table, which a statement of a policy may reach."""
-WILDCARDS: Final[dict[str, str]] = {}
-"""Permissions with a wildcard, and why they cannot be narrower."""
+TEMPLATE: Final = InTemplate(
+    off={"Events": "off"},
+    on={"Events": "on"},
+    queues=("WebhookQueue",),
+    variables={"WEBHOOK_QUEUE": "WebhookQueue"},
+    partitions={"StatusChangesFunction.RecordEvents": [_A_CALLER], "WebhooksFunction.ReadEvents": [_A_CALLER]},
+)

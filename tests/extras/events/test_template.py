@@ -1,7 +1,6 @@
 """What the template has for MCP Events, and only with the parameter Events."""
 
-from tests.extras.events.template import OFF
-from tests.template.chosen import Stack, stack
+from tests.template.chosen import OFF, Stack, stack
 from tests.template.document import template
 
 

@@ -2,15 +2,12 @@
 
 from typing import Final
 
-OFF: Final[dict[str, str]] = {}
-ON: Final = {
-    "AuditArchive": "GOVERNANCE",
-    "ProbeTool": "canary",
-    "ProbeSecretArn": f"arn:aws:secretsmanager:eu-central-1:{'1' * 12}:secret:probe-a1b2c3",
-}
-QUEUES: Final[tuple[str, ...]] = ()
-VARIABLES: Final[dict[str, str]] = {}
-ACTIONS: Final[tuple[str, ...]] = ()
-WITH_TASKS: Final[tuple[str, ...]] = ()
-PARTITIONS: Final[dict[str, list[str]]] = {}
-WILDCARDS: Final[dict[str, str]] = {}
+from tests.template.of_extras import InTemplate
+
+TEMPLATE: Final = InTemplate(
+    on={
+        "AuditArchive": "GOVERNANCE",
+        "ProbeTool": "canary",
+        "ProbeSecretArn": f"arn:aws:secretsmanager:eu-central-1:{'1' * 12}:secret:probe-a1b2c3",
+    }
+)

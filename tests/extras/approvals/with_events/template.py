@@ -2,12 +2,6 @@
 
 from typing import Final
 
-OFF: Final[dict[str, str]] = {}
-ON: Final[dict[str, str]] = {}
-QUEUES: Final[tuple[str, ...]] = ()
-VARIABLES: Final[dict[str, str]] = {}
-ACTIONS: Final[tuple[str, ...]] = ()
-WITH_TASKS: Final[tuple[str, ...]] = ()
-PARTITIONS: Final = {"StatusChangesFunction.FindApproversWhoListen": ["subscribers#*"]}
-"""Of the table, which a statement of a policy may reach."""
-WILDCARDS: Final[dict[str, str]] = {}
+from tests.template.of_extras import InTemplate
+
+TEMPLATE: Final = InTemplate(partitions={"StatusChangesFunction.FindApproversWhoListen": ["subscribers#*"]})

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.extras.door.test_template import MUTUAL, PRIVATE, REST
-from tests.extras.operations.template import ON
+from tests.extras.operations.template import TEMPLATE
 from tests.template.chosen import stack
 
 
@@ -15,4 +15,4 @@ def test_an_endpoint_that_the_probe_cannot_reach_is_refused(given: dict[str, str
     assert stack("jwt", **given)
 
     with pytest.raises(AssertionError, match=words):
-        stack("jwt", **given, **ON)
+        stack("jwt", **given, **TEMPLATE.on)
