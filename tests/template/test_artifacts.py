@@ -122,7 +122,7 @@ def test_a_function_with_its_layers_must_be_within_lambdas_limit(
 
 
 def test_every_layer_has_a_budget_and_that_of_the_dependencies_is_12_mb() -> None:
-    assert LAYER_BUDGETS.keys() == {found.logical_id for found in resources(LAYER)}
+    assert LAYER_BUDGETS.keys() >= {found.logical_id for found in resources(LAYER)}, "without extras, one is not needed"
     assert LAYER_BUDGETS["DependenciesLayer"] == 12 * MB
 
 
