@@ -22,13 +22,10 @@ def files_of(name: str) -> int:
     return sum(1 for path in paths_of(ROOT, name) for _ in (path.rglob("*.*") if path.is_dir() else (path,)))
 
 
-# Those whose tests and documents the core still has parts of.
-NOT_YET: Final = frozenset({"approvals"})
-WHOLE: Final = tuple(name for name in EXTRAS if name not in NOT_YET)
-LARGEST: Final = max(WHOLE, key=files_of, default="")
+LARGEST: Final = max(EXTRAS, key=files_of, default="")
 DELETED: Final = (
-    *([pytest.param(WHOLE, id="all")] if len(WHOLE) > 1 else []),
-    *(pytest.param((name,), id=name, marks=[] if name == LARGEST else [pytest.mark.long]) for name in WHOLE),
+    *([pytest.param(tuple(EXTRAS), id="all")] if len(EXTRAS) > 1 else []),
+    *(pytest.param((name,), id=name, marks=[] if name == LARGEST else [pytest.mark.long]) for name in EXTRAS),
 )
 
 
