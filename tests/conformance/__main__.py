@@ -5,6 +5,7 @@ listed as not served; or if the suite has a scenario that is not in the list.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Generator, Iterator
@@ -12,14 +13,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from textwrap import fill
+from typing import Final
 
+from stepwire.composition import EXTRAS
 from stepwire_local import LocalStack, LocalStackError
 from tests.conformance import suite
-from tests.conformance.scenarios import Scenario, differences, read_scenarios
+from tests.conformance.scenarios import OF_EXTRAS, Scenario, differences, read_scenarios
 from tests.conformance.suite import Report
 from tests.npm import install
 
+_SERVED: Final = Path(__file__).parents[2] / ".stepwire" / "conformance"
+"""As deep as the template itself, whose paths lead to the functions of the kit."""
 AT_ONCE = 2
 TRIES = 3
 COLUMNS = "{:46} {:10} {:15} {:>6} {:>6} {:>6}  {}"
@@ -53,8 +59,17 @@ def _server(url: str | None) -> Generator[str]:
     if url is not None:
         yield url
         return
-    with LocalStack(suite.FOLDER / "template.yaml") as stack:
+    with LocalStack(_template(), variables={"EXTRAS": ",".join(EXTRAS)}) as stack:
         yield stack.url
+
+
+def _template() -> Path:
+    """Copy the template and its tools, with the files that extras add to the tools; return the path of the copy."""
+    shutil.rmtree(_SERVED, ignore_errors=True)
+    shutil.copytree(suite.FOLDER / "functions", _SERVED / "functions")
+    for added in sorted(OF_EXTRAS.glob("*/conformance")):
+        shutil.copytree(added, _SERVED / "functions" / "mcp" / "tools", dirs_exist_ok=True)
+    return Path(shutil.copy(suite.FOLDER / "template.yaml", _SERVED))
 
 
 def _differences(scenarios: Collection[Scenario]) -> Iterator[str]:

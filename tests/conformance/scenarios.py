@@ -1,4 +1,7 @@
-"""The scenarios of the official suite, with the expected outcome of each, as in `scenarios.yaml`."""
+"""The scenarios of the official suite, with the expected outcome of each, as in `scenarios.yaml`.
+
+An extra has a file of its own in the folder of its tests, with the scenarios that end otherwise where it is there.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -9,6 +12,7 @@ from typing import Any, Final
 import yaml
 
 SCENARIOS: Final = Path(__file__).parent / "scenarios.yaml"
+OF_EXTRAS: Final = Path(__file__).parents[1] / "extras"
 EXTENSION: Final = "extension"
 
 
@@ -25,26 +29,33 @@ class Scenario:
     """The failing checks of a scenario that is served in part; empty if it fails as a whole."""
     alone: bool = False
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells a scenario from others."""
+        return self.package, self.era, self.name
+
 
 def read_scenarios() -> tuple[Scenario, ...]:
     """Read all scenarios, including those that are not served.
 
     Raises:
-        ValueError: an entry has a scenario twice.
+        ValueError: a file has a scenario twice.
     """
-    scenarios = tuple(one for entry in yaml.safe_load(SCENARIOS.read_text()) for one in _of_entry(entry))
-    counts = Counter((one.package, one.era, one.name) for one in scenarios)
-    twice = [" ".join(key) for key, count in counts.items() if count > 1]
-    if twice:
-        raise ValueError(f"{SCENARIOS.name} names twice: {', '.join(twice)}")
-    return scenarios
+    found = dict[tuple[str, str, str], Scenario]()
+    for path in (SCENARIOS, *sorted(OF_EXTRAS.glob("*/scenarios.yaml"))):
+        scenarios = [one for entry in yaml.safe_load(path.read_text()) for one in _of_entry(entry)]
+        counts = Counter(one.key for one in scenarios)
+        if twice := [" ".join(key) for key, count in counts.items() if count > 1]:
+            raise ValueError(f"{path} names twice: {', '.join(twice)}")
+        found |= {one.key: one for one in scenarios}
+    return tuple(found.values())
 
 
 def _of_entry(entry: dict[str, Any]) -> Iterator[Scenario]:
     package, era, alone = entry["package"], entry["era"], entry.get("alone", [])
-    for name in entry["must_pass"]:
+    for name in entry.get("must_pass", ()):
         yield Scenario(package, era, name, alone=name in alone)
-    for group in entry["not_served"]:
+    for group in entry.get("not_served", ()):
         for name in group["scenarios"]:
             yield Scenario(package, era, name, group["reason"], frozenset(group.get("checks", ())))
 

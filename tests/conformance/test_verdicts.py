@@ -1,7 +1,10 @@
 """What the runner of the official suite counts as a fault."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.conformance import scenarios
 from tests.conformance.__main__ import fault_of
 from tests.conformance.scenarios import Scenario, differences, read_scenarios
 from tests.conformance.suite import Report, report_of
@@ -101,3 +104,17 @@ def test_each_scenario_is_listed_once_and_has_a_reason_if_it_is_not_served() -> 
 
     assert sum(one.reason_not_served is None for one in scenarios) >= 70
     assert all(one.reason_not_served != "" for one in scenarios)
+
+
+def test_a_scenario_ends_as_the_extra_says_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one").mkdir()
+    file = tmp_path / "one" / "scenarios.yaml"
+    file.write_text("- {package: conformance-0.2, era: '2025-11-25', must_pass: [resources-list]}")
+    without = {one.key for one in read_scenarios()}
+
+    monkeypatch.setattr(scenarios, "OF_EXTRAS", tmp_path)
+
+    outcomes = {one.key: one.reason_not_served for one in read_scenarios()}
+    assert outcomes.keys() == without
+    assert outcomes["conformance-0.2", "2025-11-25", "resources-list"] is None
+    assert outcomes["conformance-0.2", "2026-07-28", "resources-list"] is not None
