@@ -276,8 +276,8 @@ const STEPS = {
   listed: async (page) => {
     await listedTask(page).focus();
     const isIt = ({ taskId }) => shownTask(page).endsWith(taskId);
-    const asBefore = await altered(page, "**/console/api/tasks", (all) => all.map((one) => (isIt(one) ? { ...one, waitsFor: "a change" } : one)));
-    await page.locator("#tasks .badge").filter({ hasText: "a change" }).waitFor();
+    const asBefore = await altered(page, "**/console/api/tasks", (all) => all.map((one) => (isIt(one) ? { ...one, status: "cancelled" } : one)));
+    await listedTask(page).locator(".badge").filter({ hasText: "cancelled" }).waitFor();
     const place = await page.evaluate(() => document.activeElement.closest("#tasks")?.id);
     await asBefore();
     return place;
