@@ -21,21 +21,13 @@ from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Execution, Task
 from tests.extras import parts
 from tests.kits import ALICE, BOB
-from tests.model.defect import Defect
+from tests.model.defect import Defect, always, left_out
 from tests.model.machine import Machine
 from tests.model.profile import explore
 
 MOST_STEPS = 30_000
 _STILL_RUNNING = "the execution of an ended task is still running|nobody will stop the execution of an ended task"
 _load, _stop = DynamoDbTaskStore.load, StepFunctionsWorkflows.stop
-
-
-def _never_claimed(*_args: object) -> None:
-    return None
-
-
-def _not_released(*_args: object, **_more: object) -> None:
-    return None
 
 
 def _of_anybody(store: DynamoDbTaskStore, key: TaskKey) -> Task | None:
@@ -166,10 +158,6 @@ def _nothing_is_about_to_begin(workflows: StepFunctionsWorkflows, execution: Exe
     return True
 
 
-def _always_wanted(*_args: object) -> bool:
-    return True
-
-
 def _cancel_before_the_start(machine: Machine) -> None:
     machine.call_plain("legacy", given_up_first=False)
     while not machine.under_way[0].before.startswith("StartExecution"):
@@ -186,10 +174,10 @@ def _cancel_before_the_call(machine: Machine) -> None:
 
 
 DEFECTS = {
-    "the slot of a task that ends": Defect("a slot is leaked", [(CallerUsage, "release", _not_released)], _end_a_task),
+    "the slot of a task that ends": Defect("a slot is leaked", [(CallerUsage, "release", left_out)], _end_a_task),
     "the idempotency key": Defect(
         "a call with a key has two tasks|a call runs twice",
-        [(DynamoDbTaskStore, "claim_key", _never_claimed), (DynamoDbTaskStore, "load_key_claim", _never_claimed)],
+        [(DynamoDbTaskStore, "claim_key", left_out), (DynamoDbTaskStore, "load_key_claim", left_out)],
         _call_twice_with_one_key,
     ),
     "the look at a task that was cancelled before its start": Defect(
@@ -200,7 +188,7 @@ DEFECTS = {
     ),
     "the cancellation that comes before its call": Defect(
         "the execution of a cancelled request is still running",
-        [(DynamoDbTaskStore, "begin_request", _always_wanted)],
+        [(DynamoDbTaskStore, "begin_request", always)],
         _cancel_before_the_call,
         is_too_rare=True,
     ),

@@ -14,16 +14,8 @@ from stepwire.tasks.task import Task
 from tests.extras.approvals.deciding import ANN, EVE
 from tests.extras.approvals.moves import meddle, open_form, vote
 from tests.kits import ALICE, BOB
-from tests.model.defect import Defect
+from tests.model.defect import Defect, always, left_out
 from tests.model.machine import Machine
-
-
-def _never_claimed(*_args: object) -> None:
-    return None
-
-
-def _always_wanted(*_args: object) -> bool:
-    return True
 
 
 def _as_it_was(task: Task, _at: object) -> Task:
@@ -118,12 +110,12 @@ DEFECTS: Final = {
     ),
     "the audience of a question": Defect(
         "somebody decides who may not",
-        [(Approver, "fits", _always_wanted)],
+        [(Approver, "fits", always)],
         _let_somebody_else_try,
         is_too_rare=True,
     ),
     "who has voted": Defect(
-        "one person counts twice", [(Audience, "counts", _always_wanted)], _approve_twice_at_once, is_too_rare=True
+        "one person counts twice", [(Audience, "counts", always)], _approve_twice_at_once, is_too_rare=True
     ),
     "the condition that a task is as it was read, where two decide": Defect(
         "a state is sent two answers|a decision changes",
@@ -133,7 +125,7 @@ DEFECTS: Final = {
     ),
     "what was decided": Defect(
         "a vote is forgotten|a question is hidden from its approver",
-        [(approvals, "_decision_in", _never_claimed)],
+        [(approvals, "_decision_in", left_out)],
         _vote_again_after_the_decision,
         is_too_rare=True,
     ),

@@ -7,12 +7,8 @@ from stepwire.engine.runs import Runs
 from stepwire.extras.lines import storage as lines
 from stepwire.extras.lines.turns import Turns
 from stepwire.tasks.task import Task
-from tests.model.defect import Defect
+from tests.model.defect import Defect, left_out
 from tests.model.machine import Machine
-
-
-def _not_released(*_args: object, **_more: object) -> None:
-    return None
 
 
 def _call_at_once(machine: Machine) -> None:
@@ -94,7 +90,7 @@ DEFECTS: Final = {
     ),
     "the place that a cancelled run leaves": Defect(
         "a line is counted wrong|a line stands still|an end is lost",
-        [(Runs, "_give_back", _not_released), (Turns, "mend", _never_mended)],
+        [(Runs, "_give_back", left_out), (Turns, "mend", _never_mended)],
         _cancel_in_line,
         is_too_rare=True,
     ),
