@@ -146,7 +146,7 @@ ENDPOINT_STACK ?= stepwire-dev
 
 deploy-examples: .venv/ready .venv-sam/ready  ## deploy the examples' stack beside the stack ENDPOINT_STACK (stepwire-dev)
 	$(SAM) build --template examples/template.yaml --build-dir .aws-sam/examples
-	$(BIN)/python layers/artifacts.py .aws-sam/examples --budget ProfileDatasetLayer=25
+	$(BIN)/python layers/artifacts.py .aws-sam/examples
 	$(SAM) deploy --template-file .aws-sam/examples/template.yaml --config-env examples --stack-name $(ENDPOINT_STACK)-examples \
 		--parameter-overrides Endpoint=$(ENDPOINT_STACK) $(ARGS)
 

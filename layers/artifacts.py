@@ -1,10 +1,10 @@
 """What `sam build` has made: how large each artifact is, and the hash of what is in it. Called by `make build`.
 
     python layers/artifacts.py .aws-sam/build
-    python layers/artifacts.py .aws-sam/examples --budget ProfileDatasetLayer=25
 
-The rule: what grows beyond its budget stops the build, for nobody reads a table that is always printed. The hash is the
-one that SAM uploads by: of the names and contents of the files, and of nothing else (no times, no modes, no order).
+The rule: what grows beyond its budget stops the build, for nobody reads a table that is always printed. A layer says
+its budget in its template (`Metadata`, `BudgetInMB`: megabytes, zipped). The hash is the one that SAM uploads by: of
+the names and contents of the files, and of nothing else (no times, no modes, no order).
 """
 
 import argparse
@@ -24,12 +24,6 @@ MB: Final = 1_000_000  # bytes
 CONTENTS: Final = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 # Zipped, as it is uploaded and fetched at a cold start. Functions hold code of ours alone, so they share one.
 FUNCTION_BUDGET: Final = 1 * MB
-LAYER_BUDGETS: Final = {
-    "StepwireLayer": 1 * MB,
-    "DependenciesLayer": 12 * MB,
-    "CatalogDependenciesLayer": 3 * MB,
-    "TokenDependenciesLayer": 6 * MB,
-}
 # Lambda's own limit for a function with its layers, unpacked.
 UNPACKED_LIMIT: Final = 250 * 1024 * 1024
 
@@ -39,7 +33,7 @@ class Artifact:
     """What was built for a function or a layer; sizes in bytes. `layers` names those of a function."""
 
     name: str
-    kind: str
+    budget: int
     unpacked: int
     zipped: int
     digest: str
@@ -50,7 +44,7 @@ def artifacts(build: Path) -> list[Artifact]:
     """Measure what the built template names, in its order."""
     resources: Mapping[str, Any] = yaml_parse((build / "template.yaml").read_text(encoding="utf-8"))["Resources"]
     return [
-        _measured(build, name, body["Type"], cast(Mapping[str, Any], body["Properties"]))
+        _measured(build, name, body)
         for name, body in resources.items()
         if body.get("Type") in CONTENTS  # Fn::Transform has no type
     ]
@@ -65,10 +59,10 @@ def content_hash(folder: Path) -> str:
     return whole.hexdigest()
 
 
-def over_budget(found: Sequence[Artifact], budgets: Mapping[str, int] = LAYER_BUDGETS) -> list[str]:
+def over_budget(found: Sequence[Artifact]) -> list[str]:
     """List what is over its budget. A layer without a budget is listed too, so that a new one gets one."""
     unpacked = {artifact.name: artifact.unpacked for artifact in found}
-    return [fault for artifact in found for fault in _faults(artifact, unpacked, budgets)]
+    return [fault for artifact in found for fault in _faults(artifact, unpacked)]
 
 
 def table(found: Sequence[Artifact]) -> str:
@@ -80,12 +74,14 @@ def table(found: Sequence[Artifact]) -> str:
     return "\n".join([f"{'artifact':<28}{'zipped kB':>10}{'unpacked kB':>13}  content hash", *rows])
 
 
-def _measured(build: Path, name: str, kind: str, properties: Mapping[str, Any]) -> Artifact:
+def _measured(build: Path, name: str, resource: Mapping[str, Any]) -> Artifact:
+    kind, properties = resource["Type"], cast(Mapping[str, Any], resource["Properties"])
     folder = build / properties[CONTENTS[kind]]
+    of_layer = resource.get("Metadata", {}).get("BudgetInMB", 0) * MB
     layers = cast(list[Mapping[str, Any]], properties.get("Layers") or [])
     return Artifact(
         name,
-        kind,
+        of_layer if kind.endswith("LayerVersion") else FUNCTION_BUDGET,
         unpacked=sum(file.stat().st_size for file in _files(folder)),
         zipped=_zipped_size(folder),
         digest=content_hash(folder),
@@ -111,38 +107,23 @@ def _files(folder: Path) -> list[Path]:
     return sorted((path for path in folder.rglob("*") if path.is_file()), key=str)
 
 
-def _faults(artifact: Artifact, unpacked: Mapping[str, int], budgets: Mapping[str, int]) -> Iterator[str]:
-    is_layer = artifact.kind.endswith("LayerVersion")
-    budget = budgets.get(artifact.name, 0) if is_layer else FUNCTION_BUDGET
-    if artifact.zipped > budget:
-        yield f"{artifact.name} has {artifact.zipped:,} bytes zipped; its budget is {budget:,}"
+def _faults(artifact: Artifact, unpacked: Mapping[str, int]) -> Iterator[str]:
+    if artifact.zipped > artifact.budget:
+        yield f"{artifact.name} has {artifact.zipped:,} bytes zipped; its budget is {artifact.budget:,}"
     # A layer of another stack is not among them: it cannot be measured here.
     whole = artifact.unpacked + sum(unpacked.get(layer, 0) for layer in artifact.layers)
     if whole > UNPACKED_LIMIT:
         yield f"{artifact.name} has {whole:,} bytes unpacked, layers included; Lambda takes {UNPACKED_LIMIT:,}"
 
 
-def _budget(text: str) -> tuple[str, int]:
-    name, _, megabytes = text.partition("=")
-    return name, int(megabytes) * MB
-
-
 def main() -> None:
     """Print the table; exit 1 where something is over its budget."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("build", type=Path, help="the folder that `sam build` wrote to")
-    parser.add_argument(
-        "--budget",
-        action="append",
-        type=_budget,
-        default=[],
-        metavar="LAYER=MB",
-        help="budget of another stack's layer",
-    )
     options = parser.parse_args()
     found = artifacts(options.build)
     sys.stdout.write(table(found) + "\n")
-    if faults := over_budget(found, {**LAYER_BUDGETS, **dict(options.budget)}):
+    if faults := over_budget(found):
         sys.exit("\n".join(faults))
 
 

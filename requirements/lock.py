@@ -53,7 +53,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         *AS_TESTED,
         *(word for name in (*IN_THE_RUNTIME, *FOR_ALL, *FOR_TOKENS) for word in ("--no-emit-package", name)),
     ),
-    "layers/token_dependencies/requirements.txt": (
+    "layers/extras/approvals_or_door/requirements.txt": (
         "pyproject.toml",
         *LAMBDA,
         *AS_TESTED,

@@ -3,8 +3,8 @@
 What belongs to an extra is found by its name alone: each folder `extras/NAME` and file `extras/NAME.*`, each folder
 `with_NAME` and file `with_NAME.*` below that of another extra, its line in `stepwire/composition.py`, blocks between
 the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines of a document or table that name one of its
-paths. A block of several, `extra NAME or OTHER: begin`, goes with the last of them. No other line of Python is touched:
-the core names no extra.
+paths. A block of several, `extra NAME or OTHER: begin`, goes with the last of them, and so does a folder
+`extras/NAME_or_OTHER`. No other line of Python is touched: the core names no extra.
 """
 
 import os
@@ -40,9 +40,10 @@ def remove(root: Path, name: str) -> None:
     Raises:
         ValueError: the table does not list it in a line of its own, or a block has no end.
     """
-    for path in list(paths_of(root, name)):
+    table = without_its_line((root / COMPOSITION).read_text(encoding="utf-8"), name)
+    for path in list(paths_of(root, name, table)):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    _rewrite(root / COMPOSITION, without_its_line((root / COMPOSITION).read_text(encoding="utf-8"), name))
+    _rewrite(root / COMPOSITION, table)
     for path in texts(root):
         text = path.read_text(encoding="utf-8")
         if path.name.endswith(_WITH_BLOCKS):
@@ -52,12 +53,21 @@ def remove(root: Path, name: str) -> None:
         _rewrite(path, text)
 
 
-def paths_of(root: Path, name: str) -> Iterator[Path]:
-    """Yield the folders and files of an extra, and those in which another extra meets it."""
+def paths_of(root: Path, name: str, others: str = "") -> Iterator[Path]:
+    """Yield the folders and files of an extra, and those in which another extra meets it.
+
+    `others`: the source of a table; what the extra shares with one that it lists is not yielded.
+    """
+
+    def is_its(owner: str) -> bool:
+        owners = owner.split("_or_")
+        return name in owners and not any(f'"{one}"' in others for one in owners if one != name)
+
     for folder, inner, files in _walk(root):
         if "extras" in folder.relative_to(root).parts:
-            wanted = name if folder.name == "extras" else f"with_{name}"
-            yield from (folder / one for one in (*inner, *files) if one.partition(".")[0] == wanted)
+            prefix = "" if folder.name == "extras" else "with_"
+            names = (one for one in (*inner, *files) if one.startswith(prefix))
+            yield from (folder / one for one in names if is_its(one.partition(".")[0].removeprefix(prefix)))
 
 
 def texts(root: Path) -> Iterator[Path]:

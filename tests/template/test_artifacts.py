@@ -11,8 +11,6 @@ import pytest
 
 from layers.artifacts import (
     FUNCTION_BUDGET,
-    LAYER_BUDGETS,
-    MB,
     UNPACKED_LIMIT,
     artifacts,
     content_hash,
@@ -30,9 +28,11 @@ NOISE: Final = random.Random(1).randbytes(FUNCTION_BUDGET + 1)
 
 def built(folder: Path, *declared: dict[str, Any]) -> Path:
     """Write what `sam build` would have written."""
-    body = {"Resources": {one["Name"]: {"Type": one["Type"], "Properties": one["Properties"]} for one in declared}}
+    resources = {
+        one["Name"]: {key: one[key] for key in ("Type", "Properties", "Metadata") if key in one} for one in declared
+    }
     folder.mkdir(exist_ok=True)
-    (folder / "template.yaml").write_text(json.dumps(body))
+    (folder / "template.yaml").write_text(json.dumps({"Resources": resources}))
     for one in declared:
         (folder / one["Name"]).mkdir()
         (folder / one["Name"] / "content").write_bytes(one["Content"])
@@ -44,8 +44,8 @@ def function(name: str, content: bytes, *layers: str) -> dict[str, Any]:
     return {"Name": name, "Type": FUNCTION, "Properties": properties, "Content": content}
 
 
-def layer(name: str, content: bytes) -> dict[str, Any]:
-    return {"Name": name, "Type": LAYER, "Properties": {"ContentUri": name}, "Content": content}
+def layer(name: str, content: bytes, **metadata: int) -> dict[str, Any]:
+    return {"Name": name, "Type": LAYER, "Properties": {"ContentUri": name}, "Content": content, "Metadata": metadata}
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_the_hash_is_of_names_and_contents_and_not_of_times_or_modes(tmp_path: P
 
 
 def test_a_cost_within_its_budget_passes(tmp_path: Path) -> None:
-    build = built(tmp_path, function("Small", b"1", "StepwireLayer"), layer("StepwireLayer", b"22"))
+    build = built(tmp_path, function("Small", b"1", "StepwireLayer"), layer("StepwireLayer", b"22", BudgetInMB=1))
 
     assert over_budget(artifacts(build)) == []
 
@@ -110,8 +110,8 @@ def test_a_function_with_its_layers_must_be_within_lambdas_limit(
     half = bytes(500)
     build = built(
         tmp_path,
-        layer("DependenciesLayer", half),
-        layer("CatalogDependenciesLayer", half),
+        layer("DependenciesLayer", half, BudgetInMB=1),
+        layer("CatalogDependenciesLayer", half, BudgetInMB=1),
         function("Fits", b"1", "DependenciesLayer"),
         function("DoesNot", b"1", "DependenciesLayer", "CatalogDependenciesLayer"),
     )
@@ -122,8 +122,10 @@ def test_a_function_with_its_layers_must_be_within_lambdas_limit(
 
 
 def test_every_layer_has_a_budget_and_that_of_the_dependencies_is_12_mb() -> None:
-    assert LAYER_BUDGETS.keys() >= {found.logical_id for found in resources(LAYER)}, "without extras, one is not needed"
-    assert LAYER_BUDGETS["DependenciesLayer"] == 12 * MB
+    budgets = {found.logical_id: found.body["Metadata"]["BudgetInMB"] for found in resources(LAYER)}
+
+    assert all(budgets.values())
+    assert budgets["DependenciesLayer"] == 12
 
 
 def test_lambda_takes_250_mib_unpacked() -> None:

@@ -108,16 +108,19 @@ def test_a_block_that_is_not_closed_is_refused(tmp_path: Path, text: str) -> Non
         remove(root, "colour")
 
 
-def test_a_block_of_several_goes_with_the_last_of_them(tmp_path: Path) -> None:
+def test_what_several_share_goes_with_the_last_of_them(tmp_path: Path) -> None:
     block = "# extra colour or taste: begin\nB: 2\n# extra colour or taste: end\n"
-    root = checkout(tmp_path, {"template.yaml": f"A: 1\n{block}"})
+    folder = "layers/extras/colour_or_taste"
+    root = checkout(tmp_path, {"template.yaml": f"A: 1\n{block}", f"{folder}/Makefile": "a:\n\ttrue\n"})
 
     remove(root, "colour")
     assert (root / "template.yaml").read_text() == f"A: 1\n{block}".replace("colour or ", "")
+    assert (root / folder).is_dir()
     assert mentions(root, "colour") == []
 
     remove(root, "taste")
     assert (root / "template.yaml").read_text() == "A: 1\n"
+    assert not (root / folder).exists()
 
 
 def test_an_extra_that_the_table_does_not_list_is_refused(tmp_path: Path) -> None:

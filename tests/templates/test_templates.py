@@ -359,7 +359,7 @@ def release(tmp_path: Path) -> Path:
     )
     for name in ("template.yaml", "operations.yaml"):
         shutil.copy(ROOT / name, build)
-    for layer in ("stepwire", "dependencies", "catalog_dependencies", "token_dependencies"):
+    for layer in ("stepwire", "dependencies", "catalog_dependencies", "extras/approvals_or_door"):
         (build / "layers" / layer / "python").mkdir(parents=True)
         (build / "layers" / layer / "python" / "README").touch()
     return make_release(build, ROOT, tmp_path, About("1.0.0", "1.0.0", 1.87, {})).file
