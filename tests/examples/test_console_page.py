@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ REFUND = [
 Json = dict[str, Any]
 
 
-def served(*others: Path, **parameters: str) -> Iterator[LocalStack]:
+def served(*others: Path, **parameters: str) -> Generator[LocalStack]:
     stack = LocalStack(ROOT / "template.yaml", others=[*others], parameters=parameters)
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
@@ -307,20 +307,22 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     yield from served(path)
 
 
-def large_template() -> Json:
-    """Return a template with tools of 60 states, in which no task runs; one asks first, one has a limit."""
+def large_template(**more: str) -> Json:
+    """Return a template with tools of 60 states, in which no task runs; one asks first.
+
+    `more`: names of further such tools, with what their manifests say besides.
+    """
     manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Machine}\n"
     # Every choice is about n; 9 takes the default of each, and waits for ever.
     manifest += "input_schema: {type: object, properties: {n: {type: integer, default: 9}}}\n"
     asks = "confirm: {message: Begin, schema: {type: object, properties: {why: {type: string}}}}\n"
-    limit = "concurrency: {most: 3, queue: {most: 100, longest: PT1H}}\n"
     tags = {"stepwire:endpoint": {"Ref": "Endpoint"}}
     machine = {
         "Type": "AWS::Serverless::StateMachine",
         "Properties": {"Definition": without_tasks(sixty()), "Tags": tags},
     }
-    named = {name: manifest.replace("name: large", f"name: {name}") for name in ("large", "careful", "scarce")}
-    tools = {**named, "careful": named["careful"] + asks, "scarce": named["scarce"] + limit}
+    said = {"large": "", "careful": asks, **more}
+    tools = {name: manifest.replace("name: large", f"name: {name}") + text for name, text in said.items()}
     resources = {"Machine": machine, **{name.title(): registered(name, text) for name, text in tools.items()}}
     parameters = {"Endpoint": {"Type": "String"}}
     return {"Transform": "AWS::Serverless-2016-10-31", "Parameters": parameters, "Resources": resources}
@@ -360,28 +362,3 @@ def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
     assert found[2]["states"] == 60
     assert found[2]["frames"] == 5
     assert "passed" in found[3] or "succeeded" in found[3]
-
-
-def test_the_page_of_lines_shows_who_runs_and_who_waits(large: LocalStack) -> None:
-    steps: list[list[Any]] = [
-        *([["start", "scarce", []]] * 4),
-        ["status", "1st in line"],
-        ["open", "#/lines"],
-        ["text", "main table"],
-        ["text", "#to-lines"],
-        ["axe"],
-        ["size", 320, 700, "dark"],
-        ["axe"],
-    ]
-
-    found = seen(large, steps)
-
-    rows = [line.split("\t") for line in found[6].splitlines()]
-    assert [row[:2] for row in rows] == [
-        ["Place", "Task"],
-        *[["runs", "scarce"]] * 3,
-        ["1", "scarce"],
-    ]
-    assert found[7] == "Lines1", "and how many wait"
-    assert (found[8], found[10]) == ([], []), "what axe found"
-    assert found[9] is False, "whether it is wider than the window"

@@ -97,26 +97,6 @@ def test_a_task_is_watched_from_its_start_to_its_end(http: httpx.Client) -> None
     assert state["definition"]["Type"] == "Task"
 
 
-def test_a_line_shows_who_runs_and_who_waits_in_which_place(http: httpx.Client) -> None:
-    long = {"item": "desk", "seconds": 60}
-    calls = [modern(http, "tools/call", "reserve_stock", name="reserve_stock", arguments=long) for _ in range(5)]
-    ids = [one["taskId"] for one in calls]
-
-    (line,) = read(http, "lines")
-    until(lambda: set(ids) <= by_id(read(http, "tasks")).keys())
-    listed = [one for one in read(http, "tasks") if one["inLine"]]
-
-    assert (line["most"], line["waiting"], line["paused"]) == (3, 2, False)
-    assert ({one["taskId"] for one in line["turns"]}, line["running"]) == (set(ids[:3]), 3)
-    assert [(one["position"], one["taskId"]) for one in line["places"]] == [(1, ids[3]), (2, ids[4])]
-    assert [one["waiting"] for one in line["callers"]] == [2]
-    assert line["oldestSince"] == line["places"][0]["since"]
-    assert {one["taskId"]: one["inLine"] for one in listed} == {ids[3]: "1st in line", ids[4]: "2nd in line"}
-    for task_id in reversed(ids):
-        modern(http, "tasks/cancel", task_id, taskId=task_id)
-    assert read(http, "lines") == []
-
-
 def by_id(tasks: list[Json]) -> dict[str, Json]:
     return {one["taskId"]: one for one in tasks}
 
