@@ -5,6 +5,7 @@ from typing import Final
 
 from stepwire.engine.runs import Runs
 from stepwire.extras.lines import storage as lines
+from stepwire.extras.lines import turns as gate
 from stepwire.extras.lines.turns import Turns
 from stepwire.tasks.task import Task
 from tests.model.defect import Defect, left_out
@@ -62,6 +63,20 @@ def _cancel_in_line(machine: Machine) -> None:
     machine.finish(0)
 
 
+def _die_before_the_place_is_left(machine: Machine) -> None:
+    for _ in range(3):
+        machine.call("modern", "limited", None, 0)
+        machine.finish(0)
+    machine.cancel("modern", 1)
+    while machine.under_way and machine.under_way[0].before != "TransactGetItems line":
+        machine.under_way[0].go_on()
+    machine.die(0)
+
+
+def _nothing_left_behind(*_args: object) -> tuple[()]:
+    return ()
+
+
 def _never_mended(*_args: object) -> tuple[()]:
     return ()
 
@@ -94,6 +109,12 @@ DEFECTS: Final = {
         _cancel_in_line,
         is_too_rare=True,
     ),
+    "the repair of a place that a process left behind": Defect(
+        "a line is counted wrong",
+        [(gate, "left_behind", _nothing_left_behind)],
+        _die_before_the_place_is_left,
+        is_too_rare=True,
+    ),
 }
-RUNS: Final = (_die_before_the_called_run_begins,)
+RUNS: Final = (_die_before_the_called_run_begins, _die_before_the_place_is_left)
 """Runs in which no part is left out, and that go well."""

@@ -35,8 +35,10 @@ def arrange_end_of_turn(site: Site) -> Act:
 
 
 def arrange_cancel_in_line(site: Site) -> Act:
+    """Another task waits behind it."""
     called(site)
     waiting = called(site)
+    called(site)
     return lambda: seen_in(modern(site).task("cancel", waiting.task_id))
 
 
@@ -89,11 +91,13 @@ def line_is_right(site: Site) -> list[str]:
     assert sum(status == "RUNNING" for arn, status in site.executions().items() if arn in arns) <= MOST_AT_ONCE
     waiting = [task.task_id for task in tasks if task.waiting_runs(now)]
     held, placed = in_line(site, "turn#"), in_line(site, "place#")
+    alive, ended = {task.task_id for task in tasks}, {task.task_id for task in site.all_tasks() if task.has_ended}
     return [
         *("a run that waits nowhere" for one in waiting if one not in placed | held),
         *("a run that has its turn and has not begun" for one in waiting if one in held),
         *("a turn that nobody gets" for _ in waiting[:1] if len(held) < MOST_AT_ONCE),
-        *("a turn of a task that is over" for one in held if waiting and one not in {task.task_id for task in tasks}),
+        *("a turn of a task that is over" for one in held if waiting and one not in alive),
+        *("a place of a task that has ended" for _ in placed & ended),
     ]
 
 
@@ -102,7 +106,7 @@ _SLOT: Final = ("UpdateItem usage", "UpdateItem usage")
 _TURN: Final = ("TransactGetItems line", "TransactWriteItems line")
 _ENDED: Final = ("GetItem task", "PutItem task", "UpdateItem usage")
 _CALLED: Final = ("GetItem task", "PutItem task", "StartExecution", "GetItem task")
-_MENDED: Final = ("GetItem line", "Query turn", "BatchGetItem tasks", "TransactWriteItems line")
+_MENDED: Final = ("GetItem line", "Query turn", "Query round", "BatchGetItem tasks", "TransactWriteItems line")
 
 OPERATIONS: Final = (
     Operation(
@@ -140,7 +144,7 @@ OPERATIONS: Final = (
         arrange_cancel_in_line,
         line_is_right,
         first=3,
-        executions=2,
+        executions=3,
     ),
     Operation(
         "expiry in line",
@@ -163,13 +167,13 @@ OPERATIONS: Final = (
         "sweep, turn not given back",
         Caller.SCHEDULE,
         (
-            *("Query lines", *_MENDED[:3], "GetItem task", _MENDED[3]),
+            *("Query lines", *_MENDED[:4], "GetItem task", _MENDED[4]),
             *("GetItem line", "Query round", "TransactWriteItems line", "GetItem line"),
             *(*_CALLED, "Query round", *QUERIES[-6:-1]),
         ),
         arrange_sweep_line,
         line_is_right,
-        last=13,
+        last=14,
         executions=2,
     ),
 )

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.catalog.tools import Tool
 from stepwire.errors import LimitReached
@@ -125,7 +126,7 @@ def test_who_has_a_turn_leaves_the_last_places_to_others(world: World) -> None:
 
 def test_the_estimate_counts_what_runs_now(world: World) -> None:
     """M3 of the attack: executions took a second until somebody's took a day."""
-    tool = limited(Rules(most=3))
+    tool = replace(limited(Rules(most=3)), ttl=2 * DAY)
     end(world, call(world, tool))
     for _ in range(3):
         call(world, tool)

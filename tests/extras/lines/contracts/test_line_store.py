@@ -26,10 +26,12 @@ from stepwire.extras.lines.rules import (
     joined,
     joined_again,
     left,
+    mended,
     moved_to_front,
     taken,
 )
 from stepwire.extras.lines.storage import DynamoDbLines
+from stepwire.extras.lines.turns import MOST_FREED, MOST_LEFT
 from stepwire.principal import Principal
 from stepwire.tasks.task import LONGEST_TTL
 from tests.contracts.task_stores import a_task, on_dynamodb
@@ -143,6 +145,26 @@ def test_a_run_that_comes_back_is_placed_in_the_round_that_is_served(lines: Line
     back = change(lines, joined_again(seen.line or EMPTY, asking(4, BOB), seen.share, START_OF_TIME)).joins[0]
 
     assert lines.first(KEY)[0] == back
+
+
+def test_the_largest_repair_is_one_change(lines: Lines) -> None:
+    """Each place is of another caller, whose share of the line is counted anew."""
+    for number in range(MOST_FREED):
+        change(lines, taken(lines.line(KEY) or EMPTY, asking(number), START_OF_TIME))
+    owners = [Principal(f"{number:032}") for number in range(MOST_LEFT)]
+    behind = [join(lines, 100 + number, owner) for number, owner in enumerate(owners)]
+    stays = join(lines, 200, owners[0])
+    held = lines.turns(KEY)
+
+    repair = mended(lines.line(KEY) or EMPTY, held, [one.ticket for one in held], behind, LATER)
+    change(lines, repair)
+
+    line = lines.line(KEY)
+    assert line is not None
+    assert (line.held, line.waiting, line.mended_at) == (0, 1, LATER)
+    assert (list(lines.turns(KEY)), list(lines.first(KEY, 100))) == ([], [stays])
+    shares = [lines.see(KEY, ticket(100 + number, owner)).share for number, owner in enumerate(owners)]
+    assert [one.waiting for one in shares] == [1, *[0] * (MOST_LEFT - 1)]
 
 
 def test_a_line_is_in_use_while_somebody_waits(lines: Lines) -> None:

@@ -14,7 +14,7 @@ A run of a limited tool begins only with a turn of its line, and gives it back w
 - A line is one state with a version, and every change of it is one write. So a turn is never given twice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from typing import Final
@@ -262,10 +262,34 @@ def called(line: Line, place: Place, at: datetime) -> Change:
     return gone.then(taken(gone.line, place, at))
 
 
-def counted(line: Line, held: Sequence[Held], at: datetime) -> Line:
-    """Return the line after a repair, with its turns counted anew."""
-    running = sorted(one.since for one in held)[-_MOST_REMEMBERED:]
-    return replace(line, held=len(held), running=tuple(running), mended_at=at)
+def left_behind(places: Iterable[Place], ended: Container[TaskKey], at: datetime) -> tuple[Place, ...]:
+    """Return the places of runs that never begin: of tasks that have ended, or have expired.
+
+    `ended`: the keys of those that are known to have ended. A task that nobody finds may have been written only now.
+    """
+    return tuple(one for one in places if one.expires_at <= at or one.ticket.key in ended)
+
+
+def mended(line: Line, held: Iterable[Held], over: Collection[Ticket], behind: Sequence[Place], at: datetime) -> Change:
+    """Take back turns and places that nobody needs, and count the turns anew.
+
+    Args:
+        line: the line.
+        held: all turns that are held.
+        over: those of them that are taken back.
+        behind: the places that are taken out of the line.
+        at: now.
+    """
+    kept = sorted(one.since for one in held if one.ticket not in over)
+    after = replace(
+        line,
+        held=len(kept),
+        waiting=max(0, line.waiting - len(behind)),
+        running=tuple(kept[-_MOST_REMEMBERED:]),
+        wakes_at=None if behind else line.wakes_at,  # one of them may be whoever is woken for all
+        mended_at=at,
+    )
+    return Change(after, frees=tuple(over), leaves=tuple(behind))
 
 
 def is_mendable(line: Line, at: datetime) -> bool:

@@ -6,11 +6,11 @@ after its head has been saved, so whoever ends the task before that finds a run 
 afterwards stops it.
 
 What a process that dies leaves undone, a look at the line does: a run that was handed a turn and has not begun, a turn
-whose run is over, and turns that are free while others wait (`mend`). Readers of a task that waits look, at most once
-in `MEND_PAUSE` for all of a line, and so does the sweep.
+whose run is over, a place of a task that has ended, and turns that are free while others wait (`mend`). Readers of a
+task that waits look, at most once in `MEND_PAUSE` for all of a line, and so does the sweep.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import Enum
@@ -35,12 +35,13 @@ from stepwire.extras.lines.rules import (
     Seen,
     Ticket,
     called,
-    counted,
     freed,
     is_mendable,
     joined,
     joined_again,
     left,
+    left_behind,
+    mended,
     needs_newcomers,
     position_of,
     refusal_of,
@@ -48,6 +49,7 @@ from stepwire.extras.lines.rules import (
     taken,
 )
 from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.limits import InLine, LineTerms
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending
@@ -57,7 +59,10 @@ _MOST_TRIES: Final = 20
 _LONGEST_PAUSE: Final = 0.1  # seconds, after the second lost race
 _MOST_CALLED: Final = 10
 """Runs that one process calls at once, because a limit was raised or a line had stood still; it wakes the next one."""
-_MOST_FREED: Final = 50  # turns that one repair takes back: a transaction has at most 100 parts
+MOST_FREED: Final = 50
+"""Turns that one repair takes back. A transaction has at most 100 parts: each turn is one, and the line itself two."""
+MOST_LEFT: Final = 16
+"""Places that one repair takes out of the line: each is two parts, and its caller's share another one."""
 _LONGEST_DELAY: Final = timedelta(minutes=15)  # of a message
 _Result = TypeVar("_Result")
 
@@ -199,9 +204,11 @@ class Turns(Struct, frozen=True):
         now, line = self.recorder.clock.now(), self.lines.line(key)
         if line is None or not is_mendable(line, now):
             return ()
-        held = self.lines.turns(key)
-        over, unbegun = self._examined(held, now)
-        change = Change(counted(line, [one for one in held if one.ticket not in over], now), frees=tuple(over))
+        held, first = self.lines.turns(key), self.lines.first(key, MOST_COUNTED) if line.waiting else ()
+        known = self.recorder.store.load_all([one.ticket.key for one in (*held, *first)])
+        over, unbegun = self._examined(held, known, now)
+        behind = left_behind(first, {name for name, task in known.items() if task.has_ended}, now)
+        change = mended(line, held, over, behind[:MOST_LEFT], now)
         if not self._changes(key, line, change, now):
             return ()  # whoever changed it has begun or ended something; the next look mends the rest
         return (*(_turn(key, one) for one in unbegun), *self.due(key))
@@ -337,10 +344,14 @@ class Turns(Struct, frozen=True):
             self.wake(first, delay)
         return True
 
-    def _examined(self, held: Sequence[Held], now: datetime) -> tuple[list[Ticket], list[Ticket]]:
-        """Return which turns are of runs that are over, and which of runs that have not begun."""
+    def _examined(
+        self, held: Sequence[Held], known: Mapping[TaskKey, Task], now: datetime
+    ) -> tuple[list[Ticket], list[Ticket]]:
+        """Return which turns are of runs that are over, and which of runs that have not begun.
+
+        `known`: their tasks, which may be older than the turns.
+        """
         over, unbegun = list[Ticket](), list[Ticket]()
-        known = self.recorder.store.load_all([one.ticket.key for one in held])
         for turn in held:
             ticket = turn.ticket
             task = known.get(ticket.key)
@@ -355,7 +366,7 @@ class Turns(Struct, frozen=True):
                 unbegun.append(ticket)
             else:
                 over.append(ticket)
-        return over[:_MOST_FREED], unbegun[:_MOST_CALLED]
+        return over[:MOST_FREED], unbegun[:_MOST_CALLED]
 
     def _is_over(self, turn: Held) -> bool:
         """Tell whether the execution of a task that is gone is over: whoever cleans up after the task stops it."""
