@@ -1,16 +1,18 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test compiled browser screenshots repeat e2e load check style types templates docs \
+.PHONY: FORCE help demo run logs services test compiled browser screenshots repeat e2e load check style types templates docs \
 	scan explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
 	bench-release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 3000
+# The extras of the stack, separated by commas; without it, all.
+WITH ?=
 # The first is the endpoint's; the others are stacks that register tools.
-TEMPLATE ?= template.yaml $(wildcard examples/template.yaml)
-TEMPLATES := template.yaml $(wildcard examples/template.yaml) tests/adopter/template.yaml tests/conformance/template.yaml \
+TEMPLATE ?= stack.yaml $(wildcard examples/template.yaml)
+TEMPLATES := template.yaml stack.yaml $(wildcard examples/template.yaml) tests/adopter/template.yaml tests/conformance/template.yaml \
 	packages/local/tests/stack/template.yaml
 CONFIG ?= dev
 # Without this make's flags: they would affect the makefiles that `sam build` runs.
@@ -26,11 +28,15 @@ help:  ## list the targets
 	@echo "For contributors:"; grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | grep -vE '^($(USER_TARGETS)):' \
 		| sed -E 's/^/  /; s/:.*## /\t/' | expand -t 20
 
-demo: .venv/ready  ## run the examples as MCP tasks on the local stack; ALL=1 with races; ARGS=--yes answers
+# The stack that is served, built and deployed: the core's template with the parts of its extras.
+stack.yaml: .venv/ready FORCE
+	@$(BIN)/python -m stepwire_cli.deployment.parts $(if $(WITH),--with $(WITH)) --output $@
+
+demo: stack.yaml  ## run the examples as MCP tasks on the local stack; ALL=1 with races; ARGS=--yes answers
 	@test -d examples || { echo "The demo runs the workflows of examples/, which this checkout no longer has. Serve your own: make run" >&2; exit 1; }
 	@$(BIN)/python -m examples.demo $(if $(ALL),--all) $(ARGS)
 
-run: .venv/ready  ## serve TEMPLATE on 127.0.0.1:PORT (3000); LOG=json, ISSUER=cognito, ARGS=--verbose
+run: stack.yaml  ## serve TEMPLATE on 127.0.0.1:PORT (3000); LOG=json, ISSUER=cognito, ARGS=--verbose
 	@$(BIN)/python -m stepwire_local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(if $(ISSUER),--issuer $(ISSUER)) $(ARGS)
 
 logs: .venv/ready  ## show the functions' log of the last demo or run; ARGS=--follow
@@ -89,7 +95,7 @@ style: .venv/ready
 types: .venv/ready
 	$(BIN)/pyright
 
-templates: .venv/ready .venv-sam/ready
+templates: stack.yaml .venv-sam/ready
 	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools
 	$(BIN)/python -m stepwire.manifests.reading tests/conformance/functions/mcp/tools
 	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
@@ -97,6 +103,7 @@ templates: .venv/ready .venv-sam/ready
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint
+	$(SAM) validate --lint --template stack.yaml
 
 # A link or an anchor that leads nowhere fails the build. Nothing is fetched but the packages of the lock and Mermaid, from npm.
 docs: .venv/ready .venv-docs/ready  ## build the documentation as a site with search, into .site/
@@ -104,8 +111,8 @@ docs: .venv/ready .venv-docs/ready  ## build the documentation as a site with se
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
 	cp .venv-docs/mermaid.min.js .site/assets/
 
-scan: .venv/ready .venv-checkov/ready  ## check the template against checkov's rules; .checkov.yaml has the exceptions
-	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml --unconditional > .checkov.json
+scan: stack.yaml .venv-checkov/ready  ## check the template against checkov's rules; .checkov.yaml has the exceptions
+	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated stack.yaml --unconditional > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
 
 explore: .venv/ready  ## run the property tests and the model with new examples for SECONDS (600)
@@ -127,8 +134,8 @@ model: .venv/ready  ## run clients, workflows and faults in random order, checke
 catalog: .venv/ready  ## compile the manifests as `sam build` does
 	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools --output functions/mcp/catalog.json
 
-build: .venv/ready .venv-sam/ready  ## build the artifacts for `make deploy` and print their sizes; needs no Docker
-	$(SAM) build
+build: stack.yaml .venv-sam/ready  ## build the artifacts for `make deploy` and print their sizes; WITH=events,lines chooses extras
+	$(SAM) build --template stack.yaml
 	@$(BIN)/python layers/artifacts.py .aws-sam/build
 	@echo "Built. Next: make deploy"
 

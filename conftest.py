@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import botocore.hooks
@@ -20,6 +21,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from stepwire_cli.deployment.parts import write_stack
 from tests.longest_first import in_order
 
 # The same examples in every run. No deadline and no check for slow data, because both depend on the machine. No
@@ -37,6 +39,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell makes what it starts in the background ignore interrupts, and all that this starts; tests send them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# The stack of most tests; `make` makes it too, and a worker of pytest has it from whoever started it.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    write_stack(Path(__file__).parent, Path(__file__).parent / "stack.yaml")
 
 # The tests of the projects that these templates make; a package's folder, where its tests run alone, has them too.
 collect_ignore_glob = ["packages/command/stepwire_cli/templates/*"]

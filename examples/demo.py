@@ -292,7 +292,7 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
         with Waiting(console, "starting the local stack"):
             sign_in = running.enter_context(SignIn())
             stack = LocalStack(
-                ROOT / "template.yaml",
+                ROOT / "stack.yaml",
                 others=[TEMPLATE],
                 port=0,
                 parameters=dict(

@@ -15,6 +15,7 @@ from typing import Final
 
 from benchmarks.cost import idle
 from release.artifact import PYTHON, About, make
+from stepwire_cli.deployment.parts import write_stack
 from tests.template.chosen import OFF
 
 ROOT: Final = Path(__file__).parents[1]
@@ -91,7 +92,8 @@ def build(python: str | None) -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     environment = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
     environment |= {"SAM_CLI_TELEMETRY": "0", **({"STEPWIRE_BYTECODE": python} if python else {})}
-    command = [str(SAM), "build", "--build-dir", str(BUILD), "--parallel"]
+    write_stack(ROOT, ROOT / "stack.yaml")
+    command = [str(SAM), "build", "--template", "stack.yaml", "--build-dir", str(BUILD), "--parallel"]
     ended = subprocess.run(  # noqa: S603 - our own words
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from stepwire_local import LocalStack
 from tests.cold_start import ROOT
 
-TEMPLATES: Final = (ROOT / "template.yaml", ROOT / "examples/template.yaml")
+TEMPLATES: Final = (ROOT / "stack.yaml", ROOT / "examples/template.yaml")
 # Without sign-in all clients are one caller, who may by default wait in three requests at once.
 _PARAMETERS: Final = {"MostWaiting": "100"}
 _VARIABLES: Final = {"MOST_WAITING_PER_CALLER": "100"}

@@ -71,7 +71,7 @@ def stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, two instances of each function."""
     many = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000", "INLINE_WAIT_SECONDS": "0"}
     with (
-        deployed(ROOT / "template.yaml", at_once, 2, clock, RESUMING_CLIENTS="known", **many) as stack,
+        deployed(ROOT / "stack.yaml", at_once, 2, clock, RESUMING_CLIENTS="known", **many) as stack,
         clock.passing(seconds=_FOR_EVER),
     ):
         yield stack

@@ -52,7 +52,7 @@ class Stack:
         return next(resource.physical_id for resource in self.resources if resource.name == name)
 
 
-def build(project: Path, folder: Path, *, platform: str, template: str = "template.yaml") -> Path:
+def build(project: Path, folder: Path, *, platform: str, template: str = "stack.yaml") -> Path:
     """Build a template of a project for a platform (lambda, host) into a folder."""
     # A shell may name a Python for the bytecode of a release: that of Lambda, which is not this machine's.
     variables = {"STEPWIRE_PLATFORM": platform, **({"STEPWIRE_BYTECODE": ""} if platform == "host" else {})}

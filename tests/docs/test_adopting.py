@@ -169,7 +169,7 @@ def test_the_commands_that_call_the_tool_are_run_as_they_are_shown(tmp_path: Pat
     (template := tmp_path / "template.yaml").write_text(yaml.safe_dump(sam()), encoding="utf-8")
     shown = [one for one in PAGE.commands if one.startswith((".venv/bin/stepwire", "export "))]
 
-    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire", port=0) as local:
+    with LocalStack(ROOT / "stack.yaml", others=[template], name="stepwire", port=0) as local:
         script = "\n".join(["set -e", *shown]).replace("http://127.0.0.1:3000/mcp", local.url)
         ended = subprocess.run(
             ["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
@@ -193,7 +193,7 @@ def test_what_the_page_shows_is_deployed_beside_the_endpoint_and_called(body: Js
     (template := tmp_path / "template.yaml").write_text(yaml.safe_dump(body), encoding="utf-8")
 
     often = {"PollsPerSecond": "0"}
-    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire", parameters=often) as local:
+    with LocalStack(ROOT / "stack.yaml", others=[template], name="stepwire", parameters=often) as local:
         stack = Deployed(local, AwsCalls())
         modern, legacy = ModernClient(stack), LegacyClient.opened(stack)
         ids = [

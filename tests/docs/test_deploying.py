@@ -11,6 +11,7 @@ import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.docs.pages import ROOT, page
+from tests.template.document import sources
 from tests.template.translated import translated
 
 _TYPE: Final = re.compile(r"Type: (AWS::\w+::\w+)")
@@ -52,8 +53,7 @@ def section() -> str:
 
 
 def test_each_kind_of_resource_has_its_rights() -> None:
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("template.yaml", "operations.yaml")]
-    kinds = {kind for text in texts for kind in _TYPE.findall(text)}
+    kinds = {kind for text in sources() for kind in _TYPE.findall(text)}
 
     assert kinds
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in section()] == []
@@ -61,7 +61,7 @@ def test_each_kind_of_resource_has_its_rights() -> None:
 
 def declared() -> Iterator[tuple[str, str]]:
     """Yield each kind of resource of the deployed template with each right that CloudFormation declares for it."""
-    for kind in sorted({one["Type"] for one in json.loads(translated(ROOT / "template.yaml"))["Resources"].values()}):
+    for kind in sorted({one["Type"] for one in json.loads(translated(ROOT / "stack.yaml"))["Resources"].values()}):
         schema = cast(Any, PROVIDER_SCHEMA_MANAGER).get_resource_schema("us-east-1", kind).schema
         handlers: dict[str, dict[str, list[str]]] = schema.get("handlers", {})
         rights = {right for work, one in handlers.items() if work != "list" for right in one.get("permissions", ())}

@@ -24,7 +24,7 @@ LOCAL: Final = "http://127.0.0.1:3000/mcp"
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[LocalStack]:
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER]) as local:
+    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER]) as local:
         yield local
 
 

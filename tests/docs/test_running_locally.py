@@ -42,7 +42,7 @@ def test_the_example_ends_as_the_page_says(tmp_path: Path) -> None:
     (ends,) = _OUTPUT.findall(PAGE.text)
 
     template, often = write(tmp_path, stubs=True), {"PollsPerSecond": "0"}
-    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire", parameters=often) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[template], name="stepwire", parameters=often) as stack:
         lines, result = told(stack), result_of(stack, ends[0])
 
     assert result == json.loads(ends[1])
@@ -52,7 +52,7 @@ def test_the_example_ends_as_the_page_says(tmp_path: Path) -> None:
 def test_without_its_stubs_the_start_says_what_the_page_shows(tmp_path: Path) -> None:
     (shown,) = PAGE.blocks("text")
 
-    with LocalStack(ROOT / "template.yaml", others=[write(tmp_path, stubs=False)]) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[write(tmp_path, stubs=False)]) as stack:
         lines = told(stack)
 
     assert [line for line in shown.splitlines() if line not in lines] == []

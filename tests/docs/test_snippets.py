@@ -160,7 +160,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     }
     (template := tmp_path_factory.mktemp("talking") / "template.yaml").write_text(json.dumps(body), encoding="utf-8")
     parameters = {"PollsPerSecond": "0", **SIGN_IN}
-    with LocalStack(ROOT / "template.yaml", others=[template, ADOPTER], events=at_once, parameters=parameters) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[template, ADOPTER], events=at_once, parameters=parameters) as stack:
         yield Deployed(stack, AwsCalls())
 
 
@@ -217,7 +217,7 @@ def test_the_page_s_fields_belong_to_a_valid_manifest(words: str, tmp_path: Path
 def test_the_stack_in_terraform_has_the_parameters_without_a_default() -> None:
     (parameters,) = re.findall(r"parameters += \{(.*)\}", STACK)
 
-    needed = {name for name, one in parse(ROOT / "template.yaml")["Parameters"].items() if "Default" not in one}
+    needed = {name for name, one in parse(ROOT / "stack.yaml")["Parameters"].items() if "Default" not in one}
     assert set(re.findall(r"(\w+) =", parameters)) == needed | {BUCKET}
 
 

@@ -19,7 +19,7 @@ def shown_by(
     """Run a test that a page shows, in the current folder with the page's files; return what pytest shows."""
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
-    monkeypatch.setenv("STEPWIRE_TEMPLATE", str(ROOT / "template.yaml"))
+    monkeypatch.setenv("STEPWIRE_TEMPLATE", str(ROOT / "stack.yaml"))
     monkeypatch.setattr(sys, "path", [*sys.path])
 
     code = pytest.main(["-q", *(f"-pno:{name}" for name in _APART), test])

@@ -70,7 +70,7 @@ def legacy_process() -> Iterator[LegacyProcess]:
 def url() -> Iterator[str]:
     """The endpoint."""
     limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests are one caller
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters=limits) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER], instances=2, parameters=limits) as stack:
         yield stack.url
 
 

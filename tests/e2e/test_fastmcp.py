@@ -35,7 +35,7 @@ pytestmark = [
 def stack() -> Iterator[LocalStack]:
     """The root template, with two instances of each function."""
     with LocalStack(
-        ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters={"WaitSeconds": "1"}, variables=SHORT
+        ROOT / "stack.yaml", others=[ADOPTER], instances=2, parameters={"WaitSeconds": "1"}, variables=SHORT
     ) as stack:
         yield stack
 

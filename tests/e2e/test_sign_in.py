@@ -118,7 +118,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
         "EndpointUrl": url,
         "RequiredScope": SCOPE,
     }
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
         yield stack.url
 
 

@@ -43,7 +43,7 @@ class Execution:
 def stack_with_bucket() -> Generator[LocalStack]:
     """Serve both stacks, and create the bucket."""
     parameters = {"ProfileBucketName": BUCKET, "PollsPerSecond": "0"}
-    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters=parameters) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[EXAMPLES], parameters=parameters) as stack:
         stack.client("s3").create_bucket(Bucket=BUCKET)
         yield stack
 

@@ -24,7 +24,7 @@ def stack() -> Iterator[Deployed]:
     settings["MostActiveTasks"] = "3"
     rare = {"REPAIR_AFTER_SECONDS": "600"}
     served = LocalStack(
-        ROOT / "template.yaml", others=[EXAMPLES], events=never, parameters=settings, variables=rare, instances=1
+        ROOT / "stack.yaml", others=[EXAMPLES], events=never, parameters=settings, variables=rare, instances=1
     )
     with served as stack, calls.of_handlers():
         made = Deployed(stack, calls)

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 def served(*others: Path, **parameters: str) -> Generator[LocalStack]:
-    stack = LocalStack(ROOT / "template.yaml", others=[*others], parameters=parameters)
+    stack = LocalStack(ROOT / "stack.yaml", others=[*others], parameters=parameters)
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:

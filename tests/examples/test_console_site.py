@@ -22,7 +22,7 @@ REFUND: Json = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "re
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
-    stack = LocalStack(ROOT / "template.yaml", others=[ROOT / "examples/template.yaml"])
+    stack = LocalStack(ROOT / "stack.yaml", others=[ROOT / "examples/template.yaml"])
     console = Console(stack, lambda: "a-token")
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:

@@ -16,7 +16,7 @@ from tests.waiting import HANG_GUARD, until
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
-    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"PollsPerSecond": "0"}) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[EXAMPLES], parameters={"PollsPerSecond": "0"}) as stack:
         yield stack
 
 

@@ -26,7 +26,7 @@ Asked = list[ElicitRequestFormParams]
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """Serve the template."""
-    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"PollsPerSecond": "0"}) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[EXAMPLES], parameters={"PollsPerSecond": "0"}) as stack:
         yield stack
 
 

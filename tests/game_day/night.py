@@ -81,7 +81,7 @@ def night(folder: Path) -> Generator[Night]:
         parameters = {"Authorizer": "jwt", "JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "WaitSeconds": "0"}
         parameters |= {"MostActiveTasks": str(MOST), "PollsPerSecond": "0"}
         clock = Clock()
-        served = LocalStack(ROOT / "template.yaml", others=[ADOPTER], parameters=parameters)
+        served = LocalStack(ROOT / "stack.yaml", others=[ADOPTER], parameters=parameters)
         with served as stack, clock.drives(stack), account_of(stack) as account:
             yield Night(stack, clock, issuer, Operator(stack, account), folder)
 

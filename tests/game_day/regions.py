@@ -96,7 +96,7 @@ def stack(owners: Path, region: str, taken_over: dict[str, str] | None = None, *
     given = {**SIGN_IN, "WaitSeconds": "0", "PollsPerSecond": "0", **OFF, **parameters}
     name = f"stepwire-{region}"
     return LocalStack(
-        ROOT / "template.yaml", others=[owners], name=name, region=region, taken_over=taken_over, parameters=given
+        ROOT / "stack.yaml", others=[owners], name=name, region=region, taken_over=taken_over, parameters=given
     )
 
 

@@ -71,7 +71,7 @@ def serving(parameters: Mapping[str, str], *, signs_in: bool = False) -> Generat
     issuer = LocalIssuer(SHAPES["strict"]) if signs_in else None
     site = Site(people=People(issuer) if issuer else None)
     known = {**parameters, **(site.people.parameters if site.people else {})}
-    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], **chosen(known))
+    stack = LocalStack(_ROOT / "stack.yaml", others=[_ROOT / "examples/template.yaml"], **chosen(known))
     stack.watcher, stack.tell = site, site.told
     with issuer or nullcontext(), stack:
         site.url = stack.url

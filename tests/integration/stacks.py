@@ -214,7 +214,7 @@ def deployed(
     A parameter in capitals is an environment variable of the functions.
     """
     calls, others = AwsCalls(), list[Path]()
-    if template == ROOT / "template.yaml":
+    if template == ROOT / "stack.yaml":
         # These tests poll fast; tests/server/test_limits.py covers the limit on polls. Many count calls, and for events
         # function status_changes reads at a time of its own; test_events.py has its own stack.
         parameters = {"PollsPerSecond": "0", "RESUMING_CLIENTS": "known, a test", **OFF, **parameters}
@@ -233,7 +233,7 @@ def deployed(
 def deployed_without_events() -> Generator[Deployed]:
     """Run the root template. No status event arrives and no response waits, so only requests call AWS."""
     no_waiting = {"WaitSeconds": "0", "INLINE_WAIT_SECONDS": "0", "HOLD_SECONDS": "0"}
-    template, more = ROOT / "template.yaml", {"REPAIR_AFTER_SECONDS": "600", "STATE_AFTER_SECONDS": "0"}
+    template, more = ROOT / "stack.yaml", {"REPAIR_AFTER_SECONDS": "600", "STATE_AFTER_SECONDS": "0"}
     with deployed(template, never, **no_waiting, **more) as stack:
         yield stack
 

@@ -27,9 +27,7 @@ Client = LegacyClient | ModernClient
 def stack() -> Iterator[Deployed]:
     """The root template. No status event arrives, so only requests call AWS."""
     many = {"MostActiveTasks": "500"}  # all tasks of these tests stay active
-    with deployed(
-        ROOT / "template.yaml", never, WaitSeconds="0", REPAIR_AFTER_SECONDS="600", **many, **SIGN_IN
-    ) as stack:
+    with deployed(ROOT / "stack.yaml", never, WaitSeconds="0", REPAIR_AFTER_SECONDS="600", **many, **SIGN_IN) as stack:
         yield stack
 
 
@@ -43,7 +41,7 @@ def clock() -> Clock:
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack in which every task is overdue after a second, the shortest interval that the template allows."""
     no_waiting = {"WaitSeconds": "0", "REPAIR_AFTER_SECONDS": "1", "STATE_AFTER_SECONDS": "0"}
-    with deployed(ROOT / "template.yaml", never, 1, clock, **no_waiting) as stack:
+    with deployed(ROOT / "stack.yaml", never, 1, clock, **no_waiting) as stack:
         yield stack
 
 

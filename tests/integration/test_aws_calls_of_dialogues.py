@@ -209,7 +209,7 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
 # Read, claim, check, record: once per interval, and only if no progress was reported.
 def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> None:
     clock, rare = Clock(), {"REPAIR_AFTER_SECONDS": "600", "STATE_AFTER_SECONDS": "4"}
-    with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:
+    with deployed(ROOT / "stack.yaml", never, 1, clock, **rare) as stack:
         modern = ModernClient(stack)
         task_id = modern.call(TOOL, SLOW).id_in()
         until(lambda: stack.state_of(task_id) == "Wait")

@@ -42,7 +42,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
     """A stack with a tool for each kind of retry, in which no event arrives but those that a test sends."""
-    with deployed(ROOT / "template.yaml", never, 1, clock, WaitSeconds="0") as stack:
+    with deployed(ROOT / "stack.yaml", never, 1, clock, WaitSeconds="0") as stack:
         # The local engine does not redrive. The handlers build their clients with this session.
         session: Any = boto3.DEFAULT_SESSION
         session.events.register("before-send.sfn.RedriveExecution", redriven)

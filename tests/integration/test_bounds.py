@@ -50,7 +50,7 @@ def running_wire() -> Iterator[Wire]:
     seconds = (f"{value:g}" for value in (WAIT, INLINE, HOLD))
     waits = dict(zip(("WaitSeconds", "INLINE_WAIT_SECONDS", "HOLD_SECONDS"), seconds, strict=True))
     clock = Clock()
-    with deployed(ROOT / "template.yaml", never, 1, clock, **waits) as stack, clock.passing(seconds=HOUR):
+    with deployed(ROOT / "stack.yaml", never, 1, clock, **waits) as stack, clock.passing(seconds=HOUR):
         yield Wire(stack.stack.url, clock)
 
 

@@ -54,7 +54,7 @@ class Listener:
 @contextmanager
 def listening(bus: str) -> Generator[Listener]:
     """Serve the root template with an event bus, and receive all events of Stepwire on it."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", EventBus=bus) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0", EventBus=bus) as stack:
         events, sqs = stack.stack.client("events"), stack.stack.client("sqs")
         name = stack.stack.physical_ids["TasksTable"]
         if bus != "default":
@@ -217,7 +217,7 @@ def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status
 
 @pytest.mark.long
 def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_alone() -> None:
-    with deployed(ROOT / "template.yaml", at_once) as stack:
+    with deployed(ROOT / "stack.yaml", at_once) as stack:
         deployed_names = set(stack.stack.physical_ids)
         mapping = stack.stack.template.section("Resources")["StatusChanges"]["Properties"]
 

@@ -15,7 +15,7 @@ TAG = "stepwire:endpoint"
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0") as stack:
         yield stack
 
 
@@ -53,7 +53,7 @@ def test_a_state_machine_without_its_tag_is_not_started_and_its_executions_conti
 @pytest.mark.long
 def test_a_state_machine_that_a_parameter_names_needs_no_tag() -> None:
     names = "arn:aws:states:us-east-1:123456789012:stateMachine:local-*"
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", StateMachineArns=names) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0", StateMachineArns=names) as stack:
         tag(stack, "another")
 
         task_id = ModernClient(stack).call("wait_and_echo", ECHO).id_in()
@@ -64,7 +64,7 @@ def test_a_state_machine_that_a_parameter_names_needs_no_tag() -> None:
 @pytest.mark.long
 def test_two_endpoints_of_one_account_get_only_events_of_their_own_executions(stack: Deployed) -> None:
     heard: list[str] = []
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as other:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0") as other:
         function = other.stack.functions["ExecutionEventsFunction"]
         begin = function.start
 

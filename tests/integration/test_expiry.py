@@ -23,7 +23,7 @@ BY_TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template, with a limit of one task per caller."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", MostActiveTasks="1") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0", MostActiveTasks="1") as stack:
         yield stack
 
 

@@ -29,7 +29,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def running_stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, where a task is overdue after a second."""
-    with deployed(ROOT / "template.yaml", at_once, 1, clock, REPAIR_AFTER_SECONDS="1") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, 1, clock, REPAIR_AFTER_SECONDS="1") as stack:
         yield stack
 
 
@@ -85,7 +85,7 @@ def thrice(event: StatusEvent) -> tuple[float, ...]:
 @pytest.fixture(scope="module")
 def patient_stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, where no poll checks the execution and no response waits."""
-    with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0", REPAIR_AFTER_SECONDS="600") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, 1, clock, WaitSeconds="0", REPAIR_AFTER_SECONDS="600") as stack:
         yield stack
 
 

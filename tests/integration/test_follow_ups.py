@@ -27,7 +27,7 @@ OUTPUT = {"message": "hello", "waited_seconds": 0}
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0", **SIGN_IN) as stack:
         yield stack
 
 

@@ -32,7 +32,7 @@ def clock() -> Clock:
 def stack(clock: Clock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     templates = write_templates(tmp_path_factory.mktemp("teams"))
     parameters = {"WaitSeconds": "15", "PollsPerSecond": "0", "MostActiveTasks": "1000", "MostTasksPerMinute": "60000"}
-    with LocalStack(ROOT / "template.yaml", others=templates, parameters=parameters) as local, clock.drives(local):
+    with LocalStack(ROOT / "stack.yaml", others=templates, parameters=parameters) as local, clock.drives(local):
         make_the_rest(local)
         local.drain()
         yield Deployed(local, AwsCalls())
@@ -140,7 +140,7 @@ def test_one_team_s_template_is_wrong_and_the_others_are_served(tmp_path: Path) 
     text = templates[0].read_text(encoding="utf-8")
     templates[0].write_text(text.replace("name: sam_echoes", "nmae: sam_echoes"), encoding="utf-8")
 
-    with LocalStack(ROOT / "template.yaml", others=templates) as local:
+    with LocalStack(ROOT / "stack.yaml", others=templates) as local:
         stack = Deployed(local, AwsCalls())
         names = {tool["name"] for tool in ModernClient(stack).ask("tools/list").result["tools"]}
         refusals = Owner(stack, "").refusals()

@@ -20,14 +20,14 @@ CLAIM_OF = {"sub": "sub|client_id"}
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """A stack without sign-in."""
-    with deployed(ROOT / "template.yaml", at_once, **NO_SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, **NO_SIGN_IN) as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Deployed]:
     """A stack that needs sign-in."""
-    with deployed(ROOT / "template.yaml", at_once, **WITH_SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, **WITH_SIGN_IN) as stack:
         yield stack
 
 
@@ -35,7 +35,7 @@ def guarded() -> Iterator[Deployed]:
 def needing_scope() -> Iterator[Deployed]:
     """A stack that needs sign-in and a scope."""
     scoped = {**WITH_SIGN_IN, "RequiredScope": "workflows", "EndpointUrl": "https://mcp.example/mcp"}
-    with deployed(ROOT / "template.yaml", at_once, **scoped) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, **scoped) as stack:
         yield stack
 
 

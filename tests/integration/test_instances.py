@@ -33,7 +33,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module", params=INSTANCES)
 def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """The root template, where plain calls do not wait, and other responses wait as long as needed."""
-    with deployed(ROOT / "template.yaml", at_once, request.param, clock, INLINE_WAIT_SECONDS="0") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, request.param, clock, INLINE_WAIT_SECONDS="0") as stack:
         yield stack
 
 

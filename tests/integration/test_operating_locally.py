@@ -19,7 +19,7 @@ from tests.waiting import HANG_GUARD
 
 @pytest.mark.long
 def test_a_command_of_an_operator_works_as_the_start_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with LocalStack(ROOT / "template.yaml", name="stepwire") as stack, account_of(stack) as account:
+    with LocalStack(ROOT / "stack.yaml", name="stepwire") as stack, account_of(stack) as account:
         _, export, command, _ = (line.strip() for line in operators_lines(stack, account))
         variables = dict(word.split("=", 1) for word in shlex.split(export)[1:])
         ours = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}

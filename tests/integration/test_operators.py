@@ -32,7 +32,7 @@ WHERE = Where("live", sweep="local-1-SweepFunction")
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0") as stack:
         yield stack
 
 

@@ -119,7 +119,7 @@ def stack(clock: Clock) -> Iterator[Watched]:
         "STATE_AFTER_SECONDS": "1",
     }
     parameters = {**impatient, **SIGN_IN, "EventBus": "default", **USUAL}
-    with watched(calls.append), deployed(ROOT / "template.yaml", never, 1, clock, **parameters) as made:
+    with watched(calls.append), deployed(ROOT / "stack.yaml", never, 1, clock, **parameters) as made:
         yield Watched(made, calls)
 
 

@@ -24,7 +24,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
         yield stack
 
 

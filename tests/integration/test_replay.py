@@ -33,7 +33,7 @@ ENDED = "Step Functions Execution Status Change"
 def stack() -> Iterator[Deployed]:
     """The root template, where EventBridge and the stream deliver nothing."""
     quiet = {"WaitSeconds": "0", "REPAIR_AFTER_SECONDS": "3600", "STATE_AFTER_SECONDS": "0", "EventBus": "default"}
-    with deployed(ROOT / "template.yaml", never, **ON, **quiet) as stack:
+    with deployed(ROOT / "stack.yaml", never, **ON, **quiet) as stack:
         for mapping in stack.stack.deployments[0].world.mappings:
             mapping.stop()
         yield stack

@@ -48,7 +48,7 @@ def services() -> Iterator[LocalStack]:
     """The services with the resources of the template, where sign-in is needed."""
     given = {"WaitSeconds": "0", "PollsPerSecond": "0", "EventBus": "default", **ON}
     parameters = {**given, **SIGN_IN}
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 

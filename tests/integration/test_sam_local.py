@@ -36,7 +36,7 @@ def services() -> Iterator[LocalStack]:
     """The services with sign-in and everything that has a function of its own, so that every function exists."""
     of_extras = {name: value for part in OF_EXTRAS for name, value in part.parameters.items()}
     parameters = {"EventBus": "default", **ON, **of_extras, **SIGN_IN}
-    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
+    with LocalStack(ROOT / "stack.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 
@@ -44,7 +44,7 @@ def services() -> Iterator[LocalStack]:
 def open_services() -> Iterator[LocalStack]:
     """The services without sign-in, as `make services` starts them."""
     parameters = {"WaitSeconds": "0"}
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 
@@ -92,7 +92,7 @@ class TestTheFileOfVariables:
         file = tmp_path / "env.json"
         write_env_vars(services, file)
 
-        handed = driven("variables", str(ROOT / "template.yaml"), str(file))
+        handed = driven("variables", str(ROOT / "stack.yaml"), str(file))
 
         written = {name: values for name, values in env_vars(services).items() if name not in INCLUDED}
         assert set(handed) == set(written)
@@ -104,7 +104,7 @@ class TestTheFileOfVariables:
         file = tmp_path / "env.json"
         file.write_text(json.dumps({"McpFunction": {"NOT_DECLARED": "1", ENDPOINT: "http://there"}}), encoding="utf-8")
 
-        handed = driven("variables", str(ROOT / "template.yaml"), str(file))["McpFunction"]
+        handed = driven("variables", str(ROOT / "stack.yaml"), str(file))["McpFunction"]
 
         # Therefore the template declares the endpoint; the developer's own keys are used.
         assert "NOT_DECLARED" not in handed
@@ -121,7 +121,7 @@ class TestStartApi:
     def test_converts_a_request_to_an_event_and_the_answer_to_a_response(self, open_services: LocalStack) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         sent = {"method": "POST", "path": "/mcp", "headers": headers, "body": json.dumps(MESSAGE)}
-        root = str(ROOT / "template.yaml")
+        root = str(ROOT / "stack.yaml")
 
         seen = driven("request", root, given={**sent, "answer": {"statusCode": 204}})
         answer = open_services.invoke("McpFunction", seen["event"])
@@ -136,7 +136,7 @@ class TestStartApi:
         path = "/.well-known/oauth-protected-resource/mcp"
         sent = {"method": "GET", "path": path, "headers": {"accept": "*/*"}, "body": ""}
 
-        seen = driven("request", str(ROOT / "template.yaml"), given={**sent, "answer": {"statusCode": 200, "body": ""}})
+        seen = driven("request", str(ROOT / "stack.yaml"), given={**sent, "answer": {"statusCode": 200, "body": ""}})
 
         assert (seen["function"], seen["event"]["rawPath"]) == ("MetadataFunction", path)
 

@@ -30,7 +30,7 @@ MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndE
 @pytest.fixture(scope="module")
 def stacks() -> Iterator[dict[bool, Deployed]]:
     """The whole root template, with and without sign-in."""
-    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", **ON}
+    template, parameters = ROOT / "stack.yaml", {"WaitSeconds": "0", "EventBus": "default", **ON}
     with (
         deployed(template, never, **parameters) as anybody,
         deployed(template, never, **parameters, **WITH_SIGN_IN) as guarded,

@@ -149,7 +149,7 @@ def faults() -> Faults:
 @pytest.fixture
 def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
     """The root template with sign-in; new for each test, so that its loggers write where the test listens."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **ON, **SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0", **ON, **SIGN_IN) as stack:
         stack.calls.answer = faults.answer
         yield stack
 

@@ -26,7 +26,7 @@ MINUTES = INTERVAL.total_seconds() / 60
 def stack() -> Iterator[Deployed]:
     """The root template, where no status event arrives and no reader checks the execution."""
     rare = {"REPAIR_AFTER_SECONDS": "3600", "STATE_AFTER_SECONDS": "0"}
-    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", **rare) as stack:
+    with deployed(ROOT / "stack.yaml", never, WaitSeconds="0", **rare) as stack:
         yield stack
 
 

@@ -77,7 +77,7 @@ class Racing(Deployed):
 def running_stack() -> Iterator[Racing]:
     """The root template with two instances per function; no task is overdue."""
     parameters = {"MostActiveTasks": str(MOST_ACTIVE), "MostTasksPerMinute": "60000", "REPAIR_AFTER_SECONDS": "600"}
-    with deployed(ROOT / "template.yaml", never, 2, **parameters, STATE_AFTER_SECONDS="0", **SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", never, 2, **parameters, STATE_AFTER_SECONDS="0", **SIGN_IN) as stack:
         racing = Racing(stack.stack, stack.calls)
         stack.stack.events = racing.ends.note
         yield racing

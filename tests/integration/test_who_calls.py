@@ -55,7 +55,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", at_once, 1, clock, **SIGN_IN, WaitSeconds="0") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, 1, clock, **SIGN_IN, WaitSeconds="0") as stack:
         adopt(stack)
         clock.move(seconds=REREAD_AFTER.total_seconds())
         yield stack

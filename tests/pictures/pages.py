@@ -24,7 +24,7 @@ _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 def make(folder: Path) -> Sequence[Path]:
     """Make the pictures; return their files."""
-    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"])
+    stack = LocalStack(_ROOT / "stack.yaml", others=[_ROOT / "examples/template.yaml"])
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     paths = [folder / f"{name}-{theme}.png" for name in ("console", "card") for theme in _THEMES]

@@ -52,7 +52,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stack(publish: Path) -> Iterator[LocalStack]:
-    with LocalStack(ROOT / "template.yaml", others=[PIPELINES], stubs=[("sns:publish", publish)]) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[PIPELINES], stubs=[("sns:publish", publish)]) as stack:
         yield stack
 
 
@@ -62,7 +62,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     template = tmp_path_factory.mktemp("bare") / "template.yaml"
     text = PIPELINES.read_text(encoding="utf-8").replace("LegacyBilling", "BareBilling")  # one account serves both
     template.write_text(text, encoding="utf-8")
-    with LocalStack(ROOT / "template.yaml", others=[template], name="bare") as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[template], name="bare") as stack:
         yield stack
 
 
@@ -167,7 +167,7 @@ def machine(*, tagged: bool = True, **state: Any) -> Json:
 
 
 def served(template: Path, **settings: Any) -> LocalStack:
-    return LocalStack(ROOT / "template.yaml", others=[template], **settings)
+    return LocalStack(ROOT / "stack.yaml", others=[template], **settings)
 
 
 def stub(folder: Path, name: str, answer: Any) -> Path:

@@ -76,5 +76,5 @@ def site_of(shape: str, **parameters: str) -> Generator[Site]:
     url = f"http://127.0.0.1:{port}/mcp"
     with LocalIssuer(SHAPES[shape], clients, {DOCUMENT: document}) as issuer:
         given = {**issuer.shape.parameters(issuer.url, url, SCOPE), **parameters}
-        with LocalStack(ROOT / "template.yaml", others=[TOOLS], port=port, parameters=given):
+        with LocalStack(ROOT / "stack.yaml", others=[TOOLS], port=port, parameters=given):
             yield Site(url, issuer)

@@ -68,6 +68,10 @@ class Stack:
         body = template()["Resources"].get(name) or template()["Outputs"][name]
         return "Condition" not in body or self.condition(body["Condition"])
 
+    def statements(self, function: str) -> list[Any]:
+        """Return what the policies of a function allow, the core's first."""
+        return [one for policy in self.properties(function)["Policies"] for one in policy["Statement"]]
+
     def properties(self, name: str) -> dict[str, Any]:
         """Return the properties of a resource."""
         return resolve(template()["Resources"][name].get("Properties", {}), self)

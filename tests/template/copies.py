@@ -14,6 +14,8 @@ _LEFT_OUT: Final = (
     *(".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", ".*_cache", ".hypothesis"),
     # What other workers are about to write, and rename. The bytecode itself is copied, because it is as good there.
     *("*.pyc.*", ".*.json.*"),
+    # Put together from files of which some may be gone in the copy.
+    "stack.yaml",
 )
 _PACKAGES: Final = ("packages/client", "packages/command", "packages/local", "layers/stepwire")
 

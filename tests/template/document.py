@@ -59,8 +59,14 @@ class Statement:
 
 @cache
 def template() -> dict[str, Any]:
-    """Read the template and what it includes, with intrinsic functions in their long form."""
-    return read(ROOT / "template.yaml")
+    """Read the template with the parts of all extras, with intrinsic functions in their long form."""
+    return read(ROOT / "stack.yaml")
+
+
+def sources() -> list[str]:
+    """Return the texts of which the template is put together: the core's, what it includes, and the extras' parts."""
+    files = (ROOT / "template.yaml", ROOT / "operations.yaml", *sorted(ROOT.glob("extras/*/*.yaml")))
+    return [file.read_text(encoding="utf-8") for file in files]
 
 
 def resources(*kinds: str) -> list[Resource]:

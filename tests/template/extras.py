@@ -18,6 +18,7 @@ from typing import Final
 
 COMPOSITION: Final = Path("layers/stepwire/stepwire/composition.py")
 GENERATED: Final = (
+    ("-m", "stepwire_cli.deployment.parts"),
     ("-m", "tests.docs.manifest_pages"),
     ("-m", "tests.docs.audit_schema"),
     ("-m", "packages.command.tests.cli_page"),
@@ -26,7 +27,7 @@ GENERATED: Final = (
     ("-m", "benchmarks.cost", "--update", "idle", "peers"),
     ("-m", "tests.docs.numbers"),
 )
-"""The commands that write pages and records from the code: the arguments of Python."""
+"""The commands that write the stack's template, pages and records from the rest: the arguments of Python."""
 _NOT_OURS: Final = re.compile(r"\.git|\.venv.*|\.aws-sam|\.site|node_modules|__pycache__|\..*_cache")
 _WITH_BLOCKS: Final = (".md", ".yaml", ".yml", ".toml", "Makefile")
 _WITH_LINES: Final = (".md", ".toml", ".csv", "mkdocs.yml")

@@ -17,8 +17,6 @@ class InTemplate:
     """Of function status_changes, as a stack resolves them."""
     actions: Sequence[str] = ()
     """That function status_changes may do however much is switched off."""
-    with_tasks: Sequence[str] = ()
-    """Partitions of the table that are written in the transactions of tasks."""
     partitions: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Those that a statement of a policy may reach."""
     wildcards: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -203,12 +203,12 @@ OF_ANOTHER: Final = "arn:aws:events:eu-central-1:210987654321:event-bus/agents"
     ],
 )
 def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> None:
-    properties = stack("none", EventBus=bus).properties("StatusChangesFunction")
+    made = stack("none", EventBus=bus)
 
-    (allowed,) = [one for one in properties["Policies"][0]["Statement"] if one["Action"] == "events:PutEvents"]
+    (allowed,) = [one for one in made.statements("StatusChangesFunction") if one["Action"] == "events:PutEvents"]
 
     assert allowed["Resource"] == arn
-    assert properties["Environment"]["Variables"] == {
+    assert made.properties("StatusChangesFunction")["Environment"]["Variables"] == {
         "EVENT_BUS": bus,
         "TABLE_NAME": "TasksTable",
         **{name: value for part in IN_TEMPLATE for name, value in part.variables.items()},
@@ -216,8 +216,8 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
 
 
 def test_the_function_may_query_nothing_where_the_extras_are_off() -> None:
-    made = stack("none", EventBus="default", **OFF).properties("StatusChangesFunction")
-    allowed = [one["Action"] for one in made["Policies"][0]["Statement"]]
+    made = stack("none", EventBus="default", **OFF)
+    allowed = [one["Action"] for one in made.statements("StatusChangesFunction")]
     actions = {action for one in allowed for action in ([one] if isinstance(one, str) else one)}
 
     assert actions == {

@@ -29,7 +29,7 @@ _MANY: Final = {
 def release() -> Release:
     """This template as a release lists it, with what SAM makes of it."""
     with isolated():
-        body = load(ROOT / "template.yaml", {}).body
+        body = load(ROOT / "stack.yaml", {}).body
     creates = tuple(Created(name, one["Type"], one.get("Condition", "")) for name, one in body["Resources"].items())
     return Release("1.0.0", json.dumps(body), {}, Cost(0), "1.0.0", creates=creates)
 

@@ -154,7 +154,7 @@ def test_the_description_of_a_version_fits_lambda_with_long_settings() -> None:
 
 def test_a_release_that_makes_requests_fail_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
-    body = load(ROOT / "template.yaml", {}).body["Resources"]
+    body = load(ROOT / "stack.yaml", {}).body["Resources"]
 
     group = body["McpFunctionDeploymentGroup"]["Properties"]
 

@@ -7,13 +7,13 @@ import pytest
 
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.hooks import Extra
+from stepwire_cli.deployment.parts import extras_of, write_stack
 from stepwire_local.cloudformation.intrinsics import resolve
 from stepwire_local.cloudformation.template import parse
 from tests.template.chosen import OFF, ON, stack
 from tests.template.document import ROOT
-from tests.template.extras import without_blocks
 
-TEMPLATE: Final = ROOT / "template.yaml"
+TEMPLATE: Final = ROOT / "stack.yaml"
 WITH_HOOKS: Final = [one.name for one in switched_on(EXTRAS) if one != Extra(name=one.name)]
 """Those of the table that add a hook: no other has a part in a function of the core."""
 
@@ -30,8 +30,8 @@ def test_functions_have_each_extra_of_the_table_that_adds_a_hook() -> None:
 
 
 @pytest.mark.parametrize("name", WITH_HOOKS)
-def test_an_extra_whose_marked_lines_are_removed_is_no_longer_named(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "template.yaml"
-    path.write_text(without_blocks(TEMPLATE.read_text(encoding="utf-8"), name), encoding="utf-8")
+def test_an_extra_that_is_not_chosen_is_not_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "stack.yaml"
+    write_stack(ROOT, path, set(extras_of(ROOT)) - {name})
 
     assert named_in(path, **ON) == [one for one in named_in(TEMPLATE, **ON) if one != name]

@@ -9,15 +9,12 @@ import yaml
 
 from stepwire_local.cloudformation.template import parse, read
 from stepwire_local.errors import TemplateError
-from tests.extras import parts
 from tests.template.document import ROOT, references
 
 TEMPLATE: Final = ROOT / "template.yaml"
 OPERATIONS: Final = ROOT / "operations.yaml"
 # What an included file may hold: nothing that a caller, a workflow or a release depends on.
 KINDS: Final = {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::Logs::MetricFilter"}
-# What extras add has these conditions: nothing of the endpoint depends on it either.
-OF_EXTRAS: Final = {condition for part in parts("seen") for condition in part.INCLUDED}
 
 
 def faults_of_an_included_file(text: str) -> list[str]:
@@ -64,15 +61,7 @@ def test_what_an_included_file_must_not_have_is_found(text: str, words: str) -> 
 
 
 def test_the_included_file_has_only_what_an_operator_sees() -> None:
-    others = [one for one in parse(OPERATIONS).values() if one.get("Condition") not in OF_EXTRAS]
-
-    assert {one["Type"] for one in others} == KINDS
-
-
-def test_code_in_the_included_file_is_a_line_that_imports_it_because_sam_builds_none_there() -> None:
-    codes = [one["Properties"]["InlineCode"] for one in parse(OPERATIONS).values() if "InlineCode" in one["Properties"]]
-
-    assert [code for code in codes if not re.fullmatch(r"from stepwire(\.\w+)+ import handler", code)] == []
+    assert {one["Type"] for one in parse(OPERATIONS).values()} == KINDS
 
 
 def test_nothing_in_the_template_refers_to_what_it_includes() -> None:

@@ -89,9 +89,9 @@ def test_a_parameter_s_manifest_that_would_be_refused_is_found_in_its_template(
 def test_the_command_prints_faults_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = template(tmp_path, REGISTERED.format(machine="x", kind="int"))
 
-    assert main([str(path), str(ROOT / "template.yaml")]) == 1
+    assert main([str(path), str(ROOT / "stack.yaml")]) == 1
     assert "SettleTool: input_schema" in capsys.readouterr().err
-    assert main([str(ROOT / "template.yaml")]) == 0
+    assert main([str(ROOT / "stack.yaml")]) == 0
 
 
 def test_make_check_runs_it_on_every_template() -> None:

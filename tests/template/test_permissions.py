@@ -144,7 +144,6 @@ def test_only_executions_named_after_a_task_may_be_read_and_stopped(part: Statem
 
 
 A_CALLER: Final = "?" * 32
-OF_TASKS: Final = [A_CALLER, *(partition for part in IN_TEMPLATE for partition in part.with_tasks)]
 
 
 # L11: they read what others have written, or call addresses that others choose
@@ -152,11 +151,11 @@ OF_TASKS: Final = [A_CALLER, *(partition for part in IN_TEMPLATE for partition i
     ("name", "partitions"),
     [
         ("CatalogFunction.PublishedCatalog", ["catalog", "catalog#*"]),
-        ("ExecutionEventsFunction.Tasks", OF_TASKS),
-        ("OperatorFunction.Tasks", OF_TASKS),
-        ("OperatorFunction.FindTasksAndFreeSlots", OF_TASKS),
+        ("ExecutionEventsFunction.Tasks", [A_CALLER]),
+        ("OperatorFunction.Tasks", [A_CALLER]),
+        ("OperatorFunction.FindTasksAndFreeSlots", [A_CALLER]),
         ("InputRequestsFunction.Tasks", [A_CALLER]),
-        ("ExpirationsFunction.FreeSlots", OF_TASKS),
+        ("ExpirationsFunction.FreeSlots", [A_CALLER]),
         *((statement, partitions) for part in IN_TEMPLATE for statement, partitions in part.partitions.items()),
     ],
 )
@@ -304,7 +303,7 @@ def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
 
 def test_sam_adds_no_managed_policy_but_those_for_logs_and_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # the translator needs a Region
-    translated = load(ROOT / "template.yaml", {"Authorizer": "none"}).section("Resources").values()
+    translated = load(ROOT / "stack.yaml", {"Authorizer": "none"}).section("Resources").values()
 
     added = [found["Properties"].get("ManagedPolicyArns", []) for found in translated if found["Type"] == ROLE]
 

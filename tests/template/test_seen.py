@@ -545,7 +545,7 @@ def test_x_ray_and_its_permissions_are_there_only_where_tracing_is_active(
     monkeypatch: pytest.MonkeyPatch, tracing: str
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
-    body = load(ROOT / "template.yaml", {"Tracing": tracing, "Authorizer": "iam"}).body["Resources"]
+    body = load(ROOT / "stack.yaml", {"Tracing": tracing, "Authorizer": "iam"}).body["Resources"]
     functions = {name: one["Properties"] for name, one in body.items() if one["Type"] == "AWS::Lambda::Function"}
 
     traced = {name for name, one in functions.items() if "TracingConfig" in one}

@@ -18,6 +18,7 @@ from tests.template.document import (
     references,
     resource,
     resources,
+    sources,
     template,
 )
 from tests.template.test_permissions import LISTS
@@ -98,22 +99,24 @@ LARGEST_ENVIRONMENT: Final = 4_096
 LONGEST_NAME: Final = "n" * 160
 
 
-@pytest.mark.parametrize("function", [one.logical_id for one in resources(FUNCTION)])
-def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_there_are(function: str) -> None:
-    made = stack(
-        "jwt",
-        FrontDoor=template()["Parameters"]["FrontDoor"]["AllowedValues"][:2][-1],  # another than the usual, if there is
-        EndpointUrl="https://mcp.example/mcp",
-        EventBus="default",
-        **ON,
-        StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"]),
-    )
+MANY: Final = {
+    "EndpointUrl": "https://mcp.example/mcp",
+    "EventBus": "default",
+    **ON,
+    "StateMachineArns": f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*",
+}
 
+
+@pytest.mark.parametrize("function", stack("jwt", **MANY).all_of(FUNCTION))
+def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_there_are(function: str) -> None:
+    assert_far_from_limits(stack("jwt", **MANY), function)
+
+
+def assert_far_from_limits(made: Stack, function: str) -> None:
     policies = len(json.dumps(made.properties(function).get("Policies", []), separators=(",", ":")))
-    variables = environment(made, function)
 
     assert policies < LARGEST_POLICIES / 2
-    assert len(json.dumps(variables).encode()) < LARGEST_ENVIRONMENT
+    assert len(json.dumps(environment(made, function)).encode()) < LARGEST_ENVIRONMENT
 
 
 def environment(made: Stack, function: str) -> dict[str, str]:
@@ -162,9 +165,7 @@ def test_only_ttl_deletions_of_tasks_reach_the_function() -> None:
 
 
 def test_no_arn_names_a_partition_for_the_stack_may_be_in_another() -> None:
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("template.yaml", "operations.yaml")]
-
-    assert all("arn:aws:" not in text for text in texts)
+    assert all("arn:aws:" not in text for text in sources())
 
 
 # ------------------------------------------------------------------------------------------------------ nothing is lost
@@ -325,7 +326,7 @@ def test_every_parameter_is_used_and_shown_in_a_group() -> None:
 def test_the_scanner_sees_every_resource_whatever_parameters_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
 
-    scanned = json.loads(translated(ROOT / "template.yaml", is_unconditional=True))["Resources"]
+    scanned = json.loads(translated(ROOT / "stack.yaml", is_unconditional=True))["Resources"]
 
     assert {one.logical_id for one in resources() if "Condition" in one.body} <= set(scanned)
     assert not [name for name, one in scanned.items() if "Condition" in one]

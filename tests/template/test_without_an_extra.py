@@ -56,8 +56,8 @@ def test_style_imports_and_types_of_the_kit_are_right(copy: Path) -> None:
 
 
 def test_the_templates_are_right(copy: Path) -> None:
-    run(copy, PYTHON, "-m", "tests.template.manifests", "template.yaml")
-    run(copy, ".venv/bin/cfn-lint", "template.yaml")
+    run(copy, PYTHON, "-m", "tests.template.manifests", "stack.yaml")
+    run(copy, ".venv/bin/cfn-lint", "stack.yaml")
 
 
 def test_the_quick_tests_of_the_rest_pass(copy: Path) -> None:

@@ -51,7 +51,7 @@ def test_the_local_stack_is_run_without_them(copy: Path) -> None:
     planned = run(copy, "make", "--dry-run", "run")
 
     assert "examples" not in planned
-    assert "--template template.yaml" in planned
+    assert "--template stack.yaml" in planned
 
 
 def test_the_demo_says_why_it_cannot_run(copy: Path) -> None:

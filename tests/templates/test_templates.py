@@ -179,7 +179,7 @@ def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_cho
 
     calls = list[Call]()
     others = [project / "template.yaml"]
-    with watched(calls.append), LocalStack(ROOT / "template.yaml", others=others, name="ours") as stack:
+    with watched(calls.append), LocalStack(ROOT / "stack.yaml", others=others, name="ours") as stack:
         (listed,) = [one for one in ask(stack, "tools/list")["tools"] if one["name"] == "sales_report"]
         created = ask(stack, "tools/call", name="sales_report", arguments={"customer": "C-7"}, task={})
         task_id = created["task"]["taskId"]
@@ -209,8 +209,7 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
     summary = own_tests(project)
 
     assert "1 passed" in summary
-    for name in ("template.yaml", "operations.yaml"):
-        assert (project / name).read_bytes() == (ROOT / name).read_bytes()
+    assert (project / "template.yaml").read_bytes() == (ROOT / "stack.yaml").read_bytes()
 
 
 def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_lock_that_it_uses(make: Make) -> None:
@@ -357,8 +356,7 @@ def release(tmp_path: Path) -> Path:
     shutil.copytree(
         ROOT / "functions", build / "functions", ignore=shutil.ignore_patterns("Makefile", "__pycache__", ".*")
     )
-    for name in ("template.yaml", "operations.yaml"):
-        shutil.copy(ROOT / name, build)
+    shutil.copy(ROOT / "stack.yaml", build / "template.yaml")
     for layer in ("stepwire", "dependencies", "catalog_dependencies", "extras/approvals_or_door"):
         (build / "layers" / layer / "python").mkdir(parents=True)
         (build / "layers" / layer / "python" / "README").touch()

@@ -9,6 +9,7 @@ import pytest
 
 from stepwire.composition import EXTRAS, switched_on
 from stepwire.hooks import Extra
+from tests.template.document import sources
 
 ROOT = Path(__file__).parents[2]
 HOOKS = [name for name in Extra.__struct_fields__ if name != "name"]
@@ -22,8 +23,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 def has_functions_of_its_own(name: str) -> bool:
-    templates = [(ROOT / one).read_text(encoding="utf-8") for one in ("template.yaml", "operations.yaml")]
-    return any(re.search(rf"\bextras[./]{name}\b", one) for one in templates)
+    return any(re.search(rf"\bextras[./]{name}\b", text) for text in sources())
 
 
 def test_the_hooks_load_nothing_of_ours() -> None:

@@ -1,7 +1,7 @@
 """The table of extras: the one place that names them, and it imports none.
 
-To add an extra: its folder `stepwire/extras/NAME` and its line here. To remove one with all that belongs to it:
-`python -m tests.template.extras NAME`.
+To add an extra: its folder `stepwire/extras/NAME`, its part of the stack `extras/NAME/template.yaml`, and its line
+here. To remove one with all that belongs to it: `python -m tests.template.extras NAME`.
 """
 
 from collections.abc import Collection, Mapping

@@ -43,7 +43,7 @@ def test_the_pages_of_issuers_have_one_form_and_are_short(path: object) -> None:
 
 @pytest.mark.parametrize("path", ISSUERS, ids=lambda path: path.stem)
 def test_the_parameters_of_a_page_are_those_of_the_template(path: object) -> None:
-    parameters = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    parameters = (ROOT / "stack.yaml").read_text(encoding="utf-8")
     named = PARAMETER.findall(page(FOLDER / str(path)).text)
 
     assert "Authorizer" in named

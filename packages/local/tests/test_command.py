@@ -133,7 +133,7 @@ def test_with_an_issuer_it_requires_sign_in_and_says_how(tmp_path: Path) -> None
     port = str(free_port())
     plan: Json = {"way": "id", "client_id": "local", "callback": "http://localhost:8080/callback", "calls": []}
 
-    with serving(tmp_path / "logs", ROOT / "template.yaml", "--port", port, "--issuer", "cognito") as served:
+    with serving(tmp_path / "logs", ROOT / "stack.yaml", "--port", port, "--issuer", "cognito") as served:
         without = httpx.post(served.url, json={}, timeout=HANG_GUARD)
         seen = anyio.run(seen_by_mcp_2, served.url, plan)
         code = served.stop()
@@ -160,7 +160,7 @@ def call(url: str, method: str, **params: Any) -> Json:
 @pytest.mark.long
 def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
     often = ("--parameter", "PollsPerSecond=0")
-    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(ADOPTER), *often) as served:
+    with serving(tmp_path / "logs", ROOT / "stack.yaml", "--template", str(ADOPTER), *often) as served:
         arguments = {"message": "hello", "seconds": 0}
         task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
             "taskId"
@@ -201,7 +201,7 @@ def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path:
         return [tool["description"] for tool in call(served.url, "tools/list")["result"]["tools"][:1]]
 
     write("description: Greets.")
-    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(adopter)) as served:
+    with serving(tmp_path / "logs", ROOT / "stack.yaml", "--template", str(adopter)) as served:
         first = described()
         write("descriptoin: Greets.")
         served.shows(f"{adopter}: deployed: Tool")

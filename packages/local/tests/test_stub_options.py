@@ -40,7 +40,7 @@ def test_a_stub_that_cannot_be_used_is_one_line_and_exit_code_2(
 ) -> None:
     given = [f"--stub={name}={files / file}" for name, _, file in (stub.partition("=") for stub in stubs)]
 
-    error = failed_here("--template", str(ROOT / "template.yaml"), "--port", "0", "--logs", str(files / "logs"), *given)
+    error = failed_here("--template", str(ROOT / "stack.yaml"), "--port", "0", "--logs", str(files / "logs"), *given)
 
     assert error.startswith("error: ")
     assert words in error
@@ -71,7 +71,7 @@ def test_make_run_passes_the_option_on() -> None:
         check=True,
     )
 
-    assert "-m stepwire_local --template template.yaml" in told.stdout
+    assert "-m stepwire_local --template stack.yaml" in told.stdout
     assert told.stdout.rstrip().endswith("--stub sns:publish=answer.json")
 
 
@@ -94,7 +94,7 @@ def test_it_stops_at_once_while_a_script_runs(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     options = ("--template", str(TEMPLATE), "--stub", f"Convert={script}", "--stub-seconds", "3600")
-    with serving(tmp_path / "logs", ROOT / "template.yaml", *options, LOG="json") as served:
+    with serving(tmp_path / "logs", ROOT / "stack.yaml", *options, LOG="json") as served:
         task = call(served.url, "tools/call", name="order_pipeline", arguments={"order": "1"}, task={})["result"][
             "task"
         ]

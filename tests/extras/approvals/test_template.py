@@ -97,9 +97,7 @@ def test_the_callback_is_on_the_endpoints_own_domain() -> None:
 
 
 def test_the_page_may_do_what_one_vote_needs() -> None:
-    properties = stack("none", ApprovalLinks="link").properties("ApprovalsFunction")
-
-    every = properties["Policies"][0]["Statement"]
+    every = stack("none", ApprovalLinks="link").statements("ApprovalsFunction")
     statements = [one for one in every if one["Sid"] != "KnowWhoIsBlocked"]  # of what refuses callers, if that is there
     allowed = {one["Sid"]: one["Action"] for one in statements}
     tasks, of_items = "?" * 32, {one["Sid"]: one["Condition"] for one in statements if "Condition" in one}
@@ -118,9 +116,9 @@ def test_the_page_may_do_what_one_vote_needs() -> None:
 
 @pytest.mark.parametrize(("mode", "may_seal"), [("off", False), ("link", True)])
 def test_only_with_links_may_the_streams_function_read_the_secret(mode: str, may_seal: bool) -> None:
-    properties = stack("none", EventBus="default", ApprovalLinks=mode).properties("StatusChangesFunction")
+    made = stack("none", EventBus="default", ApprovalLinks=mode)
 
-    actions = [one["Action"] for one in properties["Policies"][0]["Statement"]]
+    actions = [one["Action"] for one in made.statements("StatusChangesFunction")]
 
     assert ("secretsmanager:GetSecretValue" in actions) is may_seal
 

@@ -31,7 +31,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", never, 1, clock, WaitSeconds="0", Events="on", **SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", never, 1, clock, WaitSeconds="0", Events="on", **SIGN_IN) as stack:
         yield stack
 
 
@@ -79,7 +79,7 @@ def test_a_blocked_caller_is_refused_within_half_a_minute_and_served_again_after
 @pytest.fixture
 def quiet_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack without events, for which function status_changes would read at a time of its own."""
-    with deployed(ROOT / "template.yaml", never, 1, clock, WaitSeconds="0", **SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", never, 1, clock, WaitSeconds="0", **SIGN_IN) as stack:
         yield stack
 
 

@@ -1,8 +1,13 @@
 """Function authorizer has the layer of tokens, and imports nothing that is in no layer of its own."""
 
+from typing import Final
+
 from requirements.lock import IN_THE_RUNTIME
 from tests.template.chosen import stack
-from tests.template.test_layers import OF_CATALOG, TOKEN_LAYER, imported_by, in_the_layer, locked
+from tests.template.document import ROOT
+from tests.template.test_layers import OF_CATALOG, imported_by, in_the_layer, locked
+
+TOKEN_LAYER: Final = ROOT / "layers/extras/approvals_or_door/requirements.txt"
 
 
 def test_it_imports_only_packages_of_its_layers_or_lambda() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from stepwire.extras.door import rest_events
 from tests.template.chosen import CHOICES, SERVER_ROUTE, Stack, stack
-from tests.template.document import ROOT, resource, resources
+from tests.template.document import FUNCTION, ROOT, resource, resources
+from tests.template.test_template import MANY, assert_far_from_limits
 from tests.template.translated import translated
 
 ADDRESS: Final = {"EndpointUrl": "https://mcp.example/mcp"}
@@ -54,7 +55,7 @@ def sign_in_of(described: dict[str, Any]) -> str:
 def test_the_scanner_sees_the_stage_and_the_authorizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
 
-    scanned = json.loads(translated(ROOT / "template.yaml", is_unconditional=True))["Resources"]
+    scanned = json.loads(translated(ROOT / "stack.yaml", is_unconditional=True))["Resources"]
 
     assert {"RestApiliveStage", "AuthorizerFunction"} <= set(scanned)
 
@@ -321,3 +322,10 @@ def test_every_function_logs_and_is_limited_as_at_the_http_api() -> None:
 
     assert [one for one in settings if one | limits != one] == []
     assert made.properties("RestApi")["AccessLogSetting"]["DestinationArn"] == "AccessLogs.Arn"
+
+
+def test_no_role_and_no_environment_comes_near_its_limit() -> None:
+    made = stack("jwt", FrontDoor="rest", **MANY)
+
+    for function in made.all_of(FUNCTION):
+        assert_far_from_limits(made, function)

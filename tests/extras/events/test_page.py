@@ -17,7 +17,7 @@ def test_the_page_s_requests_are_understood() -> None:
     subscribe, poll = (json.loads(block) for block in page(ROOT / "docs/extras/events.md").blocks("json"))
     subscribe["params"]["delivery"]["secret"] = SECRET  # the page leaves the reader's own out
 
-    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], events=at_once, parameters=SIGN_IN) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER], events=at_once, parameters=SIGN_IN) as stack:
         client = ModernClient(Deployed(stack, AwsCalls()))
         polled = client.ask(poll["method"], poll["params"])
         subscribed = client.ask(subscribe["method"], subscribe["params"])

@@ -53,7 +53,7 @@ def private_stack() -> Iterator[Deployed]:
     parameters = {"PollsPerSecond": "0", "WaitSeconds": "0", **SIGN_IN}
     others = [ADOPTER]
     with LocalStack(
-        ROOT / "template.yaml", others=others, events=at_once, parameters=parameters, variables={"LOCAL_WEBHOOKS": "on"}
+        ROOT / "stack.yaml", others=others, events=at_once, parameters=parameters, variables={"LOCAL_WEBHOOKS": "on"}
     ) as stack:
         yield Deployed(stack, AwsCalls())
 
@@ -128,7 +128,7 @@ def test_an_agent_is_woken_when_its_task_has_ended(modern: ModernClient, private
 @pytest.mark.long
 def test_a_stack_delivers_to_no_address_of_this_machine_unless_told_to(hook: Hook) -> None:
     delivery = {"mode": "webhook", "url": hook.url, "secret": SECRET}
-    with deployed(ROOT / "template.yaml", at_once, Events="on", **SIGN_IN) as stack:
+    with deployed(ROOT / "stack.yaml", at_once, Events="on", **SIGN_IN) as stack:
         plain = ModernClient(stack).ask("events/subscribe", {"name": "task.finished", "delivery": delivery}).error
         other = {**delivery, "url": "https://127.0.0.1/hook"}
         secured = ModernClient(stack).ask("events/subscribe", {"name": "task.finished", "delivery": other}).error

@@ -4,8 +4,7 @@ from typing import Final
 
 _LINES: Final = "tools with a limit: tests/faults and tests/extras/lines/contracts give and leave turns"
 OF_OTHER_TESTS: Final = {
-    ("FindTheNextInLine", "dynamodb:query"): _LINES,
-    ("LeaveLines", "dynamodb:deleteitem"): _LINES,
+    ("GiveTurnsToTheNextInLine", "dynamodb:deleteitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:getitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:putitem"): _LINES,
     ("GiveTurnsToTheNextInLine", "dynamodb:query"): _LINES,

@@ -6,10 +6,10 @@ from tests.template.of_extras import InTemplate
 
 _LINES: Final = ["lines", "line#*"]
 TEMPLATE: Final = InTemplate(
-    with_tasks=_LINES,
     partitions={
-        "ExecutionEventsFunction.FindTheNextInLine": ["?" * 32, *_LINES],
+        "ExecutionEventsFunction.GiveTurnsToTheNextInLine": _LINES,
         "ExpirationsFunction.GiveTurnsToTheNextInLine": _LINES,
+        "OperatorFunction.GiveTurnsToTheNextInLine": _LINES,
         "SweepFunction.MendLines": _LINES,
     },
 )

@@ -5,8 +5,6 @@ from typing import Final
 ALARMS: Final = {"ProbeAlarm": "HasProbe", "AuditArchiveAlarm": "HasAuditArchive"}
 """The condition of each, whatever Alarms says."""
 RING_WITHOUT_DATA: Final = {"ProbeAlarm"}
-INCLUDED: Final = {"HasProbe", "HasAuditArchive", "HasApprovalsAudit"}
-"""Conditions of other resources in operations.yaml: nothing of the endpoint depends on these."""
 # https://docs.aws.amazon.com/firehose/latest/dev/cloudwatch-metrics.html
 METRICS: Final = {("AWS/Firehose", "DeliveryToS3.DataFreshness"): {"DeliveryStreamName"}}
 DIMENSIONS: Final = {"DeliveryStreamName": "AWS::KinesisFirehose::DeliveryStream"}

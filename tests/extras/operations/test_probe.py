@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from runpy import run_path
 from threading import Thread
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -19,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from stepwire.extras.operations.probe import Probe, ProbeFailed, ProbeHandler, handler, post, token_of
+from stepwire.extras.operations.probe import Probe, ProbeFailed, ProbeHandler, post, token_of
 from stepwire_local.http_server import LoopbackServer, QuietHandler
 from tests.docs.pages import page
 from tests.refusals.endpoint import TOOLS, served
@@ -330,9 +331,8 @@ def test_there_is_no_probe_by_default_and_its_code_is_in_the_layer() -> None:
     parts = ("ProbeFunction", "ProbeLogs", "ProbeSchedule", "ProbePermission", "ProbeAlarm")
     assert [stack("jwt").has(name) for name in parts] == [False] * len(parts)
     assert [with_probe.has(name) for name in parts] == [True] * len(parts)
-    code: dict[str, Any] = {}
-    exec(with_probe.properties("ProbeFunction")["InlineCode"], code)
-    assert code["handler"] is handler
+    function = with_probe.properties("ProbeFunction")
+    assert run_path(str(ROOT / function["CodeUri"] / "app.py"))["handler"].__class__ is ProbeHandler
 
 
 def test_a_probe_of_an_endpoint_with_tokens_needs_a_client() -> None:

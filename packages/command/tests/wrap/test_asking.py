@@ -79,7 +79,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
         "Transform": "AWS::Serverless-2016-10-31", "Parameters": {"Endpoint": {"Type": "String"}},
         "Resources": {name: one for tool, each in TOOLS.items() for name, one in resources_of(tool, each).items()},
     }))  # fmt: skip
-    with LocalStack(ROOT / "template.yaml", others=[template], parameters={"PollsPerSecond": "0"}) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[template], parameters={"PollsPerSecond": "0"}) as stack:
         yield stack
 
 

@@ -26,7 +26,7 @@ long = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
-    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1") as stack:
+    with LocalStack(ROOT / "stack.yaml", services_at="127.0.0.1") as stack:
         states = stack.client("stepfunctions")
         for name in ("First", "Second"):
             arn = states.create_state_machine(

@@ -37,7 +37,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def stack(clock: Clock) -> Iterator[Deployed]:
-    with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
+    with deployed(ROOT / "stack.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
         yield stack
 
 

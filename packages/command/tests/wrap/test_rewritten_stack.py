@@ -23,7 +23,7 @@ def served(folder: Path, style: str, deciding: Any) -> Iterator[LocalStack]:
     template = estate(folder, *STYLES[style])
     assert put(folder, deciding)[0] == Exit.DONE
     given = {"PollsPerSecond": "0", "WaitSeconds": "0"}
-    stack = LocalStack(ROOT / "template.yaml", others=[template], name=folder.name, parameters=given)
+    stack = LocalStack(ROOT / "stack.yaml", others=[template], name=folder.name, parameters=given)
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of
     with stack:

@@ -73,7 +73,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[LocalStack]:
-    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1") as stack:
+    with LocalStack(ROOT / "stack.yaml", services_at="127.0.0.1") as stack:
         yield stack
 
 

@@ -56,7 +56,7 @@ def place() -> Iterator[Place]:
     with LocalIssuer(SHAPES["cognito"], {GIVEN_ID: Client((CALLBACK,))}, people=PEOPLE) as issuer:
         parameters = issuer.shape.parameters(issuer.url, url)
         with LocalStack(
-            ROOT / "template.yaml", others=[ROOT / "examples/template.yaml"], port=port, parameters=parameters
+            ROOT / "stack.yaml", others=[ROOT / "examples/template.yaml"], port=port, parameters=parameters
         ):
             yield Place(url, issuer)
 

@@ -37,7 +37,7 @@ REFUND: Final[Json] = {"order_id": "A-1003", "amount": "890.00", "currency": "EU
 def approvals() -> Iterator[OpenApprovals]:
     """The open questions of a stack that runs."""
     stack = LocalStack(
-        ROOT / "template.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link", "PollsPerSecond": "0"}
+        ROOT / "stack.yaml", others=[EXAMPLES], parameters={"ApprovalLinks": "link", "PollsPerSecond": "0"}
     )
     console = Console(stack)
     stack.watcher, stack.front = Watchers(console), console.in_front_of

@@ -253,7 +253,7 @@ def desk_with(mode: str, **parameters: str) -> Generator[Desk]:
             "PollsPerSecond": "0",
         }
         chosen = {**signed, **given, **parameters}
-        stack = LocalStack(ROOT / "template.yaml", others=[TOOLS], port=port, parameters=chosen, events=at_once)
+        stack = LocalStack(ROOT / "stack.yaml", others=[TOOLS], port=port, parameters=chosen, events=at_once)
         console = Console(stack)
         stack.watcher, stack.front = Watchers(console), console.in_front_of
         with stack:

@@ -23,7 +23,7 @@ FOREIGN: Final = "018f0000-0000-7000-8000-000000000000"
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The endpoint, with the example workflows."""
-    with LocalStack(ROOT / "template.yaml", others=[ROOT / "examples/template.yaml"]) as stack:
+    with LocalStack(ROOT / "stack.yaml", others=[ROOT / "examples/template.yaml"]) as stack:
         yield stack.url
 
 

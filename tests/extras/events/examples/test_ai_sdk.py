@@ -22,7 +22,7 @@ def test_the_ai_sdk_is_woken_and_verifies_the_delivery() -> None:
     npm.install(NODE)
     with SignIn() as sign_in:
         token = sign_in.headers()["Authorization"].removeprefix("Bearer ")
-        template, parameters = ROOT / "template.yaml", sign_in.parameters
+        template, parameters = ROOT / "stack.yaml", sign_in.parameters
         with LocalStack(template, others=[EXAMPLES], parameters=parameters, variables=LOCAL) as stack:
             given = json.dumps({"item": "chair", "in_stock_at_attempt": 1})
             done = npm.node(NODE, ["woken.mjs", stack.url, token, "reserve_stock", given], HANG_GUARD)

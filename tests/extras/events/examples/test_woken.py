@@ -31,7 +31,7 @@ def woken(sign_in: SignIn, variables: dict[str, str]) -> Woken:
         async with connect(url, headers=sign_in.headers()) as client:
             return await woken_by(client, "reserve_stock", CHAIR)
 
-    template = ROOT / "template.yaml"
+    template = ROOT / "stack.yaml"
     parameters = sign_in.parameters
     with LocalStack(template, others=[EXAMPLES], parameters=parameters, variables=variables) as stack:
         return asyncio.run(wake(stack.url))

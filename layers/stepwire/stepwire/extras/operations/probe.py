@@ -231,7 +231,3 @@ def _words(fault: Exception) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"its certificate is not valid: {cause.verify_message}"
     return f"it does not answer: {type(cause).__name__}"
-
-
-handler: Final = ProbeHandler()
-"""What the function's inline code imports."""

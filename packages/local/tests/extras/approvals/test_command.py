@@ -28,7 +28,7 @@ def authorize_url(endpoint: str, client_id: str, callback: str) -> httpx.URL:
 def test_with_an_issuer_the_page_for_approvers_signs_people_in_there(tmp_path: Path) -> None:
     port = str(free_port())
 
-    with serving(tmp_path / "logs", ROOT / "template.yaml", "--port", port, "--issuer", "cognito") as served:
+    with serving(tmp_path / "logs", ROOT / "stack.yaml", "--port", port, "--issuer", "cognito") as served:
         asked = httpx.get(authorize_url(served.url, "approvals", "/approvals/signed-in"), timeout=HANG_GUARD)
         back = httpx.get(httpx.URL(served.url).join("/approvals/signed-in"), timeout=HANG_GUARD)
 

@@ -1,0 +1,165 @@
+"""The template of a stack, put together: `template.yaml` is the core's, and each extra has a part of its own.
+
+    python -m stepwire_cli.deployment.parts --with approvals,events --output stack.yaml
+
+A part lies in `extras/NAME/template.yaml` beside the core's template; where an extra adds to another, in
+`extras/NAME/with_OTHER.yaml`, and what several share in `extras/NAME_or_OTHER/`. Its sections are those of a template:
+what is new is added, and what the core has is changed as override files of Docker Compose change a service:
+
+- mappings merge, lists continue, any other value replaces the core's;
+- `!override VALUE` replaces a mapping or a list, too;
+- of functions, `!And` and `!Or` continue; so do the values of `!Join`, and the variables of `!Sub`, whose first
+  argument is `null` in a part. Any other function replaces the core's value.
+
+A part's `Description` is one line that says what the extra does; it is no part of the stack.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeGuard
+
+import yaml
+
+from stepwire.json_text import Json, JsonObject
+from stepwire.manifests.yaml_text import read_template
+
+CORE: Final = "template.yaml"
+FOLDER: Final = "extras"
+_PART: Final = "template.yaml"
+_WITH: Final = "with_"
+_OR: Final = "_or_"
+_OVERRIDE: Final = "Fn::override"
+_CONTINUED: Final = frozenset({"Fn::And", "Fn::Or"})
+_BY_ARGUMENT: Final = frozenset({"Fn::Join", "Fn::Sub"})
+_FUNCTIONS: Final = ("Fn::", "Ref")
+
+
+def extras_of(folder: Path) -> tuple[str, ...]:
+    """Return the names of the extras that a folder with a core's template has, in alphabetical order."""
+    found = sorted(path.parent.name for path in (folder / FOLDER).glob(f"*/{_PART}"))
+    return tuple(name for name in found if _OR not in name)
+
+
+def files_of(folder: Path, chosen: Iterable[str]) -> list[Path]:
+    """Return the parts of the chosen extras, in the order in which they are put together.
+
+    Raises:
+        ValueError: an extra is not of this release.
+    """
+    names, known = set(chosen), extras_of(folder)
+    if unknown := sorted(names - set(known)):
+        raise ValueError(f"{', '.join(unknown)}: no such extra; this release has {', '.join(known) or 'none'}")
+    held = [path for path in sorted((folder / FOLDER).iterdir()) if names & set(path.name.split(_OR))] if names else []
+    own = [path / _PART for path in held]
+    return own + [path / f"{_WITH}{other}.yaml" for path in held for other in known if _meets(path, other, names)]
+
+
+def put_together(core: Mapping[str, Json], parts: Iterable[Mapping[str, Json]]) -> JsonObject:
+    """Return the core's template with these parts, in their order; none of the arguments changes."""
+    whole: Json = dict(core)
+    for part in parts:
+        whole = _merged(whole, {name: value for name, value in part.items() if name != "Description"})
+    return whole
+
+
+def stack_template(folder: Path, chosen: Iterable[str]) -> str:
+    """Return the template of a stack with the chosen extras, as YAML; what the core includes is in it.
+
+    Raises:
+        ValueError: an extra is not of this release, or a file is no template.
+        OSError: a file cannot be read.
+    """
+    parts = [_read(file) for file in files_of(folder, chosen)]
+    core = _read(folder / CORE)
+    resources = core["Resources"]
+    if (included := resources.pop("Fn::Transform", None)) is not None:
+        resources |= _read(folder / included["Parameters"]["Location"])
+    return yaml.dump(put_together(core, parts), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def write_stack(folder: Path, output: Path, chosen: Iterable[str] | None = None) -> None:
+    """Write the template of a stack with the chosen extras, or with all, unless the file has it already.
+
+    Raises:
+        ValueError: an extra is not of this release, or a file is no template.
+        OSError: a file cannot be read or written.
+    """
+    text = stack_template(folder, extras_of(folder) if chosen is None else chosen)
+    if not output.is_file() or output.read_text(encoding="utf-8") != text:
+        output.write_text(text, encoding="utf-8")
+
+
+def _meets(path: Path, other: str, chosen: set[str]) -> bool:
+    return other in chosen and (path / f"{_WITH}{other}.yaml").is_file()
+
+
+def _read(file: Path) -> JsonObject:
+    found = read_template(file.read_text(encoding="utf-8"))
+    if not _is_mapping(found):
+        raise ValueError(f"{file} is no template: it has no sections")
+    return found
+
+
+def _merged(old: Json, new: Json) -> Json:
+    if _is_mapping(new) and _OVERRIDE in new:
+        return new[_OVERRIDE]
+    if _is_list(old) and _is_list(new):
+        return [*old, *new]
+    return _merged_mappings(old, new) if _is_mapping(old) and _is_mapping(new) else new
+
+
+def _merged_mappings(old: JsonObject, new: JsonObject) -> JsonObject:
+    if not _is_function(old) and not _is_function(new):
+        return {**old, **{name: _merged(old.get(name), one) for name, one in new.items()}}
+    (function,) = new if len(new) == 1 else ("",)
+    if function in _CONTINUED and function in old:
+        return {function: [*old[function], *new[function]]}
+    if function in _BY_ARGUMENT and function in old:
+        return {function: _with_more(old[function], new[function])}
+    return new
+
+
+def _is_function(value: Mapping[str, Json]) -> bool:
+    return len(value) == 1 and next(iter(value)).startswith(_FUNCTIONS)
+
+
+def _with_more(old: Json, new: Json) -> Json:
+    """Add to the second argument of a function, where the first of the new ones is left open; replace it otherwise."""
+    is_added = _is_list(old) and _is_list(new) and new[0] is None
+    return [old[0], _merged(old[1], new[1])] if is_added else new
+
+
+def _is_list(value: Json) -> TypeGuard[list[Json]]:
+    return isinstance(value, list)
+
+
+def _is_mapping(value: Json) -> TypeGuard[JsonObject]:
+    return isinstance(value, dict)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes each value out: a template has no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+        """Say that nothing is an alias."""
+        return True
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the template of a stack with the chosen extras; exit 1 with what is wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--folder", type=Path, default=Path(), help="with the core's template (default: this one)")
+    parser.add_argument("--with", dest="chosen", help="names of extras, separated by commas (default: all)")
+    parser.add_argument("--output", type=Path, default=Path("stack.yaml"), help="the file to write (stack.yaml)")
+    options = parser.parse_args(arguments)
+    chosen = None if options.chosen is None else [one for one in options.chosen.split(",") if one]
+    try:
+        write_stack(options.folder, options.output, chosen)
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
