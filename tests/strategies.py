@@ -41,7 +41,7 @@ from stepwire.tasks.inputs import (
     UrlElicitation,
     WorkflowInput,
 )
-from stepwire.tasks.limits import InLine, LineTerms
+from stepwire.tasks.line import InLine, LineTerms
 from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
 from stepwire.tasks.task import (
     Cancelled,

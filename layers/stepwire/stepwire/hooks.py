@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from stepwire.server.ways import OwnTool, Way
     from stepwire.tasks.answers import Audience
     from stepwire.tasks.inputs import Asked, Directed, InputRequest
-    from stepwire.tasks.limits import LineTerms
+    from stepwire.tasks.line import LineTerms
     from stepwire.tasks.task import Task
 
 M = TypeVar("M", bound="Manifest")

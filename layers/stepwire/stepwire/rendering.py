@@ -28,7 +28,7 @@ from stepwire.tasks.inputs import (
     mode_of,
     params_of,
 )
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Completed,

@@ -20,7 +20,7 @@ from stepwire.aws.storage.task_store import DynamoDbTaskStore, task_store
 from stepwire.extras.callers.commands import ERASURES, Erased
 from stepwire.extras.callers.holdings import all_kinds, kind_of
 from stepwire.principal import Principal
-from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.line import LineTerms
 from stepwire.tasks.runs import Attempt
 from stepwire.tasks.task import Completed, Terms, ToolResult
 from stepwire_cli.account.calls import Calls

@@ -14,7 +14,7 @@ from stepwire.aws.storage.items import item_of, task_of
 from stepwire.changes import status_event
 from stepwire.extras.lines.places import place_after
 from stepwire.rendering import modern_status
-from stepwire.tasks.limits import InLine, LineTerms
+from stepwire.tasks.line import InLine, LineTerms
 from stepwire.tasks.task import Task, Working
 from tests.changes import saved
 from tests.recorded import recorded

@@ -37,7 +37,7 @@ from stepwire.tasks.events import (
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest, WorkflowInput
 from stepwire.tasks.lifecycle import TABLE, State, advance, state_of
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 from stepwire.tasks.runs import ONCE, Attempt, Pending, Retry, Run, RunEnd, RunState
 from stepwire.tasks.task import InputRequired, Progress, Task, TaskError, Terms, ToolResult
 from tests.kits import World

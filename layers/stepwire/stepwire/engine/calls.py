@@ -46,7 +46,7 @@ from stepwire.schemas.defaults import TooManyDefaults, without_nulls
 from stepwire.schemas.validation import Violation, violations_of
 from stepwire.tasks.ids import ID_LENGTH, RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
-from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.line import LineTerms
 from stepwire.tasks.runs import ONCE, Pending, Run, begun
 from stepwire.tasks.task import (
     LARGEST_INPUT,

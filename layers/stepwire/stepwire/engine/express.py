@@ -24,7 +24,7 @@ from stepwire.errors import (
 from stepwire.tasks.events import WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.limiter import Refused
-from stepwire.tasks.limits import span
+from stepwire.tasks.line import span
 from stepwire.tasks.outcomes import Succeeded, result_location_of, with_presigned_links
 from stepwire.tasks.task import Task, TaskError, ToolResult, tool_error
 

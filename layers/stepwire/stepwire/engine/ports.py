@@ -13,7 +13,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.limiter import Limits, Refused
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolResult
 

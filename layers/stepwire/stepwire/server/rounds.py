@@ -35,7 +35,7 @@ from stepwire.server.ways import Ask
 from stepwire.tasks.answers import Action
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 from stepwire.tasks.task import LONGEST_TTL, Task, ToolResult
 
 # Clients give up after ten rounds, and questions may use some of them.

@@ -20,7 +20,7 @@ from stepwire.json_text import JsonObject
 from stepwire.tasks.answers import CALLER, Audience, Given
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import Asked, Callback
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 from stepwire.tasks.runs import Run, RunEnd
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,

@@ -18,7 +18,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.answers import Decision
 from stepwire.tasks.ids import LETTERS, TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
-from stepwire.tasks.limits import InLine, LineTerms
+from stepwire.tasks.line import InLine, LineTerms
 from stepwire.tasks.runs import ONCE, Pending, Retry, Run
 from stepwire.tracing import Trace
 

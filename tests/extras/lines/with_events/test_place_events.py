@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stepwire.extras.events.events import STATUS_CHANGED
 from stepwire.extras.lines.places import IN_LINE
 from stepwire.rendering import timestamp
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 from tests.changes import saved
 from tests.extras.events.test_polls import names, poll, tell
 from tests.kits import World

@@ -1,7 +1,8 @@
 """Questions of workflows that others than the caller decide: by tools in their own agent, or on a page by a link.
 
 `rules` and `addressing` say whose a question is, `service` takes every decision, whichever way it comes; `tools` and
-`page` are the two ways. Only who may decide something is shown the tools, so most requests load nothing of this.
+`page` are the two ways. A further one, such as a chat, is a folder beside `page` that calls `Approvals.vote` with a
+`VoteWay` of its own. Only who may decide something is shown the tools, so most requests load nothing of this.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

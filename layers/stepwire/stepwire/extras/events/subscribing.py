@@ -29,7 +29,7 @@ from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.tasks.limiter import Places, Refused
-from stepwire.tasks.limits import span
+from stepwire.tasks.line import span
 
 LONGEST_PROOF: Final = timedelta(seconds=3)
 """How long a request waits for the proof of an endpoint, with the resolution of its name."""

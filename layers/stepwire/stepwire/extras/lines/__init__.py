@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stepwire.extras.lines.turns import Turns
     from stepwire.json_text import JsonObject
     from stepwire.principal import Principal
-    from stepwire.tasks.limits import LineTerms
+    from stepwire.tasks.line import LineTerms
 
 
 def _line(catalog: "Catalog", tool: "Tool", arguments: "JsonObject", caller: "Caller") -> "LineTerms | None":

@@ -16,7 +16,7 @@ from stepwire.catalog.tools import Caller, Catalog, Tool
 from stepwire.codec import decode, encode_without
 from stepwire.errors import WorkflowNotStarted
 from stepwire.json_text import Json, JsonObject, equal_form
-from stepwire.tasks.limits import LineTerms
+from stepwire.tasks.line import LineTerms
 
 PER_CALLER: Final = "caller"
 MOST_WAITING: Final = 1_000

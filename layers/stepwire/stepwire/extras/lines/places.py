@@ -7,7 +7,7 @@ from stepwire.changes import MOMENT, BusEvent, CallerEvent, TaskChange, bus_even
 from stepwire.hooks import EventType
 from stepwire.json_text import JsonObject
 from stepwire.rendering import line_data, timestamp
-from stepwire.tasks.limits import InLine
+from stepwire.tasks.line import InLine
 
 PLACE_CHANGE: Final = "Stepwire Task Place in Line"
 IN_LINE: Final = "task.in_line"

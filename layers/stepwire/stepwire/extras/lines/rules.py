@@ -27,7 +27,7 @@ from stepwire.extras.lines.limits import Rules
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.limiter import Places, Refused
-from stepwire.tasks.limits import InLine, span
+from stepwire.tasks.line import InLine, span
 from stepwire.tasks.task import Execution
 
 MOST_COUNTED: Final = 50

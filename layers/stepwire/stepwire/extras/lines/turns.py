@@ -50,7 +50,7 @@ from stepwire.extras.lines.rules import (
 )
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.limits import InLine, LineTerms
+from stepwire.tasks.line import InLine, LineTerms
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Task

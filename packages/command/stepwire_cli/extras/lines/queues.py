@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from stepwire.background.commands import TASKS
 from stepwire.codec import MILLISECOND
-from stepwire.tasks.limits import ordinal, span
+from stepwire.tasks.line import ordinal, span
 from stepwire_cli.account.commanding import door_of
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.tasks import Tasks, check_principal

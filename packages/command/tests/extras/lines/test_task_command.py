@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from packages.command.tests import operated
 from packages.command.tests.operated import ID, Stepwire, account, moment, working
-from stepwire.tasks.limits import InLine, LineTerms
+from stepwire.tasks.line import InLine, LineTerms
 from stepwire.tasks.runs import Pending, Run
 
 

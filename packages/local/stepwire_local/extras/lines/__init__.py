@@ -11,7 +11,7 @@ from stepwire.extras.lines.commands import callers_of, facts_of
 from stepwire.extras.lines.rules import Held, Line, Place
 from stepwire.extras.lines.storage import DynamoDbLines
 from stepwire.rendering import timestamp
-from stepwire.tasks.limits import ordinal
+from stepwire.tasks.line import ordinal
 from stepwire_local.extras import Extra, Part, Stack, table_of
 
 MOST: Final = 20
