@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.cost import idle
-from release.artifact import PYTHON, About, make
-from stepwire_cli.deployment.parts import write_stack
+from release.artifact import PYTHON, About, Idle, make
+from stepwire_cli.deployment.parts import extras_of, files_of, put_together, read_core, read_part, write_stack
 from tests.template.chosen import OFF
+from tests.template.document import reading
 
 ROOT: Final = Path(__file__).parents[1]
 BUILD: Final = ROOT / ".aws-sam/release"
@@ -57,9 +58,32 @@ def main() -> int:
 def about() -> About:
     """Return what is said about the release of this commit."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    least = idle.total()
-    more = {f"{name}={value}": round(idle.total(**{name: value}) - least, 2) for name, value in CHOICES}
-    return About(version, OLDEST, round(least, 2), {choice: dollars for choice, dollars in more.items() if dollars})
+    core = idle_with()
+    extras = {name: _rounded(_added(idle_with(name), core)) for name in extras_of(ROOT)}
+    return About(version, OLDEST, _rounded(core), extras)
+
+
+def idle_with(*extras: str) -> Idle:
+    """Return what an idle stack costs with these extras alone."""
+    whole = put_together(read_core(ROOT), map(read_part, files_of(ROOT, extras)))
+    with reading(whole):
+        least = idle.total()
+        more = {
+            f"{name}={value}": idle.total(**{name: value}) - least
+            for name, value in CHOICES
+            if name in whole["Parameters"]
+        }
+    return Idle(least, more)
+
+
+def _added(whole: Idle, core: Idle) -> Idle:
+    more = {choice: dollars - core.more.get(choice, 0.0) for choice, dollars in whole.more.items()}
+    return Idle(whole.dollars - core.dollars, more)
+
+
+def _rounded(cost: Idle) -> Idle:
+    more = {choice: round(one, 2) for choice, one in cost.more.items()}
+    return Idle(round(cost.dollars, 2), {choice: one for choice, one in more.items() if one})
 
 
 def found_python() -> str | None:

@@ -1,10 +1,11 @@
 """The artifact of a release: `stepwire-<version>.zip`, which is all that a deployment needs.
 
-    template.yaml       the template (`template`)
+    template.yaml       the core's template (`template`)
+    extras/*/*.yaml     the parts of the extras, which the command puts together with it
     files/*.zip         a zip file for each function and layer, for arm64, named after what is in it
     sbom.cdx.json       what is in the layers (`inventory`)
     licenses/           the licenses of ours and of what is in the layers
-    release.json        the version, from which it may be reached, what an idle stack costs, and what it creates
+    release.json        the version, from which it may be reached, what an idle stack costs and creates, and its extras
     SHA256SUMS          the digests of all others, which find damage
 
 Its own digest is beside it, in `stepwire-<version>.zip.sha256`, for `stepwire deploy --sha256` and `sha256sum --check`.
@@ -14,13 +15,15 @@ The rule: two builds of a commit give the same bytes, whatever the machine, its 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from release.archive import contents_of, digest_of, packed
 from release.inventory import inventory, licenses
-from release.template import created_by, folders_of, release_template
+from release.template import core_template, created_by, folders_of, parts_of
+from stepwire.json_text import JsonObject
+from stepwire_cli.deployment.parts import CORE, FOLDER, part_of, put_together, written
 
 PYTHON: Final = "3.13"
 """The Python of the functions."""
@@ -45,10 +48,24 @@ class About:
     version: str
     oldest: str
     """The oldest version from which a stack may be upgraded to this one."""
+    idle: "Idle"
+    """What a stack of the core costs a month while nobody calls."""
+    extras: Mapping[str, "Idle"]
+    """What each extra adds to that."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """What is paid a month while nobody calls, in dollars."""
+
     dollars: float
-    """What a stack with the defaults costs a month while nobody calls."""
-    more: Mapping[str, float]
+    """With the defaults."""
+    more: Mapping[str, float] = field(default_factory=dict[str, float])
     """What a choice adds to that, by `Parameter=value`."""
+
+    def as_json(self) -> JsonObject:
+        """Return it as release.json has it."""
+        return {"dollars": self.dollars, "more": dict(self.more)}
 
 
 def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
@@ -56,7 +73,7 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
 
     Args:
         build: the folder that `sam build` wrote to.
-        project: the folder of the project, with its license.
+        project: the folder of the project, with its template, its extras and its license.
         target: the folder to write to.
         release: what is said about it.
     """
@@ -64,18 +81,25 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
     folders = folders_of(build)
     zips = {name: packed(contents_of(folder)) for name, folder in folders.items()}
     files = {name: f"{name}-{digest_of(content)[:_LONGEST_DIGEST]}.zip" for name, content in zips.items()}
-    template = release_template(build, files, version)
+    core, parts = core_template(project, files, version), parts_of(project, files)
+    read = {name: part_of(text, name) for name, text in parts.items()}
+    stack = written(put_together(part_of(core, CORE), read.values()))
     has_bytecode = any(folders["StepwireLayer"].rglob("*.pyc"))
     about = {
         "version": version,
         "oldest": release.oldest,
         "python": PYTHON,
         "bytecode": has_bytecode,
-        "idle": {"dollars": release.dollars, "more": dict(release.more)},
-        "creates": created_by(template),
+        "idle": release.idle.as_json(),
+        "creates": created_by(stack),
+        "extras": {
+            name: {"description": read[f"{FOLDER}/{name}/template.yaml"]["Description"], "idle": idle.as_json()}
+            for name, idle in release.extras.items()
+        },
     }
     contents = {
-        "template.yaml": template.encode(),
+        CORE: core.encode(),
+        **{name: text.encode() for name, text in parts.items()},
         "release.json": (json.dumps(about, indent=1) + "\n").encode(),
         "sbom.cdx.json": inventory(folders.values(), version).encode(),
         **{f"files/{files[name]}": content for name, content in zips.items()},

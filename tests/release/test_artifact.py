@@ -11,11 +11,17 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from release.artifact import About, Artifact, make
+from release.artifact import About, Artifact, Idle, make
+from stepwire_cli.deployment.plan import created_by
 from stepwire_cli.deployment.release import opened
 from stepwire_cli.exits import CommandError
 
-ABOUT: Final = About("1.2.0", "1.0.0", 1.87, {"Alarms=all": 2.1})
+ABOUT: Final = About(
+    "1.2.0",
+    "1.0.0",
+    Idle(1.87, {"Alarms=all": 2.1}),
+    {"colour": Idle(0.5, {"Alarms=all": 1.0}), "taste": Idle(0.0)},
+)
 TEMPLATE: Final = """
 Transform: AWS::Serverless-2016-10-31
 Metadata: {'AWS::CloudFormation::Interface': {ParameterGroups: []}}
@@ -23,16 +29,40 @@ Parameters: {Alarms: {Type: String, Default: "on", Description: Whether there ar
 Resources:
   McpFunction:
     Type: AWS::Serverless::Function
-    Properties: {CodeUri: McpFunction, Handler: app.handler, Runtime: python3.13}
-    Metadata: {SamResourceId: x}
-  StepwireLayer: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: StepwireLayer}}
+    Properties: {CodeUri: functions/mcp, Handler: app.handler, Runtime: python3.13}
+    Metadata: {BuildMethod: makefile}
+  StepwireLayer: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: layers/stepwire}}
   Fn::Transform: {Name: 'AWS::Include', Parameters: {Location: included.yaml}}
 Outputs: {McpEndpoint: {Value: !Sub "${Api.ApiEndpoint}/mcp"}}
 """
 RECORD: Final = "Metadata-Version: 2.4\nName: msgspec\nVersion: 0.22.0\nLicense: BSD-3-Clause\n"
+COLOUR: Final = """
+Description: Colours.
+Parameters: {Colour: {Type: String, Default: red, Description: Of what.}}
+Conditions: {IsRed: !Equals [!Ref Colour, red]}
+Resources:
+  McpFunction: {Properties: {Layers: [!Ref PaintLayer]}}
+  PaintLayer:
+    Type: AWS::Serverless::LayerVersion
+    Metadata: {BuildMethod: makefile}
+    Properties: {ContentUri: layers/paint}
+  Paint: {Type: 'AWS::SQS::Queue', Condition: IsRed}
+"""
+BUILT: Final = """
+Resources:
+  McpFunction: {Type: 'AWS::Serverless::Function', Properties: {CodeUri: McpFunction}}
+  StepwireLayer: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: StepwireLayer}}
+  PaintLayer: {Type: 'AWS::Serverless::LayerVersion', Properties: {ContentUri: PaintLayer}}
+  Fn::Transform: {Name: 'AWS::Include', Parameters: {Location: included.yaml}}
+"""
 FILES: Final = {
-    "build/template.yaml": TEMPLATE,
-    "build/included.yaml": "Alarm: {Type: 'AWS::CloudWatch::Alarm'}\n",
+    "build/template.yaml": BUILT,
+    "template.yaml": TEMPLATE,
+    "included.yaml": "Alarm: {Type: 'AWS::CloudWatch::Alarm'}\n",
+    "extras/colour/template.yaml": COLOUR,
+    "extras/colour/with_taste.yaml": "Resources: {Both: {Type: 'AWS::SQS::Queue', Condition: IsRed}}\n",
+    "extras/taste/template.yaml": "Description: Tastes.\nResources: {Taste: {Type: 'AWS::SQS::Queue'}}\n",
+    "build/PaintLayer/python/paint.py": "",
     "build/McpFunction/app.py": "x = 1\n",
     "build/StepwireLayer/python/stepwire/__init__.py": "",
     "build/StepwireLayer/python/msgspec-0.22.0.dist-info/METADATA": RECORD,
@@ -88,6 +118,68 @@ def test_the_template_needs_neither_this_repository_nor_another_file(tmp_path: P
     assert template["Parameters"]["Alarms"]["Default"] == "on", "and not true, which YAML 1.1 makes of it"
 
 
+def test_a_part_names_the_code_of_its_own_functions_and_layers_and_no_other(tmp_path: Path) -> None:
+    found = contents(made(tmp_path))
+
+    part: dict[str, Any] = yaml.safe_load(found["extras/colour/template.yaml"])
+    (layer,) = (name for name in found if name.startswith("files/PaintLayer-"))
+    assert part["Resources"]["McpFunction"] == {"Properties": {"Layers": [{"Ref": "PaintLayer"}]}}
+    assert part["Resources"]["PaintLayer"] == {
+        "Type": "AWS::Serverless::LayerVersion",
+        "Properties": {
+            "ContentUri": {
+                "Bucket": {"Ref": "ArtifactBucket"},
+                "Key": {"Fn::Sub": f"${{ArtifactPrefix}}{layer.removeprefix('files/')}"},
+            }
+        },
+    }
+    assert {"extras/colour/with_taste.yaml", "extras/taste/template.yaml"} < found.keys()
+
+
+def test_it_says_what_each_extra_does_and_costs(tmp_path: Path) -> None:
+    release = opened(made(tmp_path).file)
+
+    said = {name: (one.description, one.idle.least) for name, one in release.extras.items()}
+    assert said == {"colour": ("Colours.", 0.5), "taste": ("Tastes.", 0.0)}
+    assert release.cost.with_({"Alarms": "all"}) == pytest.approx(5.47)
+    assert release.with_extras([]).cost.with_({"Alarms": "all"}) == pytest.approx(3.97)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "more"),
+    [
+        ([], set[str]()),
+        (["taste"], {"Taste"}),
+        (["colour"], {"Paint", "PaintLayer"}),
+        (["colour", "taste"], {"Both", "Paint", "PaintLayer", "Taste"}),
+    ],
+)
+def test_a_choice_of_extras_is_one_template_with_what_these_add(
+    tmp_path: Path, chosen: list[str], more: set[str]
+) -> None:
+    release = opened(made(tmp_path).file).with_extras(chosen)
+
+    template: dict[str, Any] = yaml.safe_load(release.template)
+    changes = created_by(release, {})
+    assert template["Resources"].keys() == {"McpFunction", "StepwireLayer", "Alarm"} | more
+    assert ("Colour" in release.parameters) is ("colour" in chosen)
+    assert [one for one in release.needed if one.startswith("Paint")] == [
+        one for one in release.files if one.startswith("Paint") and "colour" in chosen
+    ]
+    assert {re.sub("(?<=Layer)[0-9a-f]{10}$", "", one.name) for one in changes} == {
+        "Alarm", "McpFunction", "McpFunctionRole", "StepwireLayer", *more
+    }  # fmt: skip
+    other = {re.sub("(?<=Layer)[0-9a-f]{10}$", "", one.name) for one in created_by(release, {"Colour": "blue"})}
+    assert other.isdisjoint({"Paint", "Both"})
+
+
+def test_an_extra_of_another_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        CommandError, match=r"smell: no such extra; version 1\.2\.0 has colour, taste\. .*--with taste$"
+    ):
+        opened(made(tmp_path).file).with_extras(["taste", "smell"])
+
+
 def test_it_says_what_is_in_the_layers_and_under_which_licenses(tmp_path: Path) -> None:
     found = contents(made(tmp_path))
 
@@ -110,26 +202,31 @@ def test_the_command_opens_it(tmp_path: Path) -> None:
     release = opened(made(tmp_path).file)
 
     assert (release.version, release.oldest) == ("1.2.0", "1.0.0")
-    assert release.cost.with_({"Alarms": "all"}) == pytest.approx(3.97)
-    assert sorted(name.partition("-")[0] for name in release.files) == ["McpFunction", "StepwireLayer"]
+    assert release.chosen == ("colour", "taste")
+    assert sorted(name.partition("-")[0] for name in release.files) == ["McpFunction", "PaintLayer", "StepwireLayer"]
 
 
 def test_it_lists_what_cloudformation_makes_of_its_template(tmp_path: Path) -> None:
     """Of a function also its role, and of a resource also its condition."""
     always = "Alarm: {Type: 'AWS::CloudWatch::Alarm'}\n"
     perhaps = "Alarm: {Type: 'AWS::CloudWatch::Alarm', Condition: HasAlarms}\n"
-    assert FILES["build/included.yaml"] == always
+    assert FILES["included.yaml"] == always
 
-    release = opened(made(tmp_path, {**FILES, "build/included.yaml": perhaps}).file)
+    release = opened(made(tmp_path, {**FILES, "included.yaml": perhaps}).file)
 
     # The name of a layer ends with a digest.
     found = [(re.sub("(?<=Layer)[0-9a-f]{10}$", "", one.name), one.type, one.condition) for one in release.creates]
     assert found == [
         ("Alarm", "AWS::CloudWatch::Alarm", "HasAlarms"),
+        ("Both", "AWS::SQS::Queue", "IsRed"),
         ("McpFunction", "AWS::Lambda::Function", ""),
         ("McpFunctionRole", "AWS::IAM::Role", ""),
+        ("Paint", "AWS::SQS::Queue", "IsRed"),
+        ("PaintLayer", "AWS::Lambda::LayerVersion", ""),
         ("StepwireLayer", "AWS::Lambda::LayerVersion", ""),
+        ("Taste", "AWS::SQS::Queue", ""),
     ]
+    assert {one.of for one in release.creates if one.name.startswith("Mcp")} == {"McpFunction"}
 
 
 def without_sums(found: dict[str, bytes]) -> None:
@@ -140,11 +237,21 @@ def with_another_template(found: dict[str, bytes]) -> None:
     found["template.yaml"] += b"# and more\n"
 
 
+def with_another_part(found: dict[str, bytes]) -> None:
+    found["extras/taste/template.yaml"] += b"# and more\n"
+
+
+def without_a_part(found: dict[str, bytes]) -> None:
+    del found["extras/colour/with_taste.yaml"]
+
+
 def with_one_more(found: dict[str, bytes]) -> None:
     found["files/Another-1.zip"] = b""
 
 
-@pytest.mark.parametrize("change", [without_sums, with_another_template, with_one_more])
+@pytest.mark.parametrize(
+    "change", [without_sums, with_another_template, with_another_part, without_a_part, with_one_more]
+)
 def test_the_command_opens_none_that_was_changed(tmp_path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
     artifact = made(tmp_path)
     found = contents(artifact)

@@ -80,6 +80,14 @@ def without(name: str) -> Callable[[Contents], None]:
     return change
 
 
+def with_part(change: Callable[[Any], Any]) -> Callable[[Contents], None]:
+    def changed(found: Contents) -> None:
+        name = "extras/colour/template.yaml"
+        found[name] = yaml.safe_dump(change(yaml.safe_load(found[name]))).encode()
+
+    return changed
+
+
 _CODE: Final = packed({"app.py": b""})
 _CHANGES: Final[dict[str, tuple[Callable[[Contents], None], str]]] = {
     "a path out of the folder": (with_code("files/../../evil.zip", _CODE), "'files/../../evil.zip'"),
@@ -106,7 +114,7 @@ _CHANGES: Final[dict[str, tuple[Callable[[Contents], None], str]]] = {
     "costs that are texts": (with_about("idle", "more", to={"Alarms=all": "2"}), "Expected `float`, got `str`"),
     "costs that are a list": (with_about("idle", "more", to=[]), "Expected `object`, got `array`"),
     "a choice with an escape sequence": (with_about("idle", "more", to={"\x1b=1": 1.0}), "at `key` in `$.idle.more`"),
-    "a template that is a list": (with_template(lambda _template: []), "Expected `object`, got `array`"),
+    "a template that is a list": (with_template(lambda _template: []), "template.yaml is no template"),
     "a template that is no YAML": (text_template(b"{"), "line 2"),
     "a template that is no text": (text_template(b"\xff"), "utf-8"),
     "a template nested too deeply": (text_template(b"[" * 500_000 + b"]" * 500_000), "nested"),
@@ -141,6 +149,58 @@ _CHANGES: Final[dict[str, tuple[Callable[[Contents], None], str]]] = {
     "a resource whose name is a path": (
         with_template(lambda template: {**template, "Resources": {"../../evil": {"Type": "x"}}}),
         "at `key` in `$.Resources`",
+    ),
+    "a part in another place": (with_code("extras/template.yaml", b"{}"), "extras/template.yaml is no part of"),
+    "a part of another kind": (with_code("extras/colour/app.py", b""), "extras/colour/app.py is no part of an extra"),
+    "a part deeper below": (with_code("extras/colour/a/template.yaml", b"{}"), "is no part of an extra"),
+    "a part of an extra that nothing is said of": (
+        with_code("extras/smell/template.yaml", b"Resources: {}"),
+        "its list of extras does not fit",
+    ),
+    "an extra without a part": (without("extras/taste/template.yaml"), "its list of extras does not fit"),
+    "no extras": (with_about("extras", to=None), "Expected `object`, got `null` - at `$.extras`"),
+    "a name of an extra with a line end": (
+        with_about("extras", to={"colour\n": {"description": "x", "idle": {"dollars": 0.0, "more": {}}}}),
+        "at `key` in `$.extras`",
+    ),
+    "a description with an escape sequence": (
+        with_about("extras", "colour", "description", to="Colours.\x1b[2J"), "$.extras[...].description"
+    ),
+    "a description of a million words": (
+        with_about("extras", "colour", "description", to="word " * 1_000_000), "$.extras[...].description"
+    ),
+    "a cost of an extra that is a text": (
+        with_about("extras", "colour", "idle", "dollars", to="free"), "$.extras[...].idle.dollars"
+    ),
+    "a part that is a list": (
+        with_code("extras/colour/template.yaml", b"- a"), "extras/colour/template.yaml is no template"
+    ),
+    "a part that is no text": (with_code("extras/colour/template.yaml", b"\xff"), "utf-8"),
+    "a part nested too deeply": (
+        with_code("extras/colour/with_taste.yaml", b"[" * 500_000 + b"]" * 500_000), "nested"
+    ),
+    "parts that are too large together": (
+        lambda found: found.update({"extras/taste/template.yaml": b"#" * (_MEBIBYTE - 100)}), "1,048,576 bytes"
+    ),
+    "a part with a pattern that is none": (
+        with_part(
+            lambda part: {
+                **part, "Parameters": {"Colour": {"Type": "String", "Description": "x", "AllowedPattern": "["}}
+            }
+        ),
+        "the AllowedPattern of Colour is no pattern",
+    ),
+    "a part that has no resources but a list": (
+        with_part(lambda part: {**part, "Resources": []}), "Expected `object`, got `array` - at `$.Resources`"
+    ),
+    "a part with a resource whose name is a path": (
+        with_part(lambda part: {**part, "Resources": {"../../evil": {"Type": "x"}}}), "at `key` in `$.Resources`"
+    ),
+    "a part that replaces the core's parameters": (
+        with_part(lambda part: {**part, "Parameters": {"Fn::override": []}}), "$.Parameters"
+    ),
+    "what something is made of with an escape sequence": (
+        with_about("creates", to=[{"name": "A", "type": "AWS::A::B", "of": "\x1b[2J"}]), "$.creates[0].of"
     ),
     "resources that are texts": (
         with_template(lambda template: {**template, "Resources": {"Evil": "x"}}),

@@ -1,7 +1,9 @@
 """The template as data: its resources by type, and the references in a value."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,9 +59,26 @@ class Statement:
         return listed(self.body["Resource"])
 
 
-@cache
+_read: ContextVar[dict[str, Any] | None] = ContextVar("_read", default=None)
+
+
 def template() -> dict[str, Any]:
-    """Read the template with the parts of all extras, with intrinsic functions in their long form."""
+    """Return the template with the parts of all extras, with intrinsic functions in their long form."""
+    return _read.get() or _stack()
+
+
+@contextmanager
+def reading(document: dict[str, Any]) -> Generator[None]:
+    """Have `template` return another document."""
+    token = _read.set(document)
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
+@cache
+def _stack() -> dict[str, Any]:
     return read(ROOT / "stack.yaml")
 
 

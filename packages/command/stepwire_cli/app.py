@@ -300,6 +300,14 @@ ReleaseDigest = Annotated[
 ArtifactBucket = Annotated[
     str | None, typer.Option(metavar="NAME", help="A bucket of yours for the files; else one is made.")
 ]
+ChosenExtras = Annotated[
+    str | None,
+    typer.Option(
+        "--with",
+        metavar="EXTRAS",
+        help="Have these extras: events,lines, or none, or all. Else a new stack has all; others stay as they are.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be made, opened, asked, and cost.")]
 Offline = Annotated[bool, typer.Option("--offline", help="With --dry-run: of a new stack, without reading AWS.")]
 SaysYes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
@@ -313,12 +321,16 @@ def deploy(  # noqa: PLR0913 - one for each option
     *,
     release: ReleaseFile = None,
     sha256: ReleaseDigest = None,
+    extras: ChosenExtras = None,
     bucket: ArtifactBucket = None,
     dry_run: DryRun = False,
     offline: Offline = False,
     yes: SaysYes = False,
     list_parameters: Annotated[
         bool, typer.Option("--parameters", help="List the parameters, and deploy nothing.")
+    ] = False,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print the template for another tool, and deploy nothing.")
     ] = False,
 ) -> None:
     """Deploy an endpoint to your AWS account, or change one.
@@ -327,11 +339,14 @@ def deploy(  # noqa: PLR0913 - one for each option
     you have seen what would change.
     """
     from stepwire_cli import deploying
+    from stepwire_cli.deployment.release import Source
 
     if list_parameters:
         _end(deploying.list_parameters(context.obj, release, sha256))
+    if template:
+        _end(deploying.print_template(context.obj, Source(release, sha256, extras)))
     name, pairs = _name_and_pairs(stack, parameters)
-    given = deploying.Given(name, pairs, release, sha256, bucket, yes, is_dry_run=dry_run, is_offline=offline)
+    given = deploying.Given(name, pairs, release, sha256, bucket, yes, extras, is_dry_run=dry_run, is_offline=offline)
     _end(deploying.deploy(context.obj, given))
 
 
@@ -343,17 +358,18 @@ def upgrade(  # noqa: PLR0913 - one for each option
     *,
     release: ReleaseFile = None,
     sha256: ReleaseDigest = None,
+    extras: ChosenExtras = None,
     bucket: ArtifactBucket = None,
     back: Annotated[bool, typer.Option("--back", help="Take an older version than the stack has.")] = False,
     dry_run: DryRun = False,
     yes: SaysYes = False,
 ) -> None:
-    """Bring an endpoint to this command's version. Its parameters stay as they are, unless you name them."""
+    """Bring an endpoint to this command's version. Its parameters and extras stay, unless you name them."""
     from stepwire_cli import deploying
 
     name, pairs = _name_and_pairs(stack, parameters)
     given = deploying.Given(
-        name, pairs, release, sha256, bucket, yes, is_upgrade=True, goes_back=back, is_dry_run=dry_run
+        name, pairs, release, sha256, bucket, yes, extras, is_upgrade=True, goes_back=back, is_dry_run=dry_run
     )
     _end(deploying.deploy(context.obj, given))
 
@@ -440,13 +456,16 @@ def new_tool(
 
 
 @new.command("endpoint")
-def new_endpoint(
+def new_endpoint(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     *,
     name: Annotated[str | None, typer.Option(help="The stack's name.")] = None,
     authorizer: Annotated[str | None, typer.Option(help="Who may call: cognito, jwt, iam or none.")] = None,
     release: ReleaseFile = None,
     sha256: ReleaseDigest = None,
+    extras: Annotated[
+        str | None, typer.Option("--with", metavar="EXTRAS", help="With these extras, or none. Else with all.")
+    ] = None,
     output: ProjectFolder = None,
     yes: TakesDefaults = False,
 ) -> None:
@@ -455,8 +474,10 @@ def new_endpoint(
     It is for those who keep what they deploy in git; `stepwire deploy` needs no project.
     """
     from stepwire_cli import creating
+    from stepwire_cli.deployment.release import Source
 
-    _end(creating.endpoint(context.obj, creating.Given(name, output, yes), authorizer, release, sha256))
+    given = creating.Given(name, output, yes)
+    _end(creating.endpoint(context.obj, given, authorizer, Source(release, sha256, extras)))
 
 
 def _end(code: int) -> None:

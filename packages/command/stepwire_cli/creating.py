@@ -20,7 +20,7 @@ from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import as_object
 from stepwire_cli.agreeing import answered
 from stepwire_cli.deployment.archives import LARGEST, RELATIVE, contents_of
-from stepwire_cli.deployment.release import Release, opened
+from stepwire_cli.deployment.release import Release, Source
 from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.files.positions import MappingNode, Text, member
@@ -134,14 +134,14 @@ def tool(settings: Settings, given: Given, description: str | None, endpoint: st
     return _end(screen, folder, written, "sam deploy")
 
 
-def endpoint(settings: Settings, given: Given, authorizer: str | None, release: Path | None, sha256: str | None) -> int:
+def endpoint(settings: Settings, given: Given, authorizer: str | None, source: Source) -> int:
     """Make a project with an endpoint, of a release.
 
     Raises:
         CommandError: an answer is wrong or missing, something is there already, or there is no release.
     """
     screen = Screen(as_json=settings.as_json)
-    found = opened(release, sha256)
+    found = source.opened()
     project = _STACK.unless(lambda name: _taken(_folder(given, name)))
     name = _answer(screen, given, "Name of the stack", given.name, "stepwire", project)
     question = f"Who may call ({', '.join(_AUTHORIZERS)})"

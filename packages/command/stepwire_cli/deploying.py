@@ -1,5 +1,6 @@
 """`stepwire deploy`, `upgrade`, `status` and `destroy` at a terminal: the options, and one question."""
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.agreeing import agrees
 from stepwire_cli.deployment import commands, removing
-from stepwire_cli.deployment.release import opened
+from stepwire_cli.deployment.release import Source, extras_named, opened
 from stepwire_cli.exits import CommandError
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
@@ -25,6 +26,7 @@ class Given:
     sha256: str | None
     bucket: str | None
     says_yes: bool
+    extras: str | None = None
     is_upgrade: bool = False
     goes_back: bool = False
     is_dry_run: bool = False
@@ -46,6 +48,7 @@ def deploy(settings: Settings, given: Given) -> int:
         given.name,
         parameters,
         given.bucket,
+        extras=None if given.extras is None else extras_named(given.extras, release),
         is_upgrade=given.is_upgrade,
         goes_back=given.goes_back,
         is_dry_run=given.is_dry_run,
@@ -53,6 +56,20 @@ def deploy(settings: Settings, given: Given) -> int:
         agree=_agree(screen, says_yes=given.says_yes),
     )
     return commands.deploy(options, release, _calls(settings), screen)
+
+
+def print_template(settings: Settings, source: Source) -> int:
+    """Print the template of a release with the chosen extras, or with all: what another tool deploys.
+
+    Raises:
+        CommandError: there is no release, or an extra is not of it.
+    """
+    screen, release = Screen(as_json=settings.as_json), source.opened()
+    if screen.as_json:
+        screen.json(release.document)
+    else:
+        sys.stdout.write(release.template)
+    return 0
 
 
 def list_parameters(settings: Settings, release: Path | None, sha256: str | None) -> int:

@@ -5,6 +5,7 @@ from typing import Final
 from benchmarks.cost import calls, prices
 from benchmarks.cost.simulation import WHOLE_PROCESSOR, Assumptions
 from tests.template.chosen import Stack
+from tests.template.document import FUNCTION
 
 MOST: Final = {"ProbeTool": "canary"}
 _PROBED: Final = 2.0
@@ -15,7 +16,7 @@ _STATES: Final = 3
 
 def _probe(made: Stack) -> float:
     """Return the cost of one plain call each hour, with its workflow, and of the functions that make and answer it."""
-    if not made.has("ProbeFunction"):
+    if "ProbeFunction" not in made.all_of(FUNCTION):
         return 0.0
     assumed = Assumptions()
     memory = assumed.background_memory + int(made.properties("McpFunction")["MemorySize"])

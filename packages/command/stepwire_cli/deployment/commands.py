@@ -18,7 +18,7 @@ from stepwire_cli.deployment.bucket import PREFIX, Bucket, bucket_in, named
 from stepwire_cli.deployment.change_set import ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
 from stepwire_cli.deployment.plan import AUTHORIZER, Plan, compared, created_by
-from stepwire_cli.deployment.release import Release
+from stepwire_cli.deployment.release import NOTHING, Release
 from stepwire_cli.deployment.stack import (
     ENDPOINT,
     NAME,
@@ -59,6 +59,8 @@ class Deployment:
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of the template, as they were written."""
     bucket: str | None = None
+    extras: Sequence[str] | None = None
+    """The names of the extras that the stack is to have; None: those that it has, and all in a new one."""
     is_upgrade: bool = False
     """Whether there must be a stack."""
     goes_back: bool = False
@@ -79,11 +81,14 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
         CommandError: it cannot be done, with what to do first.
     """
     _check_given(options.parameters, release)
+    if options.extras is not None:
+        release.with_extras(options.extras)  # refuses another release's before the account is read
+    found = Stack(options.name) if options.is_offline else described(calls, options.name)
+    stack = _checked(found, release, options)
+    release = _chosen(stack, release, options)
     if options.is_offline:
-        stack = _checked(Stack(options.name), release, options)
         plan = _plan(stack, release, _parameters(stack, release, options.parameters))
         return _end_dry_run(plan, "The account was not read: this is a new stack.", screen)
-    stack = _checked(described(calls, options.name), release, options)
     parameters = _parameters(stack, release, options.parameters)
     storing = _storing(bucket_in(calls, options.bucket), release)
     parameters |= {"ArtifactBucket": storing.bucket.name, "ArtifactPrefix": PREFIX}
@@ -133,7 +138,7 @@ class _Storing:
 
 def _storing(bucket: Bucket, release: Release) -> _Storing:
     template = named(release.template.encode(), "template", ".yaml")
-    files = {**release.files, template: release.template.encode()}
+    files = {**release.needed, template: release.template.encode()}
     is_there = bucket.is_there()
     return _Storing(bucket, template, not is_there, bucket.lacking(files) if is_there else files)
 
@@ -147,6 +152,31 @@ def _checked(stack: Stack, release: Release, options: Deployment) -> Stack:
     _check_succession(stack, release, options)
     check_free(stack)
     return stack
+
+
+def _chosen(stack: Stack, release: Release, options: Deployment) -> Release:
+    """Return the release with the extras that the stack is to have.
+
+    Raises:
+        CommandError: one is not of this release, or a parameter is of another.
+    """
+    kept = None if stack.readiness is Readiness.ABSENT else stack.extras
+    extras = kept if options.extras is None else options.extras
+    chosen = release if extras is None else release.with_extras(extras)
+    for name in options.parameters:
+        if name not in chosen.parameters:
+            owner = _owner(name, release, chosen)
+            raise CommandError(
+                f"{name} is a parameter of the extra {owner}, which is not chosen: leave it out, or write "
+                f"--with {','.join(sorted({*chosen.chosen, owner}))}"
+            )
+    return chosen
+
+
+def _owner(name: str, release: Release, chosen: Release) -> str:
+    """Return the extra that brings a parameter of the release."""
+    bring = (one for one in release.extras if name in chosen.with_extras({*chosen.chosen, one}).parameters)
+    return next(bring, ",".join(release.extras))
 
 
 def _plan(stack: Stack, release: Release, parameters: Mapping[str, str | None]) -> Plan:
@@ -176,6 +206,8 @@ def _may_write(plan: Plan, storing: _Storing, options: Deployment, screen: Scree
         if storing.words and not screen.as_json:
             screen.result(storing.words)
         return options.agree(plan.question)
+    if plan.going:
+        screen.say(plan.going)
     if not storing.words:
         return True
     screen.say(f"{storing.words} Then CloudFormation computes what would change in {plan.stack.name}.")
@@ -365,6 +397,8 @@ def _show_outputs(stack: Stack, screen: Screen) -> None:
 def _show_status(stack: Stack, ringing: Sequence[str], failures: Sequence[Event], screen: Screen) -> None:
     screen.result(f"stack      {stack.name}: {stack.readiness.value} ({stack.status})")
     screen.result(f"version    {stack.version or 'deployed from its sources'}")
+    if stack.extras is not None:
+        screen.result(f"extras     {', '.join(stack.extras) or NOTHING}")
     for event in failures:
         screen.result(f"failed     {event.name} ({event.kind}): {event.why}")
     for name in ringing:
@@ -401,6 +435,7 @@ def _as_json(stack: Stack, ringing: Sequence[str], failures: Sequence[Event]) ->
         "stack": stack.name,
         "status": stack.status,
         "version": stack.version,
+        "extras": None if stack.extras is None else list(stack.extras),
         "alarms": list(ringing),
         "failures": [{"resource": one.name, "type": one.kind, "why": one.why} for one in failures],
         "outputs": dict(stack.outputs),

@@ -16,7 +16,7 @@ A part's `Description` is one line that says what the extra does; it is no part 
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
@@ -38,22 +38,38 @@ _FUNCTIONS: Final = ("Fn::", "Ref")
 
 def extras_of(folder: Path) -> tuple[str, ...]:
     """Return the names of the extras that a folder with a core's template has, in alphabetical order."""
-    found = sorted(path.parent.name for path in (folder / FOLDER).glob(f"*/{_PART}"))
-    return tuple(name for name in found if _OR not in name)
+    return extras_in(_paths_in(folder))
 
 
-def files_of(folder: Path, chosen: Iterable[str]) -> list[Path]:
-    """Return the parts of the chosen extras, in the order in which they are put together.
+def extras_in(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the extras of which these are the parts, by their paths in `extras/`."""
+    found = (path.removesuffix(f"/{_PART}") for path in paths if path.endswith(f"/{_PART}"))
+    return tuple(sorted(name for name in found if _OR not in name))
+
+
+def paths_of(paths: Collection[str], chosen: Iterable[str]) -> list[str]:
+    """Return which of these parts the chosen extras have, in the order in which they are put together.
 
     Raises:
         ValueError: an extra is not of this release.
     """
-    names, known = set(chosen), extras_of(folder)
+    names, known = set(chosen), extras_in(paths)
     if unknown := sorted(names - set(known)):
         raise ValueError(f"{', '.join(unknown)}: no such extra; this release has {', '.join(known) or 'none'}")
-    held = [path for path in sorted((folder / FOLDER).iterdir()) if names & set(path.name.split(_OR))] if names else []
-    own = [path / _PART for path in held]
-    return own + [path / f"{_WITH}{other}.yaml" for path in held for other in known if _meets(path, other, names)]
+    folders = sorted({path.partition("/")[0] for path in paths})
+    held = [folder for folder in folders if names & set(folder.split(_OR))]
+    own = [f"{folder}/{_PART}" for folder in held]
+    others = [f"{folder}/{_WITH}{other}.yaml" for folder in held for other in known if other in names]
+    return own + [path for path in others if path in paths]
+
+
+def files_of(folder: Path, chosen: Iterable[str]) -> list[Path]:
+    """Return the files of the parts of the chosen extras, in the order in which they are put together.
+
+    Raises:
+        ValueError: an extra is not of this release.
+    """
+    return [folder / FOLDER / path for path in paths_of(_paths_in(folder), chosen)]
 
 
 def put_together(core: Mapping[str, Json], parts: Iterable[Mapping[str, Json]]) -> JsonObject:
@@ -71,12 +87,49 @@ def stack_template(folder: Path, chosen: Iterable[str]) -> str:
         ValueError: an extra is not of this release, or a file is no template.
         OSError: a file cannot be read.
     """
-    parts = [_read(file) for file in files_of(folder, chosen)]
-    core = _read(folder / CORE)
+    parts = [read_part(file) for file in files_of(folder, chosen)]
+    return written(put_together(read_core(folder), parts))
+
+
+def written(template: Mapping[str, Json]) -> str:
+    """Return a template as YAML, with the long form of functions; a text that YAML 1.1 misreads keeps its quotes."""
+    return yaml.dump(template, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def read_core(folder: Path) -> JsonObject:
+    """Return the core's template, with what it includes.
+
+    Raises:
+        ValueError: a file is no template.
+        OSError: a file cannot be read.
+    """
+    core = read_part(folder / CORE)
     resources = core["Resources"]
     if (included := resources.pop("Fn::Transform", None)) is not None:
-        resources |= _read(folder / included["Parameters"]["Location"])
-    return yaml.dump(put_together(core, parts), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+        resources |= read_part(folder / included["Parameters"]["Location"])
+    return core
+
+
+def read_part(file: Path) -> JsonObject:
+    """Return the template in a file.
+
+    Raises:
+        ValueError: it is none.
+        OSError: it cannot be read.
+    """
+    return part_of(file.read_text(encoding="utf-8"), str(file))
+
+
+def part_of(text: str, name: str) -> JsonObject:
+    """Return the template that a text is; the name is for the message.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = read_template(text)
+    if not _is_mapping(found):
+        raise ValueError(f"{name} is no template: it has no sections")
+    return found
 
 
 def write_stack(folder: Path, output: Path, chosen: Iterable[str] | None = None) -> None:
@@ -91,15 +144,8 @@ def write_stack(folder: Path, output: Path, chosen: Iterable[str] | None = None)
         output.write_text(text, encoding="utf-8")
 
 
-def _meets(path: Path, other: str, chosen: set[str]) -> bool:
-    return other in chosen and (path / f"{_WITH}{other}.yaml").is_file()
-
-
-def _read(file: Path) -> JsonObject:
-    found = read_template(file.read_text(encoding="utf-8"))
-    if not _is_mapping(found):
-        raise ValueError(f"{file} is no template: it has no sections")
-    return found
+def _paths_in(folder: Path) -> list[str]:
+    return [path.relative_to(folder / FOLDER).as_posix() for path in (folder / FOLDER).glob("*/*.yaml")]
 
 
 def _merged(old: Json, new: Json) -> Json:

@@ -1,5 +1,7 @@
 """What a deployment would create, open and cost, and how that is shown before anything is written.
 
+What an extra adds is what the stack has with it and not without it, with the chosen parameters and the other extras.
+
 The rule: a new stack's plan comes from the release alone, whose list of resources was made by translating its template;
 nothing of the account is asked. What becomes of a stack that is there, only CloudFormation's change set tells.
 """
@@ -13,7 +15,7 @@ from typing import Any, Final
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.deployment import change_set
 from stepwire_cli.deployment.change_set import Action, Change
-from stepwire_cli.deployment.release import Release
+from stepwire_cli.deployment.release import Created, Release
 from stepwire_cli.deployment.stack import Readiness, Stack
 from stepwire_cli.exits import CommandError
 from stepwire_cli.files.intrinsics import Resolver
@@ -22,9 +24,55 @@ from stepwire_cli.screen import Screen
 AUTHORIZER: Final = "Authorizer"
 _OPEN: Final = frozenset({"AWS::ApiGatewayV2::Api", "AWS::ApiGatewayV2::DomainName", "AWS::Cognito::UserPoolDomain"})
 """The types of what answers the internet."""
+_ROUTE: Final = "AWS::ApiGatewayV2::Route"
+"""What an extra has answer it at the core's API."""
 _SHOWN: Final = (Action.REPLACED, Action.MAY_BE_REPLACED, Action.DELETED, Action.LEFT, Action.CHANGED)
 """What is listed by name, the gravest first; what is created is counted by its kind."""
+_COLUMNS: Final = ("extra", "is", "what it does", "adds", "opens", "a month")
 _WORDS_OF: Final = re.compile(r"[A-Z][a-z0-9]+|[A-Z]+(?=[A-Z]|$)")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What becomes of an extra, and what it means with the chosen parameters."""
+
+    name: str
+    description: str
+    is_on: bool
+    was_on: bool
+    adds: tuple[Change, ...]
+    dollars: float
+    """What it costs a month while nobody calls."""
+
+    @property
+    def state(self) -> str:
+        """Whether the stack has it, in words."""
+        change = "" if self.is_on is self.was_on else ", new" if self.is_on else ", goes"
+        return f"{'on' if self.is_on else 'off'}{change}"
+
+    @property
+    def opens(self) -> list[str]:
+        """The names of what it adds and answers the internet."""
+        return [one.name for one in self.adds if one.kind in _OPEN or one.kind == _ROUTE]
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """What a person is shown."""
+        count = f"{len(self.adds) or 'no'} resource{'' if len(self.adds) == 1 else 's'}"
+        opens = ", ".join(self.opens) or "nothing"
+        return (self.name, self.state, self.description, count, opens, f"${self.dollars:.2f}")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "on": self.is_on,
+            "was": self.was_on,
+            "adds": len(self.adds),
+            "open": self.opens,
+            "dollars": self.dollars,
+        }
 
 
 @dataclass(frozen=True)
@@ -53,12 +101,46 @@ class Plan:
         return round(self.release.cost.with_(self.chosen), 2)
 
     @property
+    def before(self) -> frozenset[str]:
+        """The extras that the stack has; all that there are if it does not say, as before there was a choice."""
+        if self.stack.readiness is Readiness.ABSENT:
+            return frozenset(self.release.chosen)
+        return frozenset(self.release.extras if self.stack.extras is None else self.stack.extras)
+
+    @property
+    def goes(self) -> list[str]:
+        """The names of the extras that the stack loses."""
+        return sorted(self.before - {*self.release.chosen})
+
+    @property
+    def extras(self) -> list[Choice]:
+        """What becomes of each extra of the release."""
+        return [self._choice(name) for name in self.release.extras]
+
+    @property
+    def going(self) -> str:
+        """What goes with the extras that the stack loses, in words; empty: it loses none."""
+        if not self.goes:
+            return ""
+        there = self.release.with_extras(self.before & self.release.extras.keys())
+        resources: Mapping[str, JsonObject] = there.document["Resources"]
+        kept = {one.name for one in created_by(self.release, self.chosen)}
+        lost = [one.name for one in created_by(there, self.chosen) if one.name not in kept and one.name in resources]
+        stay = [name for name in lost if resources[name].get("DeletionPolicy") == "Retain"]
+        gone = [name for name in lost if name not in stay]
+        verb, pronoun = ("goes", "it") if len(self.goes) == 1 else ("go", "them")
+        words = f"{' and '.join(self.goes)} {verb}, and with {pronoun} "
+        left = f" What was in {' and '.join(stay)} stays in the account, and is no longer of the stack." if stay else ""
+        return f"{words}{', '.join(gone) or 'no resource'}.{left}"
+
+    @property
     def question(self) -> str:
         """What is asked before it is done."""
         grave = change_set.counted(self.changes)[Action.REPLACED]
         replaced = f", and replace {grave} of its resources" if grave else ""
+        removed = f", remove {' and '.join(self.goes)}" if self.goes else ""
         what = "Create" if self.stack.readiness is Readiness.ABSENT else "Change"
-        return f"{what} {self.stack.name}{replaced}?"
+        return f"{what} {self.stack.name}{removed}{replaced}?"
 
     def show(self, screen: Screen) -> None:
         """Print it; whoever reads JSON has agreed on the command line."""
@@ -68,6 +150,10 @@ class Plan:
         before = "" if stack.readiness is Readiness.ABSENT else f" (now {stack.version or 'from its sources'})"
         screen.heading(f"{stack.name}: version {self.release.version}{before}")
         screen.table(("what", "resource", "type"), self._rows())
+        if self.release.extras:
+            screen.table(_COLUMNS, [one.row for one in self.extras])
+        if self.going:
+            screen.result(self.going)
         if self.opens:
             who = self.chosen.get(AUTHORIZER, "")
             whoever = "everybody who learns its URL may call it" if who == "none" else f"callers sign in with {who}"
@@ -82,10 +168,24 @@ class Plan:
             "version": self.release.version,
             "created": dict(sorted(self.created.items())),
             "changed": [{"action": one.action.value, "resource": one.name, "type": one.kind} for one in rest],
+            "extras": [one.as_json() for one in self.extras],
             "open": self.opens,
             "dollars": self.dollars,
             "question": self.question,
         }
+
+    def _choice(self, name: str) -> Choice:
+        chosen = {*self.release.chosen}
+        more, less = (self.release.with_extras(some) for some in (chosen | {name}, chosen - {name}))
+        others = {one.name for one in created_by(less, self.chosen)}
+        return Choice(
+            name,
+            self.release.extras[name].description,
+            is_on=name in chosen,
+            was_on=name in self.before,
+            adds=tuple(one for one in created_by(more, self.chosen) if one.name not in others),
+            dollars=round(more.cost.with_(self.chosen) - less.cost.with_(self.chosen), 2),
+        )
 
     def _rows(self) -> list[tuple[str, str, str]]:
         by_name = sorted(self.changes, key=lambda one: one.name)
@@ -106,13 +206,17 @@ def created_by(release: Release, chosen: Mapping[str, str]) -> tuple[Change, ...
         CommandError: a condition of its template cannot be read.
     """
     conditions: JsonObject = release.document.get("Conditions", {})
+    resources: Mapping[str, JsonObject] = release.document["Resources"]
     resolver = Resolver(_values(release, chosen))
+
+    def is_made(one: Created) -> bool:
+        if one.of and one.of not in resources:
+            return False
+        condition = resources[one.of].get("Condition", "") if one.of else one.condition
+        return not condition or _holds(conditions[condition], conditions, resolver)
+
     try:
-        return tuple(
-            Change(Action.CREATED, one.name, one.type)
-            for one in release.creates
-            if not one.condition or _holds(conditions[one.condition], conditions, resolver)
-        )
+        return tuple(Change(Action.CREATED, one.name, one.type) for one in release.creates if is_made(one))
     except (LookupError, ValueError, RecursionError) as error:
         raise CommandError(f"The release has a condition that cannot be read ({error}): fetch it again.") from None
 

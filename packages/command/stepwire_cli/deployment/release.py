@@ -1,4 +1,4 @@
-"""A release: the template, and the zip files that it names. The command's wheel has that of its own version.
+"""A release: the core's template, the parts of extras, and the zip files that they name. The wheel has one of its own.
 
 The rule: nothing of a release is used before the digests, names and types in it were checked. That finds damage.
 Whoever changes a release writes its digests anew, so only a digest that came another way (`--sha256`) finds a change.
@@ -6,9 +6,9 @@ Whoever changes a release writes its digests anew, so only a digest that came an
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from importlib import resources
 from io import SEEK_END
 from pathlib import Path
@@ -17,7 +17,8 @@ from typing import Annotated, Any, BinaryIO, Final, TypeAlias, cast
 import msgspec
 from msgspec import Meta, Struct
 
-from stepwire.manifests.yaml_text import read_template
+from stepwire.json_text import JsonObject
+from stepwire_cli.deployment import parts
 from stepwire_cli.deployment.archives import LARGEST, STRICT, contents_of
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import reason
@@ -32,13 +33,20 @@ _NONE: Final = (
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 _CODE: Final = re.compile(r"files/[A-Za-z0-9]+-([0-9a-f]{16})\.zip")
 """A zip file of code, named after what is in it, so that it never takes the place of another in a bucket."""
+_PART: Final = re.compile(r"extras/([a-z][a-z0-9_]{0,99}/(?:template|with_[a-z][a-z0-9_]{0,99})\.yaml)")
+"""A part of an extra, as it lies beside the core's template."""
 _LARGEST_TEMPLATE: Final = 1_048_576  # bytes that CloudFormation takes
+NOTHING: Final = "none"
+"""What stands for no extra, in the option and in words."""
+_EVERY: Final = "all"
 
 _Version: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9]{1,6}\.[0-9]{1,6}\.[0-9]{1,6}[A-Za-z0-9.+-]{0,40}\Z")]
 _Choice: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,255}=[A-Za-z0-9._-]{0,255}\Z")]
 _Dollars: TypeAlias = Annotated[float, Meta(ge=-1_000_000, le=1_000_000)]
 _LogicalId: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,255}\Z")]
 _Type: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,64}(::[A-Za-z0-9]{1,64}){1,4}\Z")]
+_Words: TypeAlias = Annotated[str, Meta(pattern=r"\A[ -~]{1,300}\Z")]
+_Extra: TypeAlias = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,99}\Z")]
 _Value: TypeAlias = str | int | float | bool
 
 
@@ -47,13 +55,20 @@ class _Idle(Struct, frozen=True):
     more: dict[_Choice, _Dollars]
 
 
+class _AboutExtra(Struct, frozen=True):
+    description: _Words
+    idle: _Idle
+
+
 class Created(Struct, frozen=True):
     """A resource that CloudFormation makes of the template."""
 
     name: _LogicalId
     type: _Type
     condition: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{0,255}\Z")] = ""
-    """Name of the condition under which it is made; empty: always."""
+    """Name of the condition under which it is made; empty: always. That in the template counts, where `of` names it."""
+    of: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{0,255}\Z")] = ""
+    """Name of the resource of the template that it is, or is made for: a role, a version. Empty: of the stack."""
 
 
 class _About(Struct, frozen=True):
@@ -63,6 +78,7 @@ class _About(Struct, frozen=True):
     oldest: _Version
     idle: _Idle
     creates: tuple[Created, ...]
+    extras: dict[_Extra, _AboutExtra]
 
 
 class _Parameter(Struct, frozen=True, rename="pascal"):
@@ -77,6 +93,7 @@ class _Parameter(Struct, frozen=True, rename="pascal"):
 class _Resource(Struct, frozen=True, rename="pascal"):
     type: str
     properties: dict[str, Any] = {}
+    condition: str = ""
 
 
 class _Template(Struct, frozen=True, rename="pascal"):
@@ -84,6 +101,15 @@ class _Template(Struct, frozen=True, rename="pascal"):
 
     parameters: dict[_LogicalId, _Parameter]
     resources: dict[_LogicalId, _Resource]
+
+
+class _Part(Struct, frozen=True, rename="pascal"):
+    """What a part may have in place of the core's: no section as a whole."""
+
+    parameters: dict[_LogicalId, dict[str, Any]] = {}
+    conditions: dict[_LogicalId, dict[str, Any]] = {}
+    resources: dict[_LogicalId, dict[str, Any]] = {}
+    outputs: dict[_LogicalId, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -101,38 +127,102 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """What is said of an extra of a release."""
+
+    description: str
+    """What it does, in a line."""
+    idle: Cost
+    """What it costs more."""
+
+
+@dataclass(frozen=True)
 class Release:
     """What a deployment needs, whole and checked."""
 
     version: str
-    template: str
-    """YAML in which all intrinsic functions have their long form."""
+    core: str
+    """The core's template: YAML in which all intrinsic functions have their long form, as in the parts."""
     files: Mapping[str, bytes]
     """The zip files of functions and layers, by name."""
-    cost: Cost
+    idle: Cost
+    """What the core costs."""
     oldest: str
     """The oldest version from which a stack may be upgraded to this one."""
     creates: tuple[Created, ...] = ()
-    """What a stack of it can have; the template's conditions decide."""
+    """What a stack with all extras can have; the template with the chosen ones, and its conditions, decide."""
     digest: str = field(default="", compare=False)
     """SHA-256 of the file that it came in, in hexadecimal."""
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The parts of extras, by their paths in `extras/`."""
+    extras: Mapping[str, Extra] = field(default_factory=dict[str, Extra])
+    """The extras that it has."""
+    chosen: tuple[str, ...] = ()
+    """The names of those that are put together with the core, in alphabetical order."""
+
+    def with_extras(self, chosen: Iterable[str]) -> "Release":
+        """Return the release with a choice of its extras.
+
+        Raises:
+            CommandError: one is not of this release, or the parts make no template.
+        """
+        names = tuple(sorted(set(chosen)))
+        if unknown := [name for name in names if name not in self.extras]:
+            raise CommandError(
+                f"{', '.join(unknown)}: no such extra; version {self.version} has {', '.join(self.extras) or NOTHING}. "
+                f"Name those that you want: --with {','.join(name for name in names if name in self.extras) or NOTHING}"
+            )
+        if names == self.chosen:
+            return self
+        made = replace(self, chosen=names)
+        try:
+            _ = made.document
+        except ValueError as error:
+            why = " ".join(str(error).split())[:200]
+            raise CommandError(f"The parts of the release do not fit together ({why}): fetch it again.") from None
+        return made
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The template, as JSON.
+        """The template of the core with the chosen extras, as JSON.
 
         Raises:
             ValueError: it is no template of Stepwire.
         """
-        if len(self.template) > _LARGEST_TEMPLATE:
+        paths = parts.paths_of(self.parts, self.chosen)
+        texts = {parts.CORE: self.core, **{f"{parts.FOLDER}/{path}": self.parts[path] for path in paths}}
+        if sum(map(len, texts.values())) > _LARGEST_TEMPLATE:
             raise ValueError(f"the template has more than {_LARGEST_TEMPLATE:,} bytes")
-        document = read_template(self.template)
+        core, *others = (_parsed(text, name) for name, text in texts.items())
+        for part in others:
+            msgspec.convert(part, _Part)
+        document = parts.put_together(core, others)
         for name, one in msgspec.convert(document, _Template).parameters.items():
             try:
                 re.compile(one.allowed_pattern)
             except re.error as error:
                 raise ValueError(f"the AllowedPattern of {name} is no pattern: {error}") from None
-        return cast(Mapping[str, Any], document)
+        return document
+
+    @cached_property
+    def template(self) -> str:
+        """The template of the core with the chosen extras, as YAML with the long form of intrinsic functions."""
+        return parts.written(self.document) if self.chosen else self.core
+
+    @cached_property
+    def needed(self) -> Mapping[str, bytes]:
+        """The zip files without those that only extras name that are not chosen."""
+        others = self.with_extras(self.extras)
+        spared = set(_named_by(others.document)) - set(_named_by(self.document))
+        return {name: code for name, code in self.files.items() if name not in spared}
+
+    @property
+    def cost(self) -> Cost:
+        """What an idle stack with the chosen extras costs."""
+        costs = [self.idle, *(self.extras[name].idle for name in self.chosen)]
+        choices = {choice for cost in costs for choice in cost.more}
+        more = {choice: sum(cost.more.get(choice, 0.0) for cost in costs) for choice in sorted(choices)}
+        return Cost(sum(cost.least for cost in costs), more)
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
@@ -140,8 +230,36 @@ class Release:
         return self.document["Parameters"]
 
 
+@dataclass(frozen=True)
+class Source:
+    """A release as a command line names it, with a choice of its extras."""
+
+    file: Path | None
+    """None: the one that came with this command."""
+    sha256: str | None = None
+    """The digest that it must have, in hexadecimal; None: any."""
+    extras: str | None = None
+    """Their names, separated by commas, or `none`, or `all`; None: all."""
+
+    def opened(self) -> Release:
+        """Return the release with these extras.
+
+        Raises:
+            CommandError: there is none, it is not whole, or an extra is not of it.
+        """
+        release = opened(self.file, self.sha256)
+        return release if self.extras is None else release.with_extras(extras_named(self.extras, release))
+
+
+def extras_named(words: str, release: Release) -> tuple[str, ...]:
+    """Return the names of extras that a command line has: separated by commas, or `none`, or `all`."""
+    if words == _EVERY:
+        return tuple(release.extras)
+    return () if words == NOTHING else tuple(name.strip() for name in words.split(",") if name.strip())
+
+
 def opened(path: Path | None, sha256: str | None = None) -> Release:
-    """Return the release in a file; None: the one that came with this command.
+    """Return the release in a file, with all its extras; None: the one that came with this command.
 
     Args:
         path: the file.
@@ -188,21 +306,63 @@ def _release_in(contents: Mapping[str, bytes], digest: str) -> Release:
     Raises:
         ValueError: they are none.
     """
-    if lacking := [one for one in (_SUMS, "release.json", "template.yaml") if one not in contents]:
+    if lacking := [one for one in (_SUMS, "release.json", parts.CORE) if one not in contents]:
         raise ValueError(f"it has no {lacking[0]}")
     _check(contents)
     about = msgspec.json.decode(contents["release.json"], type=_About)
-    release = Release(
+    extras = {name: Extra(one.description, _cost(one.idle)) for name, one in sorted(about.extras.items())}
+    core = Release(
         version=about.version,
-        template=contents["template.yaml"].decode(),
+        core=contents[parts.CORE].decode(),
         files={one.removeprefix(_FILES): code for one, code in contents.items() if one.startswith(_FILES)},
-        cost=Cost(about.idle.dollars, about.idle.more),
+        idle=_cost(about.idle),
         oldest=about.oldest,
         creates=about.creates,
         digest=digest,
+        parts=_parts_in(contents, extras),
+        extras=extras,
     )
-    _ = release.document  # refuses what is no template
+    release = replace(core, chosen=tuple(extras))
+    _ = core.document, release.document  # refuses what is no template
     return release
+
+
+@lru_cache(maxsize=64)  # a plan compares many choices of the same parts
+def _parsed(text: str, name: str) -> JsonObject:
+    return parts.part_of(text, name)
+
+
+def _cost(idle: _Idle) -> Cost:
+    return Cost(idle.dollars, idle.more)
+
+
+def _parts_in(contents: Mapping[str, bytes], extras: Iterable[str]) -> dict[str, str]:
+    """Return the parts of these extras, by their paths in `extras/`.
+
+    Raises:
+        ValueError: another file lies there, or the parts are not those of the extras.
+    """
+    found = dict[str, str]()
+    for name in contents:
+        if name.startswith(f"{parts.FOLDER}/"):
+            if (part := _PART.fullmatch(name)) is None:
+                raise ValueError(f"{name} is no part of an extra")
+            found[part[1]] = contents[name].decode()
+    if parts.extras_in(found) != tuple(sorted(extras)):
+        raise ValueError("its list of extras does not fit")
+    return found
+
+
+def _named_by(template: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the zip files that a template names."""
+    resources: Mapping[str, JsonObject] = template["Resources"]
+    for body in resources.values():
+        for code in ("CodeUri", "ContentUri"):
+            match body.get("Properties", {}).get(code):
+                case {"Key": {"Fn::Sub": str(key)}}:
+                    yield key.rpartition("}")[2]
+                case _:
+                    continue
 
 
 def _check(contents: Mapping[str, bytes]) -> None:

@@ -14,6 +14,7 @@ from stepwire_cli.account.errors import AccountError, NotThere
 
 VERSION: Final = "Version"
 ENDPOINT: Final = "McpEndpoint"
+EXTRAS: Final = "Extras"
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 NAMES: Final = "up to 128 letters, digits and -, with a letter first"
 """What CloudFormation takes as the name of a stack."""
@@ -32,6 +33,8 @@ class Readiness(Enum):
     STUCK = "its change failed, and so did the way back"
 
 
+_CORE: Final = "core"
+"""What the output of the extras names first, so that it is never empty."""
 _READINESS: Final[Mapping[str, Readiness]] = {
     "REVIEW_IN_PROGRESS": Readiness.ABSENT,  # a change set was made, and nothing else
     "DELETE_COMPLETE": Readiness.ABSENT,
@@ -77,6 +80,12 @@ class Stack:
     def version(self) -> str | None:
         """The release that it was deployed from; None: it was deployed from its sources."""
         return self.outputs.get(VERSION)
+
+    @property
+    def extras(self) -> tuple[str, ...] | None:
+        """The names of its extras, in alphabetical order; None: it does not say, or there is none."""
+        said = self.outputs.get(EXTRAS)
+        return None if said is None else tuple(sorted({*said.split(",")} - {_CORE, ""}))
 
 
 def described(calls: Calls, name: str) -> Stack:
