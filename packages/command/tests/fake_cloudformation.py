@@ -147,7 +147,7 @@ class FakeAccount:
         if stack.then:
             stack.status, stack.then = stack.then, ""
         made: dict[str, Any] = yaml.safe_load(stack.template or "{}")
-        outputs = {name: str(body["Value"]) for name, body in made.get("Outputs", {}).items()}
+        outputs = {name: _text_of(body["Value"]) for name, body in made.get("Outputs", {}).items()}
         if stack.is_endpoint and not stack.status.startswith("REVIEW"):
             outputs["McpEndpoint"] = URL
         return {"Stacks": [{
@@ -268,6 +268,15 @@ class FakeAccount:
     def delete_bucket(self, Bucket: str) -> Any:  # noqa: N803
         self.deleted.append(Bucket)
         return {}
+
+
+def _text_of(value: Any) -> str:
+    """Return the value of an output, which may be a list of texts that is joined."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return separator.join(parts)
+        case _:
+            return str(value)
 
 
 def _checksum_of(content: bytes) -> str:

@@ -7,14 +7,16 @@ from functools import partial
 from typing import Any, Final
 
 import pytest
+import yaml
 
 from packages.command.tests.fake_cloudformation import ACCOUNT, REGION, URL, FakeAccount, refusal
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NoCredentials
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.deployment.commands import Deployment, deploy, status
-from stepwire_cli.deployment.release import Cost, Created, Release
+from stepwire_cli.deployment.release import Cost, Created, Extra, Release
 from stepwire_cli.deployment.removing import Removal, destroy
+from stepwire_cli.deployment.stack import described
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 
@@ -57,6 +59,50 @@ RELEASE: Final = Release(
         Created("Domain", "AWS::ApiGatewayV2::DomainName", "HasCallbacks"),
     ),
 )
+COLOUR: Final = """
+Parameters:
+  Colour: {Type: String, Default: red, Description: Of what., AllowedValues: [red, blue]}
+Conditions:
+  IsRed: {'Fn::Equals': [{Ref: Colour}, red]}
+Resources:
+  Paint: {Type: 'AWS::SQS::Queue', Condition: IsRed}
+  Pictures: {Type: 'AWS::S3::Bucket', DeletionPolicy: Retain}
+  Show: {Type: 'AWS::ApiGatewayV2::Route'}
+  Painter:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: {Bucket: {Ref: ArtifactBucket}, Key: {'Fn::Sub': '${ArtifactPrefix}Painter-3.zip'}}}
+Outputs:
+  Extras: {Value: {'Fn::Join': [null, [colour]]}}
+"""
+TASTE: Final = """
+Resources:
+  Spice: {Type: 'AWS::SQS::Queue'}
+Outputs:
+  Extras: {Value: {'Fn::Join': [null, [taste]]}}
+"""
+WITH_EXTRAS: Final = replace(
+    RELEASE,
+    core=f"{TEMPLATE}  Extras: {{Value: {{'Fn::Join': [',', [core]]}}}}\n",
+    files={**RELEASE.files, "Painter-3.zip": b"3"},
+    parts={
+        "colour/template.yaml": COLOUR,
+        "colour/with_taste.yaml": "Resources: {Both: {Type: 'AWS::SQS::Queue'}}",
+        "taste/template.yaml": TASTE,
+    },
+    extras={"colour": Extra("Colours.", Cost(0.5, {"Colour=blue": 0.25})), "taste": Extra("Tastes.", Cost(0.0))},
+    chosen=("colour", "taste"),
+    creates=(
+        *RELEASE.creates,
+        Created("Paint", "AWS::SQS::Queue", "IsRed", of="Paint"),
+        Created("Pictures", "AWS::S3::Bucket", of="Pictures"),
+        Created("Show", "AWS::ApiGatewayV2::Route", of="Show"),
+        Created("Painter", "AWS::Lambda::Function", of="Painter"),
+        Created("PainterRole", "AWS::IAM::Role", of="Painter"),
+        Created("Spice", "AWS::SQS::Queue", of="Spice"),
+        Created("Both", "AWS::SQS::Queue", of="Both"),
+    ),
+)
+"""A release with two extras, one of which adds to the other."""
 READING: Final = {"describe_stacks", "get_caller_identity", "head_bucket", "head_object", "list_stack_resources"}
 """The calls that change nothing."""
 NEW: Final = Deployment("stepwire", {"Authorizer": "iam"}, agree=lambda _question: True, sleep=lambda _seconds: None)
@@ -452,6 +498,205 @@ class TestADryRun:
 
         with pytest.raises(CommandError, match=r"a condition that cannot be read \('IsGone'\)"):
             deployed(FakeAccount(), replace(NEW, is_dry_run=True), strange)
+
+
+def chosen(account: FakeAccount, *extras: str, release: Release = WITH_EXTRAS, **more: Any) -> int:
+    """Deploy with these extras, and no other."""
+    return deployed(account, replace(NEW, extras=extras, **more), release)
+
+
+def extras_of(account: FakeAccount) -> tuple[str, ...] | None:
+    return described(calls_of(account), "stepwire").extras
+
+
+def resources_of(account: FakeAccount) -> set[str]:
+    stack = account.stack("stepwire")
+    assert stack is not None
+    return set(yaml.safe_load(stack.template)["Resources"])
+
+
+BLUE: Final = {"Authorizer": "iam", "Colour": "blue"}
+CORE: Final = {"Api", "TasksTable", "LargeResults"}
+OF_COLOUR: Final = {"Paint", "Pictures", "Show", "Painter"}
+
+
+class TestAChoiceOfExtras:
+    @pytest.mark.parametrize(
+        ("extras", "resources"),
+        [
+            (None, CORE | OF_COLOUR | {"Spice", "Both"}),
+            (("taste", "colour"), CORE | OF_COLOUR | {"Spice", "Both"}),
+            (("colour",), CORE | OF_COLOUR),
+            (("taste",), CORE | {"Spice"}),
+            ((), CORE),
+        ],
+    )
+    def test_of_a_new_stack_is_what_it_is_made_of_and_what_it_says(
+        self, extras: tuple[str, ...] | None, resources: set[str]
+    ) -> None:
+        account = FakeAccount()
+
+        code = deployed(account, replace(NEW, extras=extras), WITH_EXTRAS)
+
+        assert code == Exit.DONE
+        assert resources_of(account) == resources
+        assert extras_of(account) == tuple(sorted(("colour", "taste") if extras is None else extras))
+
+    @pytest.mark.parametrize("extras", [(), ("colour",), ("taste",), ("colour", "taste")])
+    def test_is_kept_by_an_upgrade_that_names_none(self, extras: tuple[str, ...]) -> None:
+        account = FakeAccount()
+        chosen(account, *extras)
+
+        code = deployed(account, upgrade(), replace(WITH_EXTRAS, version="1.2.1", core=f"{WITH_EXTRAS.core}#\n"))
+
+        assert (code, extras_of(account)) == (Exit.DONE, extras)
+
+    def test_that_changes_nothing_makes_no_change_set(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+        chosen(account, "taste")
+        account.calls.clear()
+
+        code = chosen(account, "taste")
+
+        assert code == Exit.DONE
+        assert "create_change_set" not in account.calls
+        assert "already" in capsys.readouterr().err
+
+    def test_of_a_stack_that_does_not_say_is_all(self) -> None:
+        """As every stack had before there was a choice."""
+        account = FakeAccount()
+        account.standing()
+
+        code = deployed(account, upgrade(), WITH_EXTRAS)
+
+        assert (code, extras_of(account)) == (Exit.DONE, ("colour", "taste"))
+
+    def test_takes_no_more_files_along_than_it_needs(self) -> None:
+        account = FakeAccount()
+
+        chosen(account, "taste")
+
+        assert {"stepwire/Api-1.zip", "stepwire/Layer-2.zip"} < set(account.buckets[BUCKET])
+        assert "stepwire/Painter-3.zip" not in account.buckets[BUCKET]
+
+    def test_is_shown_with_what_each_extra_adds_opens_and_costs(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """With the chosen parameters and the other extras: without colour, taste alone adds less."""
+        account = FakeAccount()
+        given = {"Authorizer": "iam", "Colour": "blue"}
+
+        chosen(account, "colour", parameters=given, is_dry_run=True, is_offline=True)
+
+        shown = capsys.readouterr().out
+        assert (
+            "colour\ton\tColours.\t4 resources\tShow\t$0.75\ntaste\toff\tTastes.\t2 resources\tnothing\t$0.00\n"
+        ) in shown
+        assert "it costs about $2.62 a month" in shown
+        assert account.calls == []
+
+    def test_that_leaves_an_extra_out_says_what_goes_with_it_before_anything_is_written(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        account, seen = FakeAccount(), list[str]()
+        chosen(account, "colour", "taste")
+        account.calls.clear()
+        capsys.readouterr()
+        going = (
+            "colour goes, and with it Paint, Show, Painter, Both. What was in Pictures stays in the account, and is no "
+            "longer of the stack."
+        )
+
+        def agree(question: str) -> bool:
+            seen.append(capsys.readouterr().err + question)
+            return False
+
+        code = chosen(account, "taste", agree=agree)
+        asked = dict.fromkeys(account.calls)
+        dry = chosen(account, "taste", is_dry_run=True)
+
+        assert (code, dry) == (Exit.FAILED, Exit.DONE)
+        assert seen[0].startswith(going)
+        assert seen[0].endswith("Upload them?")
+        assert set(asked) <= READING | {"get_template"}
+        shown = capsys.readouterr().out
+        assert "colour\toff, goes\tColours.\t6 resources\tShow\t$0.50\n" in shown
+        assert "left behind\tPictures\tS3::Bucket\n" in shown
+        assert "taste\ton\tTastes.\t1 resource\tnothing\t$0.00\n" in shown
+        assert going in shown
+        assert "It would ask: Change stepwire, remove colour?" in shown
+
+    def test_that_adds_an_extra_says_that_it_is_new(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+        chosen(account)
+
+        chosen(account, "taste", is_dry_run=True)
+
+        assert "taste\ton, new\tTastes.\t1 resource\tnothing\t$0.00\n" in capsys.readouterr().out
+
+    def test_for_a_program_is_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        options = replace(NEW, extras=("colour",), is_dry_run=True, is_offline=True)
+
+        deploy(options, WITH_EXTRAS, calls_of(FakeAccount()), Screen(as_json=True))
+
+        colour, taste = json.loads(capsys.readouterr().out)["extras"]
+        assert colour == {
+            "name": "colour",
+            "description": "Colours.",
+            "on": True,
+            "was": True,
+            "adds": 5,
+            "open": ["Show"],
+            "dollars": 0.5,
+        }
+        assert (taste["on"], taste["adds"]) == (False, 2)
+
+    def test_is_what_status_names(self, capsys: pytest.CaptureFixture[str]) -> None:
+        said = list[str]()
+        for extras in (("colour", "taste"), ()):
+            account = FakeAccount()
+            chosen(account, *extras)
+            capsys.readouterr()
+            status("stepwire", calls_of(account), Screen(as_json=False), lambda _seconds: None, watches=False)
+            status("stepwire", calls_of(account), Screen(as_json=True), lambda _seconds: None, watches=False)
+            out = capsys.readouterr().out
+            said += [line for line in out.splitlines() if line.startswith("extras ")]
+            assert json.loads(out[out.index("{") :])["extras"] == list(extras)
+
+        assert said == ["extras     colour, taste", "extras     none"]
+
+    def test_of_an_extra_that_the_release_has_not_is_refused_before_the_account_is_read(self) -> None:
+        account = FakeAccount()
+
+        with pytest.raises(CommandError, match=r"smell: no such extra; version 1\.2\.0 has colour, taste"):
+            chosen(account, "smell", "taste")
+
+        assert account.calls == []
+
+    def test_that_the_stack_has_and_the_release_has_not_is_refused_until_it_is_left_out(self) -> None:
+        account = FakeAccount()
+        chosen(account, "colour", "taste")
+        parts = {"taste/template.yaml": TASTE}
+        without = replace(WITH_EXTRAS, parts=parts, extras={"taste": WITH_EXTRAS.extras["taste"]}, chosen=("taste",))
+        account.calls.clear()
+
+        with pytest.raises(CommandError, match=r"colour: no such extra; .* --with taste$"):
+            deployed(account, upgrade(), without)
+        refused = set(account.calls)
+        code = deployed(account, upgrade(extras=("taste",)), without)
+
+        assert refused <= READING
+        assert (code, extras_of(account)) == (Exit.DONE, ("taste",))
+
+    def test_without_the_extra_of_a_parameter_is_refused_with_the_choice_that_has_it(self) -> None:
+        account = FakeAccount()
+        chosen(account, "taste")
+        account.calls.clear()
+        words = r"Colour is a parameter of the extra colour, which is not chosen: .* --with colour,taste$"
+
+        for extras in (None, ("taste",)):
+            with pytest.raises(CommandError, match=words):
+                deployed(account, replace(NEW, extras=extras, parameters=BLUE), WITH_EXTRAS)
+
+        assert set(account.calls) <= READING
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
     plan = _plan(stack, release, parameters)
     if options.is_dry_run:
         there = {} if stack.readiness is Readiness.ABSENT else resources_of(calls, stack)
-        return _end_dry_run(replace(plan, changes=compared(plan.changes, there)), storing.words, screen)
+        return _end_dry_run(compared(plan, there), storing.words, screen)
     if not _may_write(plan, storing, options, screen):
         screen.say("Nothing was made, uploaded or changed.")
         return Exit.FAILED

@@ -8,8 +8,8 @@ nothing of the account is asked. What becomes of a stack that is there, only Clo
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from stepwire.json_text import Json, JsonObject
@@ -118,16 +118,23 @@ class Plan:
         return [self._choice(name) for name in self.release.extras]
 
     @property
+    def lost(self) -> tuple[Change, ...]:
+        """What goes with the extras that the stack loses, as the template names it, and what of it stays behind."""
+        if not self.goes:
+            return ()
+        there = self.release.with_extras(self.before & self.release.extras.keys())
+        resources: Mapping[str, JsonObject] = there.document["Resources"]
+        kept = {one.name for one in created_by(self.release, self.chosen)}
+        lost = [one for one in created_by(there, self.chosen) if one.name not in kept and one.name in resources]
+        stay = {one.name for one in lost if resources[one.name].get("DeletionPolicy") == "Retain"}
+        return tuple(replace(one, action=Action.LEFT if one.name in stay else Action.DELETED) for one in lost)
+
+    @property
     def going(self) -> str:
         """What goes with the extras that the stack loses, in words; empty: it loses none."""
         if not self.goes:
             return ""
-        there = self.release.with_extras(self.before & self.release.extras.keys())
-        resources: Mapping[str, JsonObject] = there.document["Resources"]
-        kept = {one.name for one in created_by(self.release, self.chosen)}
-        lost = [one.name for one in created_by(there, self.chosen) if one.name not in kept and one.name in resources]
-        stay = [name for name in lost if resources[name].get("DeletionPolicy") == "Retain"]
-        gone = [name for name in lost if name not in stay]
+        gone, stay = ([one.name for one in self.lost if one.action is it] for it in (Action.DELETED, Action.LEFT))
         verb, pronoun = ("goes", "it") if len(self.goes) == 1 else ("go", "them")
         words = f"{' and '.join(self.goes)} {verb}, and with {pronoun} "
         left = f" What was in {' and '.join(stay)} stays in the account, and is no longer of the stack." if stay else ""
@@ -221,11 +228,12 @@ def created_by(release: Release, chosen: Mapping[str, str]) -> tuple[Change, ...
         raise CommandError(f"The release has a condition that cannot be read ({error}): fetch it again.") from None
 
 
-def compared(planned: Sequence[Change], there: Mapping[str, tuple[str, str]]) -> tuple[Change, ...]:
-    """Return what a stack would gain and lose by name, compared with the resources that it has."""
-    names = {one.name for one in planned}
+def compared(plan: Plan, there: Mapping[str, tuple[str, str]]) -> Plan:
+    """Return a plan of what a stack would gain and lose by name, compared with the resources that it has."""
+    names, known = {one.name for one in plan.changes}, {one.name: one for one in plan.lost}
     lost = (Change(Action.DELETED, name, kind) for name, (kind, _) in there.items() if name not in names)
-    return (*(one for one in planned if one.name not in there), *lost)
+    new = (one for one in plan.changes if one.name not in there)
+    return replace(plan, changes=(*new, *(known.get(one.name, one) for one in lost)))
 
 
 def _values(release: Release, chosen: Mapping[str, str]) -> dict[str, Json]:
