@@ -29,7 +29,7 @@ from release.__main__ import about
 from release.archive import packed
 from release.artifact import SUMS, make, sums_of
 from tests.deployed.emulator import ROOT, Emulator
-from tests.deployed.not_served import with_wide_permissions, without_what_is_left_out
+from tests.deployed.not_served import released
 from tests.deployed.stack import aws, build, compile_what_is_registered, look_at
 
 BUILT: Final = ROOT / ".aws-sam/e2e"
@@ -171,8 +171,7 @@ def _release(folder: Path) -> Path:
     build(ROOT, BUILT, platform="host")
     with zipfile.ZipFile(make(BUILT, ROOT, folder, about()).file) as whole:
         contents = {name: whole.read(name) for name in whole.namelist() if name != SUMS}
-    rest, _ = without_what_is_left_out(with_wide_permissions(yaml.safe_load(contents["template.yaml"])))
-    contents["template.yaml"] = yaml.safe_dump(rest, sort_keys=False).encode()
+    contents = released(contents)
     (folder / "emulated.zip").write_bytes(packed({**contents, SUMS: sums_of(contents)}))
     return folder / "emulated.zip"
 

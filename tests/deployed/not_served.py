@@ -4,9 +4,12 @@ The rule: no part of the template is left out and no test is skipped without a r
 proves nothing about these rows on AWS: `make e2e ENDPOINT=...` does.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
+
+import yaml
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class LeftOutCondition(Gap):
     name: str
 
 
+_IS_TEMPLATE: Final = re.compile(r"(extras/.*|template)\.yaml")
 NEVER: Final = {"Fn::Equals": ["never", "ever"]}
 
 # These would stop the deployment.
@@ -143,7 +147,7 @@ def with_wide_permissions(value: Any) -> Any:
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Remove LEFT_OUT from a template; return the rest and the names of the removed parts."""
-    resources = cast(dict[str, dict[str, Any]], template["Resources"])
+    resources = cast(dict[str, dict[str, Any]], template.get("Resources", {}))
     taken = [place for name, body in resources.items() for place in _left_out_of(name, body)]
     rest = {name: _without(name, body, taken) for name, body in resources.items() if name not in taken}
     conditions = cast(dict[str, Any], template.get("Conditions", {}))
@@ -152,13 +156,24 @@ def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], 
     return {**template, "Resources": rest, **rewritten}, [*taken, *unmet]
 
 
+def released(contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a release, of which the core's template and the parts of extras are without LEFT_OUT."""
+    changed = {name: _document(text) for name, text in contents.items() if _IS_TEMPLATE.fullmatch(name)}
+    return {**contents, **changed}
+
+
+def _document(text: bytes) -> bytes:
+    rest, _ = without_what_is_left_out(with_wide_permissions(yaml.safe_load(text)))
+    return yaml.safe_dump(rest, sort_keys=False).encode()
+
+
 def _left_out_of(name: str, body: Mapping[str, Any]) -> Iterator[str]:
     properties = cast(Mapping[str, Any], body.get("Properties") or {})
     for one in LEFT_OUT:
         match one:
-            case LeftOutProperty() if one.kind == body["Type"] and one.name in properties:
+            case LeftOutProperty() if one.kind == body.get("Type") and one.name in properties:
                 yield f"{name}.{one.name}"
-            case LeftOutResource() if one.kind == body["Type"] and one.having in properties:
+            case LeftOutResource() if one.kind == body.get("Type") and one.having in properties:
                 yield name
             case _:
                 pass

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from release.__main__ import about
 from release.archive import packed
@@ -17,7 +16,7 @@ from release.artifact import SUMS, make, sums_of
 from tests.deployed.conftest import ADOPTER_BUILT
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.endpoint import Endpoint
-from tests.deployed.not_served import with_wide_permissions, without_what_is_left_out
+from tests.deployed.not_served import released
 from tests.deployed.stack import aws, build, compile_what_is_registered, deploy, for_the_emulator, look_at
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +29,7 @@ def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("release")
     with zipfile.ZipFile(make(built, ROOT, folder, about()).file) as whole:
         contents = {name: whole.read(name) for name in whole.namelist() if name != SUMS}
-    rest, _ = without_what_is_left_out(with_wide_permissions(yaml.safe_load(contents["template.yaml"])))
-    contents["template.yaml"] = yaml.safe_dump(rest, sort_keys=False).encode()
+    contents = released(contents)
     (folder / "emulated.zip").write_bytes(packed({**contents, SUMS: sums_of(contents)}))
     return folder / "emulated.zip"
 
@@ -75,6 +73,7 @@ async def test_a_stack_is_deployed_used_upgraded_and_removed(emulator: Emulator,
     stepwire(emulator, "destroy", NAME, "--with-data", "--yes")
 
     assert (before["message"], after["message"]) == ("hello", "again")
+    assert seen["extras"] == sorted(about().extras)
     assert (seen["version"], seen["alarms"], seen["failures"]) == (about().version, [], [])
     assert seen["outputs"]["McpEndpoint"] == endpoint.url
     tables = aws("dynamodb", emulator.credentials).list_tables()["TableNames"]

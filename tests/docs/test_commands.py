@@ -52,6 +52,7 @@ UNTESTABLE: Final = {
     ("docs/deploying.md", "sha256sum"): _RELEASE,
     ("docs/deploying.md", "aws"): _RELEASE,
     ("docs/deploying.md", ".venv/bin/stepwire"): _RELEASE,
+    ("docs/deploying.md", "stepwire"): _RELEASE,
     **{("docs/testing.md", word): _OWN_CI for word in ("pip", "stepwire", "STEPWIRE_TEMPLATE")},
     ("docs/operations.md", "aws"): _OPERATORS,
     ("docs/operations.md", "ask"): _OPERATORS,

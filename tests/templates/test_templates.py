@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from packages.command.tests.test_creating import NO_DESCRIPTIONS, NO_NAMES
-from release.artifact import About
+from release.artifact import About, Idle
 from release.artifact import make as make_release
 from stepwire.catalog.tools import OWN_TOOLS
 from stepwire_cli.app import run as command_line
+from stepwire_cli.deployment.parts import extras_of
 from stepwire_cli.exits import Exit
 from stepwire_local import LocalStack
 from stepwire_local.iam.permissions import Call, watched
@@ -360,7 +361,8 @@ def release(tmp_path: Path) -> Path:
     for layer in ("stepwire", "dependencies", "catalog_dependencies", "extras/approvals_or_door"):
         (build / "layers" / layer / "python").mkdir(parents=True)
         (build / "layers" / layer / "python" / "README").touch()
-    return make_release(build, ROOT, tmp_path, About("1.0.0", "1.0.0", 1.87, {})).file
+    about = About("1.0.0", "1.0.0", Idle(1.87), dict.fromkeys(extras_of(ROOT), Idle(0.0)))
+    return make_release(build, ROOT, tmp_path, about).file
 
 
 def test_an_endpoint_and_two_tools_that_the_command_makes_are_served(release: Path, tmp_path: Path) -> None:
