@@ -11,7 +11,6 @@ from typing import Any, Final
 import pytest
 
 from stepwire_local import LocalStack
-from stepwire_local.cloudformation.template import parse
 from stepwire_local.sam_local import ENDPOINT, env_vars, write_env_vars
 from tests.adopted import ADOPTER
 from tests.extras import parts
@@ -24,9 +23,9 @@ from tests.wire_oracle import check
 
 SAM: Final = ROOT / ".venv-sam"
 MESSAGE: Final[dict[str, Any]] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-INCLUDED: Final = set(parse(ROOT / "operations.yaml"))
-"""`sam local` reads no included file. A function there does not read its event."""
 OF_EXTRAS: Final[list[OfExtra]] = [part.SAMPLES for part in parts("samples")]
+BY_NAME: Final = {name for part in OF_EXTRAS for name in part.by_name}
+"""Functions that the tests of their extras ask."""
 # Variables of a developer's shell, which must not reach a test.
 ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TELEMETRY": "0", "LC_ALL": "C.UTF-8"}
 
@@ -94,7 +93,7 @@ class TestTheFileOfVariables:
 
         handed = driven("variables", str(ROOT / "stack.yaml"), str(file))
 
-        written = {name: values for name, values in env_vars(services).items() if name not in INCLUDED}
+        written = env_vars(services)
         assert set(handed) == set(written)
         for function, values in written.items():
             assert handed[function] == handed[function] | values
@@ -162,7 +161,7 @@ def invoked_by(kind: str) -> set[str]:
     return {name.partition(".")[0] for one in found for name in references(one)} & FUNCTIONS
 
 
-TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in invoked_by(kind) - INCLUDED)
+TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in invoked_by(kind) - BY_NAME)
 
 
 @cache
@@ -196,9 +195,8 @@ class TestGeneratedEvents:
     def test_all_but_the_functions_that_are_invoked_by_name_are_tried(self) -> None:
         states = references(resource("InputRequestsAddress").properties) & FUNCTIONS
         operators = {"OperatorFunction"}
-        of_extras = {name for part in OF_EXTRAS for name in part.by_name}  # their own tests ask them
 
-        assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - of_extras - INCLUDED
+        assert {function for function, _ in TRIGGERED} == FUNCTIONS - states - operators - BY_NAME
 
     @pytest.mark.long
     def test_the_error_for_a_generated_request_names_what_is_missing(self, open_services: LocalStack) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.template.copies import collect_all_tests, copy_of_the_checkout, run, run_tests
+from tests.template.copies import PYTHON, collect_all_tests, copy_of_the_checkout, run, run_tests
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.long
@@ -17,7 +17,9 @@ READ_THE_CHECKOUT: Final = ("tests", "tests/docs", "tests/template", "tests/temp
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout without examples/ and tests/examples/, with our environments."""
-    return copy_of_the_checkout(tmp_path_factory.mktemp("copy") / "project", "examples")
+    made = copy_of_the_checkout(tmp_path_factory.mktemp("copy") / "project", "examples")
+    run(made, PYTHON, "-m", "stepwire_cli.deployment.parts")
+    return made
 
 
 def test_nothing_is_left_of_the_examples_in_the_copy(copy: Path) -> None:

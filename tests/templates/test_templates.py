@@ -210,7 +210,8 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
     summary = own_tests(project)
 
     assert "1 passed" in summary
-    assert (project / "template.yaml").read_bytes() == (ROOT / "stack.yaml").read_bytes()
+    for name in ("template.yaml", "operations.yaml"):
+        assert (project / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_lock_that_it_uses(make: Make) -> None:
