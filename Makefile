@@ -8,7 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 3000
-# The extras of the stack, separated by commas; without it, all.
+# The extras of the stack, separated by commas, or none; without it, all.
 WITH ?=
 # The first is the endpoint's; the others are stacks that register tools.
 TEMPLATE ?= stack.yaml $(wildcard examples/template.yaml)
@@ -57,7 +57,7 @@ compiled: .venv/ready
 browser: .venv/ready  ## install Chromium for the tests in a browser, or say how
 	@$(BIN)/python -m tests.browser
 
-screenshots: .venv/ready  ## make the documents' pictures; ARGS='--only console'
+screenshots: stack.yaml  ## make the documents' pictures; ARGS='--only console'
 	@$(BIN)/python -m tests.pictures $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
@@ -75,7 +75,7 @@ load: .venv/ready  ## run 2,000 tasks of 200 clients and check that none is lost
 # One environment for each peer. Figures, not tests: nothing fails because a machine is slow.
 BENCH_READY := $(addsuffix /ready,$(addprefix .venv-bench-,awslabs mcp-1 mcp-2 fastmcp stdio))
 
-bench: .venv/ready $(BENCH_READY)  ## measure cold starts, poll hints and delays; write docs/performance.md
+bench: stack.yaml $(BENCH_READY)  ## measure cold starts, poll hints and delays; write docs/performance.md
 	$(BIN)/python -m benchmarks.cold --update $(ARGS)
 	$(BIN)/python -m benchmarks.hints --update
 	$(BIN)/python -m benchmarks.end_to_end --update
@@ -125,7 +125,7 @@ conformance: .venv/ready  ## run the official MCP conformance suite against the 
 	$(BIN)/python -m tests.conformance
 
 # By hand, and not in CI: it installs some gigabytes, and takes more than an hour.
-hosts: .venv/ready  ## drive MCP hosts with a scripted model; ARGS='--host=opencode --case=fetch'
+hosts: stack.yaml  ## drive MCP hosts with a scripted model; ARGS='--host=opencode --case=fetch'
 	$(BIN)/python -m tests.hosts $(ARGS)
 
 model: .venv/ready  ## run clients, workflows and faults in random order, checked by the model; ARGS=--steps=N

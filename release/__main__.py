@@ -16,7 +16,7 @@ from typing import Final
 
 from benchmarks.cost import idle
 from release.artifact import PYTHON, About, Idle, make
-from stepwire_cli.deployment.parts import extras_of, files_of, put_together, read_core, read_part, write_stack
+from stepwire_cli.deployment.parts import extras_of, stack_of, write_stack
 from tests.template.chosen import OFF
 from tests.template.document import reading
 
@@ -67,7 +67,7 @@ def about() -> About:
 
 def idle_with(*extras: str) -> Idle:
     """Return what an idle stack costs with these extras alone."""
-    whole = put_together(read_core(ROOT), map(read_part, files_of(ROOT, extras)))
+    whole = stack_of(ROOT, extras)
     with reading(whole):
         least = idle.total()
         more = {

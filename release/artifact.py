@@ -23,7 +23,7 @@ from release.archive import contents_of, digest_of, packed
 from release.inventory import inventory, licenses
 from release.template import core_template, created_by, folders_of, parts_of
 from stepwire.json_text import JsonObject
-from stepwire_cli.deployment.parts import CORE, FOLDER, part_of, put_together, written
+from stepwire_cli.deployment.parts import CORE, FOLDER, part_of, put_together
 
 PYTHON: Final = "3.13"
 """The Python of the functions."""
@@ -83,7 +83,7 @@ def make(build: Path, project: Path, target: Path, release: About) -> Artifact:
     files = {name: f"{name}-{digest_of(content)[:_LONGEST_DIGEST]}.zip" for name, content in zips.items()}
     core, parts = core_template(project, files, version), parts_of(project, files)
     read = {name: part_of(text, name) for name, text in parts.items()}
-    stack = written(put_together(part_of(core, CORE), read.values()))
+    stack = put_together(part_of(core, CORE), read.values())
     has_bytecode = any(folders["StepwireLayer"].rglob("*.pyc"))
     about = {
         "version": version,

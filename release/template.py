@@ -88,12 +88,12 @@ def _name_code(template: JsonObject, files: Mapping[str, str]) -> None:
             body.pop("Metadata", None)  # how SAM builds it
 
 
-def created_by(template: str) -> list[dict[str, str]]:
+def created_by(template: JsonObject) -> list[dict[str, str]]:
     """Return what CloudFormation makes of a template: name, type, condition if any, and of which resource of it.
 
     SAM names what it makes for a resource, such as a role, after that.
     """
-    source = cast(dict[str, Any], yaml_parse(template))
+    source = copy.deepcopy(template)  # the translator changes it
     values = {name: one.get("Default", "") for name, one in source["Parameters"].items()}
     session = boto3.session.Session(region_name="us-east-1")  # any: names and types are the same everywhere
     made: dict[str, Any] = Translator({}, Parser(), boto_session=session).translate(source, values)

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,12 +24,8 @@ from typing import Any, Final
 import yaml
 
 from benchmarks.page import machine
-from release.__main__ import about
-from release.archive import packed
-from release.artifact import SUMS, make, sums_of
 from tests.deployed.emulator import ROOT, Emulator
-from tests.deployed.not_served import released
-from tests.deployed.stack import aws, build, compile_what_is_registered, look_at
+from tests.deployed.stack import aws, build, compile_what_is_registered, look_at, release_for_the_emulator
 
 BUILT: Final = ROOT / ".aws-sam/e2e"
 DIST: Final = ROOT / "dist"
@@ -168,12 +163,7 @@ def _installed(home: Home, index: tuple[str | Path, ...]) -> None:
 
 def _release(folder: Path) -> Path:
     """Return the release of this commit, as far as the emulator serves it, with libraries for this machine."""
-    build(ROOT, BUILT, platform="host")
-    with zipfile.ZipFile(make(BUILT, ROOT, folder, about()).file) as whole:
-        contents = {name: whole.read(name) for name in whole.namelist() if name != SUMS}
-    contents = released(contents)
-    (folder / "emulated.zip").write_bytes(packed({**contents, SUMS: sums_of(contents)}))
-    return folder / "emulated.zip"
+    return release_for_the_emulator(build(ROOT, BUILT, platform="host"), folder)
 
 
 def _machine(emulator: Emulator) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,18 @@ from typing import Any, Final, cast
 import boto3
 import yaml
 
+from release.__main__ import about
+from release.archive import packed
+from release.artifact import SUMS, make, sums_of
+from stepwire_cli.deployment.parts import write_stack
 from stepwire_local.cloudformation.template import read
 from tests.deployed.emulator import ROOT
-from tests.deployed.not_served import with_plain_time_limits, with_wide_permissions, without_what_is_left_out
+from tests.deployed.not_served import (
+    released,
+    with_plain_time_limits,
+    with_wide_permissions,
+    without_what_is_left_out,
+)
 
 SAM: Final = ROOT / ".venv-sam/bin/sam"
 NAME: Final = "e2e"
@@ -55,6 +65,7 @@ class Stack:
 def build(project: Path, folder: Path, *, platform: str, template: str = "stack.yaml") -> Path:
     """Build a template of a project for a platform (lambda, host) into a folder."""
     # A shell may name a Python for the bytecode of a release: that of Lambda, which is not this machine's.
+    write_stack(project, project / "stack.yaml")
     variables = {"STEPWIRE_PLATFORM": platform, **({"STEPWIRE_BYTECODE": ""} if platform == "host" else {})}
     sam(["build", "--template", template, "--build-dir", str(folder)], project, variables)
     return folder
@@ -76,6 +87,15 @@ def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
     adapted = built / "emulated.json"
     adapted.write_text(json.dumps(rest), encoding="utf-8")
     return adapted, taken
+
+
+def release_for_the_emulator(built: Path, folder: Path) -> Path:
+    """Write the release of this commit, of a built folder, without what the emulator cannot serve; return its file."""
+    with zipfile.ZipFile(make(built, ROOT, folder, about()).file) as whole:
+        contents = released({name: whole.read(name) for name in whole.namelist() if name != SUMS})
+    emulated = folder / "emulated.zip"
+    emulated.write_bytes(packed({**contents, SUMS: sums_of(contents)}))
+    return emulated
 
 
 def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str], name: str = NAME) -> Stack:

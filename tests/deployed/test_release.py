@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,13 +10,18 @@ from typing import Any, Final
 import pytest
 
 from release.__main__ import about
-from release.archive import packed
-from release.artifact import SUMS, make, sums_of
 from tests.deployed.conftest import ADOPTER_BUILT
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.endpoint import Endpoint
-from tests.deployed.not_served import released
-from tests.deployed.stack import aws, build, compile_what_is_registered, deploy, for_the_emulator, look_at
+from tests.deployed.stack import (
+    aws,
+    build,
+    compile_what_is_registered,
+    deploy,
+    for_the_emulator,
+    look_at,
+    release_for_the_emulator,
+)
 
 pytestmark = pytest.mark.anyio
 NAME: Final = "released"
@@ -26,12 +30,7 @@ NAME: Final = "released"
 @pytest.fixture(scope="module")
 def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The release of this commit, without what the emulator cannot serve (not_served.py)."""
-    folder = tmp_path_factory.mktemp("release")
-    with zipfile.ZipFile(make(built, ROOT, folder, about()).file) as whole:
-        contents = {name: whole.read(name) for name in whole.namelist() if name != SUMS}
-    contents = released(contents)
-    (folder / "emulated.zip").write_bytes(packed({**contents, SUMS: sums_of(contents)}))
-    return folder / "emulated.zip"
+    return release_for_the_emulator(built, tmp_path_factory.mktemp("release"))
 
 
 def stepwire(emulator: Emulator, *words: str) -> Any:

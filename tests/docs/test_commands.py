@@ -7,8 +7,9 @@ from typing import Final
 
 import pytest
 
+from stepwire_local.cloudformation.template import read
 from tests.docs.pages import PAGES, ROOT, page, shown_by_extras
-from tests.template.document import read, template
+from tests.template.document import template
 
 # A page whose commands a test runs unchanged.
 RUN_BY: Final = {"docs/calling_by_hand.md": "tests/docs/test_readme.py"}

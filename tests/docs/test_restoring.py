@@ -7,9 +7,10 @@ import json
 import re
 from typing import Any, Final
 
+from stepwire_local.cloudformation.template import read
 from tests.docs.aws_commands import commands_of
 from tests.docs.pages import ROOT, page
-from tests.template.document import read, template
+from tests.template.document import template
 
 PAGE: Final = page(ROOT / "docs" / "restoring.md")
 ASSETS: Final = ROOT / "docs" / "assets"

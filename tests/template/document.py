@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from stepwire_local.cloudformation.template import read
+from stepwire_cli.deployment.parts import extras_of, stack_of
 
 ROOT: Final = Path(__file__).parents[2]
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z]+)?\}")
@@ -79,7 +79,7 @@ def reading(document: dict[str, Any]) -> Generator[None]:
 
 @cache
 def _stack() -> dict[str, Any]:
-    return read(ROOT / "stack.yaml")
+    return stack_of(ROOT, extras_of(ROOT))
 
 
 def sources() -> list[str]:

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from release.template import core_template, created_by, parts_of
-from stepwire.manifests.yaml_text import read_template
+from stepwire.json_text import JsonObject
 from stepwire_cli.deployment import plan
-from stepwire_cli.deployment.parts import extras_of, stack_template, written
+from stepwire_cli.deployment.parts import extras_of, stack_of
 from stepwire_cli.deployment.release import Cost, Created, Extra, Release
 from stepwire_local.account.isolation import isolated
 from stepwire_local.cloudformation.template import load
@@ -56,20 +56,19 @@ def with_parts() -> Release:
         {},
         Cost(0),
         "1.0.0",
-        creates=msgspec.convert(translated(stack_template(ROOT, names)), tuple[Created, ...]),
+        creates=msgspec.convert(translated(stack_of(ROOT, names)), tuple[Created, ...]),
         parts={path.removeprefix("extras/"): text for path, text in parts.items()},
         extras=dict.fromkeys(names, Extra("x", Cost(0))),
         chosen=names,
     )
 
 
-def translated(text: str) -> list[dict[str, str]]:
-    """Return what CloudFormation makes of a template of our sources."""
-    made = read_template(text)
-    for name, body in made["Resources"].items():
+def translated(template: JsonObject) -> list[dict[str, str]]:
+    """Return what CloudFormation makes of a template of our sources, which is changed."""
+    for name, body in template["Resources"].items():
         for property_ in {"CodeUri", "ContentUri"} & body.get("Properties", {}).keys():
             body["Properties"][property_] = {"Bucket": "b", "Key": name}
-    return created_by(written(made))
+    return created_by(template)
 
 
 @pytest.mark.parametrize("more", [{}, _MANY], ids=["defaults", "many"])
@@ -101,7 +100,7 @@ def test_the_plan_of_a_choice_has_what_its_template_has_and_under_the_same_condi
         if not one.of or one.of in resources
     }
 
-    expected = translated(stack_template(ROOT, extras))
+    expected = translated(stack_of(ROOT, extras))
     assert found == {_DIGEST.sub("", one["name"]): one.get("condition", "") for one in expected}
 
 

@@ -5,13 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
 
-from stepwire_cli.deployment.parts import extras_of, files_of, put_together
-from stepwire_local.cloudformation.template import parse, read
+from stepwire_cli.deployment.parts import extras_of, files_of, put_together, read_core, read_part
 from tests.template.document import ROOT, references
 
 EXTRAS: Final = extras_of(ROOT)
@@ -19,14 +17,12 @@ CHOICES: Final = [(), *combinations(EXTRAS, 1), *combinations(EXTRAS, 2), EXTRAS
 _MADE_BY_SAM: Final = re.compile(r"(?<=Function)Role|(?<=Api)(\.Stage|liveStage)$")
 
 
-@cache
-def document(path: Path) -> dict[str, Any]:
-    return parse(path)
+document = cache(read_part)
 
 
 @cache
 def core() -> dict[str, Any]:
-    return read(ROOT / "template.yaml")
+    return read_core(ROOT)
 
 
 def conditions(value: Any, key: str = "") -> Iterator[str]:

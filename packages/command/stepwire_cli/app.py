@@ -344,10 +344,11 @@ def deploy(  # noqa: PLR0913 - one for each option
 
     if list_parameters:
         _end(deploying.list_parameters(context.obj, release, sha256))
+    source = Source(release, sha256, extras)
     if template:
-        _end(deploying.print_template(context.obj, Source(release, sha256, extras)))
+        _end(deploying.print_template(context.obj, source))
     name, pairs = _name_and_pairs(stack, parameters)
-    given = deploying.Given(name, pairs, release, sha256, bucket, yes, extras, is_dry_run=dry_run, is_offline=offline)
+    given = deploying.Given(name, pairs, source, bucket, yes, is_dry_run=dry_run, is_offline=offline)
     _end(deploying.deploy(context.obj, given))
 
 
@@ -367,11 +368,11 @@ def upgrade(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Bring an endpoint to this command's version. Its parameters and extras stay, unless you name them."""
     from stepwire_cli import deploying
+    from stepwire_cli.deployment.release import Source
 
     name, pairs = _name_and_pairs(stack, parameters)
-    given = deploying.Given(
-        name, pairs, release, sha256, bucket, yes, extras, is_upgrade=True, goes_back=back, is_dry_run=dry_run
-    )
+    source = Source(release, sha256, extras)
+    given = deploying.Given(name, pairs, source, bucket, yes, is_upgrade=True, goes_back=back, is_dry_run=dry_run)
     _end(deploying.deploy(context.obj, given))
 
 

@@ -10,7 +10,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.agreeing import agrees
 from stepwire_cli.deployment import commands, removing
-from stepwire_cli.deployment.release import Source, extras_named, opened
+from stepwire_cli.deployment.release import Source, opened
 from stepwire_cli.exits import CommandError
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
@@ -22,11 +22,9 @@ class Given:
 
     name: str
     pairs: Sequence[str]
-    release: Path | None
-    sha256: str | None
+    source: Source
     bucket: str | None
     says_yes: bool
-    extras: str | None = None
     is_upgrade: bool = False
     goes_back: bool = False
     is_dry_run: bool = False
@@ -42,13 +40,13 @@ def deploy(settings: Settings, given: Given) -> int:
     if given.is_offline and not given.is_dry_run:
         raise CommandError("--offline needs --dry-run: without the account, nothing can be deployed.")
     screen = Screen(as_json=settings.as_json)
-    release, parameters = opened(given.release, given.sha256), _pairs(given.pairs)
+    release, parameters = opened(given.source.file, given.source.sha256), _pairs(given.pairs)
     screen.say(f"release {release.version}, SHA-256 {release.digest}")
     options = commands.Deployment(
         given.name,
         parameters,
         given.bucket,
-        extras=None if given.extras is None else extras_named(given.extras, release),
+        extras=given.source.chosen(release),
         is_upgrade=given.is_upgrade,
         goes_back=given.goes_back,
         is_dry_run=given.is_dry_run,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire_cli.deployment.parts import extras_of, files_of, main, put_together, stack_template, write_stack
+from stepwire_cli.deployment.parts import extras_of, files_of, main, put_together, stack_of, write_stack, written
 
 CORE: Final = """
 Description: The core.
@@ -105,12 +105,12 @@ def test_parts_are_of_the_chosen_and_of_what_they_share(folder: Path, chosen: li
 
 
 def test_a_stack_has_the_core_with_what_it_includes_and_the_parts_of_the_chosen(folder: Path) -> None:
-    text = stack_template(folder, ["colour"])
+    text = written(stack_of(folder, ["colour"]))
 
     assert yaml.safe_load(text)["Description"] == "The core."
     assert resources(text).keys() == {"A", "Seen", "Shared"}
     assert resources(text)["A"] == {"Type": "AWS::SQS::Queue", "Condition": "IsRed"}
-    assert resources(stack_template(folder, [])).keys() == {"A", "Seen"}
+    assert resources(written(stack_of(folder, []))).keys() == {"A", "Seen"}
 
 
 def test_a_file_that_is_right_is_not_written_again(folder: Path) -> None:
@@ -151,6 +151,9 @@ def test_the_command_writes_the_stack_with_all_or_with_those_that_are_named(
     main([])
     assert "Both" in resources((folder / "stack.yaml").read_text())
 
+    main(["--with", "none", "--output", "core.yaml"])
+    assert resources((folder / "core.yaml").read_text()).keys() == {"A", "Seen"}
+
     main(["--with", "taste", "--output", "less.yaml"])
     assert resources((folder / "less.yaml").read_text()).keys() == {"A", "Seen", "Shared", "Taste"}
 
@@ -159,4 +162,4 @@ def test_a_file_that_is_no_template_is_named(folder: Path) -> None:
     (folder / "extras/taste/template.yaml").write_text("- a list\n")
 
     with pytest.raises(ValueError, match=r"taste/template.yaml is no template"):
-        stack_template(folder, ["taste"])
+        stack_of(folder, ["taste"])

@@ -1,7 +1,7 @@
 """What docs/extras/callers.md says of copies elsewhere is what the template for them has."""
 
+from stepwire_local.cloudformation.template import read
 from tests.docs.pages import ROOT, page
-from tests.template.document import read
 
 
 def test_the_days_of_the_copies_are_those_that_the_page_names() -> None:

@@ -34,6 +34,16 @@ _OVERRIDE: Final = "Fn::override"
 _CONTINUED: Final = frozenset({"Fn::And", "Fn::Or"})
 _BY_ARGUMENT: Final = frozenset({"Fn::Join", "Fn::Sub"})
 _FUNCTIONS: Final = ("Fn::", "Ref")
+NOTHING: Final = "none"
+"""What stands for no extra, on a command line and in words."""
+_EVERY: Final = "all"
+
+
+def extras_named(words: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of extras that a command line has: separated by commas, or `none`, or `all` that are known."""
+    if words == _EVERY:
+        return tuple(known)
+    return () if words == NOTHING else tuple(name.strip() for name in words.split(",") if name.strip())
 
 
 def extras_of(folder: Path) -> tuple[str, ...]:
@@ -80,15 +90,14 @@ def put_together(core: Mapping[str, Json], parts: Iterable[Mapping[str, Json]]) 
     return whole
 
 
-def stack_template(folder: Path, chosen: Iterable[str]) -> str:
-    """Return the template of a stack with the chosen extras, as YAML; what the core includes is in it.
+def stack_of(folder: Path, chosen: Iterable[str]) -> JsonObject:
+    """Return the template of a stack with the chosen extras; what the core includes is in it.
 
     Raises:
         ValueError: an extra is not of this release, or a file is no template.
         OSError: a file cannot be read.
     """
-    parts = [read_part(file) for file in files_of(folder, chosen)]
-    return written(put_together(read_core(folder), parts))
+    return put_together(read_core(folder), map(read_part, files_of(folder, chosen)))
 
 
 def written(template: Mapping[str, Json]) -> str:
@@ -139,7 +148,7 @@ def write_stack(folder: Path, output: Path, chosen: Iterable[str] | None = None)
         ValueError: an extra is not of this release, or a file is no template.
         OSError: a file cannot be read or written.
     """
-    text = stack_template(folder, extras_of(folder) if chosen is None else chosen)
+    text = written(stack_of(folder, extras_of(folder) if chosen is None else chosen))
     if not output.is_file() or output.read_text(encoding="utf-8") != text:
         output.write_text(text, encoding="utf-8")
 
@@ -197,12 +206,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write the template of a stack with the chosen extras; exit 1 with what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path(), help="with the core's template (default: this one)")
-    parser.add_argument("--with", dest="chosen", help="names of extras, separated by commas (default: all)")
+    parser.add_argument(
+        "--with", dest="chosen", default=_EVERY, help="names of extras, separated by commas, or none (default: all)"
+    )
     parser.add_argument("--output", type=Path, default=Path("stack.yaml"), help="the file to write (stack.yaml)")
     options = parser.parse_args(arguments)
-    chosen = None if options.chosen is None else [one for one in options.chosen.split(",") if one]
     try:
-        write_stack(options.folder, options.output, chosen)
+        write_stack(options.folder, options.output, extras_named(options.chosen, extras_of(options.folder)))
     except (OSError, ValueError) as error:
         sys.exit(str(error))
 

@@ -134,7 +134,8 @@ class Plan:
         """What goes with the extras that the stack loses, in words; empty: it loses none."""
         if not self.goes:
             return ""
-        gone, stay = ([one.name for one in self.lost if one.action is it] for it in (Action.DELETED, Action.LEFT))
+        lost = self.lost
+        gone, stay = ([one.name for one in lost if one.action is it] for it in (Action.DELETED, Action.LEFT))
         verb, pronoun = ("goes", "it") if len(self.goes) == 1 else ("go", "them")
         words = f"{' and '.join(self.goes)} {verb}, and with {pronoun} "
         left = f" What was in {' and '.join(stay)} stays in the account, and is no longer of the stack." if stay else ""

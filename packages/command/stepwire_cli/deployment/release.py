@@ -36,9 +36,6 @@ _CODE: Final = re.compile(r"files/[A-Za-z0-9]+-([0-9a-f]{16})\.zip")
 _PART: Final = re.compile(r"extras/([a-z][a-z0-9_]{0,99}/(?:template|with_[a-z][a-z0-9_]{0,99})\.yaml)")
 """A part of an extra, as it lies beside the core's template."""
 _LARGEST_TEMPLATE: Final = 1_048_576  # bytes that CloudFormation takes
-NOTHING: Final = "none"
-"""What stands for no extra, in the option and in words."""
-_EVERY: Final = "all"
 
 _Version: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9]{1,6}\.[0-9]{1,6}\.[0-9]{1,6}[A-Za-z0-9.+-]{0,40}\Z")]
 _Choice: TypeAlias = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9]{1,255}=[A-Za-z0-9._-]{0,255}\Z")]
@@ -168,9 +165,10 @@ class Release:
         """
         names = tuple(sorted(set(chosen)))
         if unknown := [name for name in names if name not in self.extras]:
+            known, right = ", ".join(self.extras), ",".join(name for name in names if name in self.extras)
             raise CommandError(
-                f"{', '.join(unknown)}: no such extra; version {self.version} has {', '.join(self.extras) or NOTHING}. "
-                f"Name those that you want: --with {','.join(name for name in names if name in self.extras) or NOTHING}"
+                f"{', '.join(unknown)}: no such extra; version {self.version} has {known or parts.NOTHING}. "
+                f"Name those that you want: --with {right or parts.NOTHING}"
             )
         if names == self.chosen:
             return self
@@ -241,6 +239,10 @@ class Source:
     extras: str | None = None
     """Their names, separated by commas, or `none`, or `all`; None: all."""
 
+    def chosen(self, release: Release) -> tuple[str, ...] | None:
+        """Return the names of the extras that are chosen; None: nothing was said of them."""
+        return None if self.extras is None else parts.extras_named(self.extras, release.extras)
+
     def opened(self) -> Release:
         """Return the release with these extras.
 
@@ -248,14 +250,8 @@ class Source:
             CommandError: there is none, it is not whole, or an extra is not of it.
         """
         release = opened(self.file, self.sha256)
-        return release if self.extras is None else release.with_extras(extras_named(self.extras, release))
-
-
-def extras_named(words: str, release: Release) -> tuple[str, ...]:
-    """Return the names of extras that a command line has: separated by commas, or `none`, or `all`."""
-    if words == _EVERY:
-        return tuple(release.extras)
-    return () if words == NOTHING else tuple(name.strip() for name in words.split(",") if name.strip())
+        chosen = self.chosen(release)
+        return release if chosen is None else release.with_extras(chosen)
 
 
 def opened(path: Path | None, sha256: str | None = None) -> Release:
