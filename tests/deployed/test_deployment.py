@@ -73,8 +73,9 @@ def test_sam_uploads_each_artifact_under_the_hash_that_make_build_prints(built: 
     assert {artifact.digest for artifact in artifacts(built)} <= keys
 
 
-def test_sam_uploads_the_included_file_as_it_is(built: Path, emulated: Endpoint, tmp_path: Path) -> None:
+def test_sam_uploads_the_included_file_of_the_core_as_it_is(emulated: Endpoint, tmp_path: Path) -> None:
     """CloudFormation would put it into the template; the emulator does not (not_served.py)."""
+    built = build(ROOT, ROOT / ".aws-sam/e2e-core", platform="host", template="template.yaml")
     client, bucket = aws("s3", emulated.environment), "for-included-files"
     client.create_bucket(Bucket=bucket)
     packaged = tmp_path / "packaged.yaml"
