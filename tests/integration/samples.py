@@ -3,18 +3,10 @@
 An extra has those in `events/extras/NAME/`, in its module `samples`.
 """
 
-import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from msgspec.structs import replace
-
-from stepwire.aws.storage.items import item_of, task_of
-from stepwire.tasks.inputs import Mode
-from stepwire.tasks.task import Origin
 from tests.integration.stacks import SIGN_IN
-from tests.recorded import recorded
 
 
 @dataclass(frozen=True)
@@ -84,11 +76,3 @@ SAMPLES: Final = {
 }
 FOR_OTHERS: Final = frozenset({"task_status_changed"})
 """Events that our functions publish; none of them consumes these."""
-
-
-def task_of_the_events() -> dict[str, Any]:
-    """Return the item of the sample events' task before those events; its times are those of today."""
-    (record,) = recorded("task_expired")["Records"]
-    now, origin = datetime.fromtimestamp(int(time.time()), UTC), Origin(frozenset({Mode.FORM}))
-    task = task_of(record["dynamodb"]["OldImage"])
-    return item_of(replace(task, created_at=now, last_updated_at=now, checked_at=now, origin=origin))

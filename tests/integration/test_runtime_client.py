@@ -16,9 +16,9 @@ from tests.adopted import ADOPTER
 from tests.extras import parts
 from tests.integration import samples
 from tests.integration.runtime_api import Answer, Fault, Runtime
-from tests.integration.samples import OfExtra, Sample, task_of_the_events
+from tests.integration.samples import OfExtra, Sample
 from tests.integration.stacks import ROOT, SIGN_IN
-from tests.recorded import recorded
+from tests.recorded import recorded, task_of_the_events
 from tests.template.chosen import ON
 from tests.waiting import until
 from tests.wire_oracle import check

@@ -9,9 +9,9 @@ import pytest
 from stepwire_local import FunctionError, LocalStack, never
 from tests.extras import parts
 from tests.integration import samples
-from tests.integration.samples import OfExtra, Sample, task_of_the_events
+from tests.integration.samples import OfExtra, Sample
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
-from tests.recorded import FOLDER, recorded
+from tests.recorded import FOLDER, recorded, task_of_the_events
 from tests.template.chosen import ON
 from tests.template.document import FUNCTION, resources
 

@@ -21,10 +21,10 @@ from stepwire.tasks.runs import Run
 from stepwire_local import LocalStack, TemplateError
 from stepwire_local.account.services import SERVED
 from stepwire_local.sam_local import write_env_vars
-from tests.integration.samples import task_of_the_events
-from tests.integration.stacks import ROOT, until
-from tests.waiting import HANG_GUARD
+from tests.recorded import task_of_the_events
+from tests.waiting import HANG_GUARD, until
 
+ROOT = Path(__file__).parents[4]
 # As on a developer's machine: neither the key nor the Region is that of the stack.
 DEVELOPER = {
     "region_name": "eu-central-1",

@@ -8,10 +8,9 @@ import pytest
 from stepwire.catalog.tools import read_catalog
 from stepwire_local.errors import FunctionLoadError
 from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
-from tests.template.document import ROOT
 
 MANIFEST = "name: settle\ndescription: Settles.\nstate_machine: Settle\ninput_schema: {type: object}\n"
-RECIPE = (ROOT / "functions/catalog/Makefile").read_text(encoding="utf-8")
+RECIPE = (Path(__file__).parents[4] / "functions/catalog/Makefile").read_text(encoding="utf-8")
 
 
 @pytest.fixture
