@@ -79,7 +79,7 @@ def _server() -> str:
 
 @cache
 def _is_mirrored() -> bool:
-    sign_in = os.environ["SIGN_IN_URL"]
+    sign_in = os.environ.get("SIGN_IN_URL", "")
     return bool(sign_in) and not pool_does_without_a_mirror(
         os.environ["ISSUER"], sign_in, os.environ["CLIENT_ID"], os.environ["CALLBACK_URL"]
     )

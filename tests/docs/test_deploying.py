@@ -10,6 +10,8 @@ from typing import Any, Final, cast
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # pyright: ignore[reportMissingTypeStubs]
 
+from stepwire_cli.deployment.parts import extras_of
+from stepwire_local.cloudformation.template import parse
 from tests.docs.pages import ROOT, page
 from tests.template.document import sources
 from tests.template.translated import translated
@@ -81,6 +83,21 @@ def test_each_call_that_a_resource_type_declares_has_its_right(monkeypatch: pyte
 
     assert len(needed) > 200
     assert [one for one in needed if not any(fnmatchcase(one[1].lower(), right) for right in named)] == []
+
+
+def test_the_page_has_each_extra_with_its_parameters() -> None:
+    parts = {name: parse(ROOT / "extras" / name / "template.yaml") for name in extras_of(ROOT)}
+    own = {
+        name: [one for one, body in part.get("Parameters", {}).items() if "Type" in body]
+        for name, part in parts.items()
+    }
+
+    rows = re.findall(
+        r"^\| \[`(\w+)`\]\(\S+\) \| (.+) \| (.*) \|$", page(ROOT / "docs" / "deploying.md").text, re.MULTILINE
+    )
+
+    said = {name: (what, re.findall(r"\w+", names)) for name, what, names in rows}
+    assert said == {name: (part["Description"], own[name]) for name, part in parts.items()}
 
 
 def test_each_transform_has_its_right() -> None:

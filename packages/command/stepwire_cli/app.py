@@ -42,7 +42,7 @@ _DEPLOY_EPILOG: Final = """\b
 Examples:
   stepwire deploy Authorizer=cognito
   stepwire deploy trial Authorizer=none DeletionProtection=false
-  stepwire deploy Authorizer=cognito --with events,lines
+  stepwire deploy Authorizer=cognito --with events,user_pool
   stepwire deploy --parameters"""
 _ANSWER_EPILOG: Final = """\b
 Examples:

@@ -75,6 +75,8 @@ Outputs:
   Extras: {Value: {'Fn::Join': [null, [colour]]}}
 """
 TASTE: Final = """
+Parameters:
+  Authorizer: {AllowedValues: [tongue]}
 Resources:
   Spice: {Type: 'AWS::SQS::Queue'}
 Outputs:
@@ -123,7 +125,7 @@ def deployed(account: FakeAccount, options: Deployment = NEW, release: Release =
 
 
 def upgrade(**more: Any) -> Deployment:
-    return replace(NEW, parameters={}, is_upgrade=True, **more)
+    return replace(NEW, **{"parameters": {}, "is_upgrade": True} | more)
 
 
 def no(_question: str) -> bool:
@@ -697,6 +699,22 @@ class TestAChoiceOfExtras:
                 deployed(account, replace(NEW, extras=extras, parameters=BLUE), WITH_EXTRAS)
 
         assert set(account.calls) <= READING
+
+    def test_without_the_extra_of_a_value_is_refused_also_where_the_stack_has_it(self) -> None:
+        account = FakeAccount()
+        words = r"Authorizer=tongue needs the extra taste, which is not chosen: give another value, .* --with taste$"
+        with pytest.raises(CommandError, match=words):
+            deployed(account, replace(NEW, extras=(), parameters={"Authorizer": "tongue"}), WITH_EXTRAS)
+        chosen(account, "taste", parameters={"Authorizer": "tongue"})
+        account.calls.clear()
+
+        with pytest.raises(CommandError, match=words):
+            deployed(account, upgrade(extras=()), WITH_EXTRAS)
+        refused = set(account.calls)
+        code = deployed(account, upgrade(extras=(), parameters={"Authorizer": "iam"}), WITH_EXTRAS)
+
+        assert refused <= READING
+        assert (code, extras_of(account)) == (Exit.DONE, ())
 
 
 @pytest.mark.parametrize(
