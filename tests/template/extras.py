@@ -1,10 +1,11 @@
 """Remove an extra from a checkout, as its owner would: `python -m tests.template.extras NAME ...`.
 
 What belongs to an extra is found by its name alone: each folder `extras/NAME` and file `extras/NAME.*`, each folder
-`with_NAME` and file `with_NAME.*` below that of another extra, its line in `stepwire/composition.py`, blocks between
-the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines of a document or table that name one of its
-paths. A block of several, `extra NAME or OTHER: begin`, goes with the last of them, and so does a folder
-`extras/NAME_or_OTHER`. No other line of Python is touched: the core names no extra.
+`with_NAME` and file `with_NAME.*` below that of another extra (or `with_NAME_and_OTHER.*`), its line in
+`stepwire/composition.py`, blocks between the marker lines `extra NAME: begin` and `extra NAME: end`, and single lines
+of a document or table that name one of its paths. A block of several, `extra NAME or OTHER: begin`, goes with the
+last of them, and so does a folder `extras/NAME_or_OTHER`. No other line of Python is touched: the core names no
+extra.
 """
 
 import os
@@ -61,6 +62,8 @@ def paths_of(root: Path, name: str, others: str = "") -> Iterator[Path]:
     """
 
     def is_its(owner: str) -> bool:
+        if name in owner.split("_and_"):
+            return True
         owners = owner.split("_or_")
         return name in owners and not any(f'"{one}"' in others for one in owners if one != name)
 

@@ -18,7 +18,10 @@ INCLUDED: Final = "Seen: {Type: AWS::SNS::Topic}\n"
 PARTS: Final = {
     "colour/template.yaml": "Description: Colours.\nResources: {A: {Condition: IsRed}}\n",
     "colour/with_taste.yaml": "Resources: {Both: {Type: AWS::SQS::Queue}}\n",
+    "colour/with_shape.yaml": "Resources: {Both: {Type: AWS::SNS::Topic}}\n",
+    "colour/with_shape_and_taste.yaml": "Resources: {Both: {Type: AWS::S3::Bucket}}\n",
     "colour_or_taste/template.yaml": "Resources: {Shared: {Type: AWS::SQS::Queue}}\n",
+    "shape/template.yaml": "Resources: {Shape: {Type: AWS::SQS::Queue}}\n",
     "taste/template.yaml": "Resources: {Taste: {Type: AWS::SQS::Queue}}\n",
 }
 
@@ -85,7 +88,7 @@ def test_a_part_changes_the_core(old: Any, new: Any, whole: Any) -> None:
 
 
 def test_a_folder_has_the_extras_whose_parts_it_has(folder: Path) -> None:
-    assert extras_of(folder) == ("colour", "taste")
+    assert extras_of(folder) == ("colour", "shape", "taste")
 
 
 @pytest.mark.parametrize(
@@ -98,10 +101,18 @@ def test_a_folder_has_the_extras_whose_parts_it_has(folder: Path) -> None:
             ["taste", "colour"],
             ["colour/template.yaml", "colour_or_taste/template.yaml", "taste/template.yaml", "colour/with_taste.yaml"],
         ),
+        (
+            ["shape", "colour"],
+            ["colour/template.yaml", "colour_or_taste/template.yaml", "shape/template.yaml", "colour/with_shape.yaml"],
+        ),
     ],
 )
 def test_parts_are_of_the_chosen_and_of_what_they_share(folder: Path, chosen: list[str], files: list[str]) -> None:
     assert [path.relative_to(folder / "extras").as_posix() for path in files_of(folder, chosen)] == files
+
+
+def test_where_three_meet_what_two_of_them_do_changes(folder: Path) -> None:
+    assert stack_of(folder, ["colour", "shape", "taste"])["Resources"]["Both"] == {"Type": "AWS::S3::Bucket"}
 
 
 def test_a_stack_has_the_core_with_what_it_includes_and_the_parts_of_the_chosen(folder: Path) -> None:
@@ -128,7 +139,7 @@ def test_a_file_that_is_right_is_not_written_again(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--with", "colours,smell"], "colours, smell: no such extra; this release has colour, taste"),
+        (["--with", "colours,smell"], "colours, smell: no such extra; this release has colour, shape, taste"),
         (["--folder", "nowhere"], "nowhere/template.yaml"),
     ],
 )

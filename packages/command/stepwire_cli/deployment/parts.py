@@ -3,8 +3,9 @@
     python -m stepwire_cli.deployment.parts --with approvals,events --output stack.yaml
 
 A part lies in `extras/NAME/template.yaml` beside the core's template; where an extra adds to another, in
-`extras/NAME/with_OTHER.yaml`, and what several share in `extras/NAME_or_OTHER/`. Its sections are those of a template:
-what is new is added, and what the core has is changed as override files of Docker Compose change a service:
+`extras/NAME/with_OTHER.yaml` or `with_OTHER_and_THIRD.yaml`, and what several share in `extras/NAME_or_OTHER/`. Its
+sections are those of a template: what is new is added, and what the core has is changed as override files of Docker
+Compose change a service:
 
 - mappings merge, lists continue, any other value replaces the core's;
 - `!override VALUE` replaces a mapping or a list, too;
@@ -30,6 +31,7 @@ FOLDER: Final = "extras"
 _PART: Final = "template.yaml"
 _WITH: Final = "with_"
 _OR: Final = "_or_"
+_AND: Final = "_and_"
 _OVERRIDE: Final = "Fn::override"
 _CONTINUED: Final = frozenset({"Fn::And", "Fn::Or"})
 _BY_ARGUMENT: Final = frozenset({"Fn::Join", "Fn::Sub"})
@@ -69,8 +71,16 @@ def paths_of(paths: Collection[str], chosen: Iterable[str]) -> list[str]:
     folders = sorted({path.partition("/")[0] for path in paths})
     held = [folder for folder in folders if names & set(folder.split(_OR))]
     own = [f"{folder}/{_PART}" for folder in held]
-    others = [f"{folder}/{_WITH}{other}.yaml" for folder in held for other in known if other in names]
-    return own + [path for path in others if path in paths]
+    meeting = (
+        (path, _others(path)) for folder in held for path in sorted(paths) if path.startswith(f"{folder}/{_WITH}")
+    )
+    # Why sorted: where three meet, what two of them do changes.
+    return own + [path for path, others in sorted(meeting, key=lambda one: len(one[1])) if others <= names]
+
+
+def _others(path: str) -> set[str]:
+    """Return the extras that must be chosen, too, for a part that says so in its name."""
+    return set(path.partition(f"/{_WITH}")[2].removesuffix(".yaml").split(_AND))
 
 
 def files_of(folder: Path, chosen: Iterable[str]) -> list[Path]:
