@@ -1,6 +1,6 @@
 """The alarms of operations.yaml, made of the rows of alarms.yaml, which says what each field of a row is.
 
-    python -m tests.template.alarm_table    # writes the section of operations.yaml between its two headings
+    python -m tests.template.alarm_table    # writes the section of operations.yaml
 
 CloudFormation reads operations.yaml as it is, without anchors or loops: what all alarms share is written out in each.
 """
@@ -22,16 +22,6 @@ _NOTE: Final = """\
 # Each alarm has a runbook of the same name in docs/operations.md, which also lists the alarms for each fault.
 # Stepwire's repository makes this section of alarms.yaml: `python -m tests.template.alarm_table`.
 """
-_SEEN: Final = {
-    "Fn::If": [
-        "HasDashboard",
-        {
-            "Fn::Sub": " Dashboard: https://${AWS::Region}.console.aws.amazon.com/cloudwatch/home?region=${AWS::Region}"
-            "#dashboards/dashboard/${AWS::StackName}-${AWS::Region}"
-        },
-        "",
-    ]
-}
 _TOLD: Final = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
 _SHARED: Final = {"TreatMissingData": "notBreaching", "AlarmActions": _TOLD, "OKActions": _TOLD}
 _OF_THIS_STACK: Final = {"Fn::Sub": "Stepwire/${AWS::StackName}"}
@@ -55,9 +45,9 @@ def properties(name: str, row: Row) -> dict[str, Any]:
         ValueError: a field is not in its form.
     """
     statistic, period, compared, threshold, least, most = _parts(_RINGS, row["rings"])
-    text = f"{row['says']}. Runbook: ${{RunbooksUrl}}#{name.lower()}${{Seen}}"
+    text = f"{row['says']}. Runbook: ${{RunbooksUrl}}#{name.lower()}"
     return {
-        "AlarmDescription": {"Fn::Sub": [text, {"Seen": _SEEN}]},
+        "AlarmDescription": {"Fn::Sub": text},
         **_watched(row, statistic, int(period)),
         "EvaluationPeriods": int(most or 1),
         **({"DatapointsToAlarm": int(least)} if least else {}),
@@ -137,11 +127,9 @@ def _lines(name: str, row: Row) -> Iterator[str]:
 
 
 def document() -> str:
-    """Return operations.yaml with this section."""
-    text = OPERATIONS.read_text(encoding="utf-8")
-    before, _, rest = text.partition(f"{_HEADING}Alarms\n")
-    _, _, after = rest.partition(f"{_HEADING}The dashboard\n")
-    return f"{before}{_HEADING}Alarms\n{section()}\n\n{_HEADING}The dashboard\n{after}"
+    """Return operations.yaml with this section, which is its last."""
+    before, heading, _ = OPERATIONS.read_text(encoding="utf-8").partition(f"{_HEADING}Alarms\n")
+    return f"{before}{heading}{section()}"
 
 
 def main() -> None:

@@ -43,7 +43,10 @@ def remove(root: Path, name: str) -> None:
         ValueError: the table does not list it in a line of its own, or a block has no end.
     """
     table = without_its_line((root / COMPOSITION).read_text(encoding="utf-8"), name)
-    for path in list(paths_of(root, name, table)):
+    parts = " ".join(
+        f'"{path.parent.name}"' for path in (root / "extras").glob("*/template.yaml") if path.parent.name != name
+    )
+    for path in list(paths_of(root, name, table + parts)):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     _rewrite(root / COMPOSITION, table)
     for path in texts(root):
@@ -58,7 +61,7 @@ def remove(root: Path, name: str) -> None:
 def paths_of(root: Path, name: str, others: str = "") -> Iterator[Path]:
     """Yield the folders and files of an extra, and those in which another extra meets it.
 
-    `others`: the source of a table; what the extra shares with one that it lists is not yielded.
+    `others`: a text that names others in quotes; what the extra shares with one of these is not yielded.
     """
 
     def is_its(owner: str) -> bool:

@@ -23,7 +23,7 @@ def test_a_row_has_the_fields_that_the_table_describes_and_no_others() -> None:
 def test_a_row_says_when_an_alarm_rings() -> None:
     made = properties("BrokenAlarm", {**ROW, "rings": "Sum of 300 s >= 2, 3 of 5 times"})
 
-    assert made["AlarmDescription"]["Fn::Sub"][0] == "It breaks. Runbook: ${RunbooksUrl}#brokenalarm${Seen}"
+    assert made["AlarmDescription"]["Fn::Sub"] == "It breaks. Runbook: ${RunbooksUrl}#brokenalarm"
     assert (made["Statistic"], made["Period"], made["Threshold"]) == ("Sum", 300, 2)
     assert (made["DatapointsToAlarm"], made["EvaluationPeriods"]) == (3, 5)
     assert made["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"

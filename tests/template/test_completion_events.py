@@ -30,6 +30,7 @@ from stepwire.tasks.task import (
     TaskError,
     Working,
 )
+from stepwire_cli.deployment.parts import read_core, read_part
 from tests.changes import saved
 from tests.kits import World
 from tests.recorded import recorded
@@ -80,13 +81,18 @@ def matches(pattern: EventPattern, event: Record) -> bool:
     return pattern.matches_event(cast(Any, event))
 
 
-def reaches_the_function(one: Record, **parameters: str) -> bool:
-    filters = stack("none", **parameters).properties("StatusChanges")["FilterCriteria"]["Filters"]
+WHO_IS_TOLD: Final = ROOT / "extras/approvals_or_event_bus_or_events/template.yaml"
+"""What brings the function, without what widens its filters."""
+FILTERS: Final[dict[str, list[dict[str, str]]]] = {
+    "questions": read_part(WHO_IS_TOLD)["Resources"]["StatusChanges"]["Properties"]["FilterCriteria"]["Filters"],
+    "statuses": template()["Resources"]["StatusChanges"]["Properties"]["FilterCriteria"]["Filters"],
+}
+"""By what is told: with all extras, statuses, too."""
+
+
+def reaches_the_function(one: Record, filters: list[dict[str, str]] = FILTERS["statuses"]) -> bool:
     assert len(filters) <= 5, "Lambda takes no more"
     return any(matches(pattern_of(wanted["Pattern"]), one) for wanted in filters)
-
-
-WITH_A_BUS: Final = {"EventBus": "default"}
 
 
 def pattern_of_rule(made: Stack, name: str) -> EventPattern:
@@ -107,11 +113,11 @@ def test_every_change_of_a_status_reaches_the_function() -> None:
     told = [one for one in RECORDS if change_in(one).is_of_status]
 
     assert len(told) == 16
-    assert [one for one in told if not reaches_the_function(one, **WITH_A_BUS)] == []
+    assert [one for one in told if not reaches_the_function(one)] == []
 
 
 def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
-    silent = [one for one in RECORDS if not change_in(one).is_of_status and reaches_the_function(one, **WITH_A_BUS)]
+    silent = [one for one in RECORDS if not change_in(one).is_of_status and reaches_the_function(one)]
 
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
         "another question, or an answer to one of several, is no change of status"
@@ -137,19 +143,19 @@ QUESTIONS: Final = {
 }
 
 
-@pytest.mark.parametrize("parameters", [{}, OFF, OFF | WITH_A_BUS], ids=str)
+@pytest.mark.parametrize("told", FILTERS)
 @pytest.mark.parametrize("change", QUESTIONS)
-def test_every_change_of_a_question_to_others_reaches_the_function(change: str, parameters: dict[str, str]) -> None:
+def test_every_change_of_a_question_to_others_reaches_the_function(change: str, told: str) -> None:
     before, after = QUESTIONS[change]
     images = {"OldImage": item_of(before), **({"NewImage": item_of(after)} if after else {})}
     keys = {name: item_of(before)[name] for name in ("pk", "sk")}
     one: Record = {"eventName": "MODIFY" if after else "REMOVE", "dynamodb": {"Keys": keys, **images}}
 
-    assert reaches_the_function(one, **parameters)
+    assert reaches_the_function(one, FILTERS[told])
 
 
-def test_without_events_and_a_bus_other_tasks_cost_no_invocation() -> None:
-    assert [one for one in RECORDS if reaches_the_function(one, **OFF)] == []
+def test_where_statuses_are_not_told_other_tasks_cost_no_invocation() -> None:
+    assert [one for one in RECORDS if reaches_the_function(one, FILTERS["questions"])] == []
 
 
 @pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1", "events#places", "events#sub#1", "change#1"])
@@ -179,16 +185,8 @@ def test_events_that_cannot_be_published_go_to_the_queue() -> None:
 # ------------------------------------------------------------------------------------ what is deployed, and may do what
 
 
-def test_optional_resources_are_not_deployed_without_need() -> None:
-    silent, told = stack("none", **OFF), stack("none", **OFF, EventBus="default")
-
-    def status_parts(made: Stack) -> set[str]:
-        return {name for name in template()["Resources"] if name.startswith("Status") and made.has(name)}
-
-    assert status_parts(silent) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}, (
-        "questions to others are reported"
-    )
-    assert status_parts(told) == status_parts(silent)
+def test_the_core_alone_reads_no_changes() -> None:
+    assert [name for name in read_core(ROOT)["Resources"] if name.startswith("StatusChanges")] == []
 
 
 OF_ANOTHER: Final = "arn:aws:events:eu-central-1:210987654321:event-bus/agents"

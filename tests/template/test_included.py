@@ -14,7 +14,7 @@ from tests.template.document import ROOT, references
 TEMPLATE: Final = ROOT / "template.yaml"
 OPERATIONS: Final = ROOT / "operations.yaml"
 # What an included file may hold: nothing that a caller, a workflow or a release depends on.
-KINDS: Final = {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::Logs::MetricFilter"}
+KINDS: Final = {"AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter"}
 
 
 def faults_of_an_included_file(text: str) -> list[str]:

@@ -27,7 +27,6 @@ OF_THE_LOG: Final = f"Stepwire/{STACK}"
 OF_RELEASES: Final = "McpErrorsAlarm"
 PAGE: Final = ROOT / "docs" / "operations.md"
 DEFAULT_PAGE: Final = template()["Parameters"]["RunbooksUrl"]["Default"]
-DASHBOARD: Final = f"{STACK}-eu-central-1"
 LONGEST_DESCRIPTION: Final = 1_024  # characters, of an alarm
 PROCEDURES: Final = ("Replay a dead letter", "A task hangs, here is its id")
 HURT: Final = r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer"
@@ -331,23 +330,15 @@ def test_an_alarm_notifies_the_topic(alarm: Resource) -> None:
 
 @pytest.mark.parametrize("page", [DEFAULT_PAGE, "https://docs.example.com/operations/"])
 @pytest.mark.parametrize("alarm", [*ALARMS, resource(OF_RELEASES)], ids=lambda alarm: alarm.logical_id)
-def test_the_text_of_an_alarm_leads_to_its_runbook_and_to_the_dashboard(alarm: Resource, page: str) -> None:
+def test_the_text_of_an_alarm_leads_to_its_runbook(alarm: Resource, page: str) -> None:
     text = resolve(alarm.properties, Names(RunbooksUrl=page))["AlarmDescription"]
 
-    found = re.fullmatch(r".+\. Runbook: (\S+)#(\S+) Dashboard: (\S+)", text)
+    found = re.fullmatch(r".+\. Runbook: (\S+)#(\S+)", text)
     assert found, text
     assert found[1] == page
     assert found[2] in {anchor_of(name) for name in runbooks() if name == alarm.logical_id}
     assert found[2] in {anchor_in_the_site(name) for name in runbooks() if name == alarm.logical_id}
-    assert found[3] == resolve(template()["Outputs"]["DashboardUrl"]["Value"], Names(Dashboard=DASHBOARD))
     assert len(text) <= LONGEST_DESCRIPTION
-
-
-@pytest.mark.parametrize("alarm", [*ALARMS, resource(OF_RELEASES)], ids=lambda alarm: alarm.logical_id)
-def test_the_text_of_an_alarm_names_no_dashboard_that_is_not_there(alarm: Resource) -> None:
-    text = resolved(alarm, ByDefault())["AlarmDescription"]
-
-    assert re.fullmatch(r".+\. Runbook: \S+#\S+", text), text
 
 
 # -------------------------------------------------------------------------------------------- which alarms there are

@@ -96,14 +96,14 @@ def test_a_folder_has_the_extras_whose_parts_it_has(folder: Path) -> None:
     [
         ([], []),
         (["taste"], ["colour_or_taste/template.yaml", "taste/template.yaml"]),
-        (["colour"], ["colour/template.yaml", "colour_or_taste/template.yaml"]),
+        (["colour"], ["colour_or_taste/template.yaml", "colour/template.yaml"]),
         (
             ["taste", "colour"],
-            ["colour/template.yaml", "colour_or_taste/template.yaml", "taste/template.yaml", "colour/with_taste.yaml"],
+            ["colour_or_taste/template.yaml", "colour/template.yaml", "taste/template.yaml", "colour/with_taste.yaml"],
         ),
         (
             ["shape", "colour"],
-            ["colour/template.yaml", "colour_or_taste/template.yaml", "shape/template.yaml", "colour/with_shape.yaml"],
+            ["colour_or_taste/template.yaml", "colour/template.yaml", "shape/template.yaml", "colour/with_shape.yaml"],
         ),
     ],
 )

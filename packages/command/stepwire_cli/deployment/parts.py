@@ -68,7 +68,7 @@ def paths_of(paths: Collection[str], chosen: Iterable[str]) -> list[str]:
     names, known = set(chosen), extras_in(paths)
     if unknown := sorted(names - set(known)):
         raise ValueError(f"{', '.join(unknown)}: no such extra; this release has {', '.join(known) or 'none'}")
-    folders = sorted({path.partition("/")[0] for path in paths})
+    folders = sorted({path.partition("/")[0] for path in paths}, key=lambda folder: (_OR not in folder, folder))
     held = [folder for folder in folders if names & set(folder.split(_OR))]
     own = [f"{folder}/{_PART}" for folder in held]
     meeting = (
