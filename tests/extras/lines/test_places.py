@@ -20,7 +20,7 @@ from tests.changes import saved
 from tests.recorded import recorded
 from tests.strategies import tasks
 from tests.template.document import ROOT
-from tests.template.test_completion_events import TASK, WITH_A_BUS, Record, reaches_the_function
+from tests.template.test_completion_events import TASK, Record, reaches_the_function
 from tests.unit.background.test_status_changes import AT, NAMES, Bus, handle, record, task_with
 
 
@@ -90,7 +90,7 @@ def test_every_change_of_a_place_in_line_reaches_the_function() -> None:
     ]
 
     assert [place_after(saved(*one)) is not None for one in changes] == [True] * 3
-    assert [reaches_the_function(one, **WITH_A_BUS) for one in records] == [True] * 3
+    assert [reaches_the_function(one) for one in records] == [True] * 3
 
 
 def test_the_event_in_the_documentation_is_the_sample() -> None:
