@@ -386,6 +386,28 @@ def test_an_endpoint_and_two_tools_that_the_command_makes_are_served(release: Pa
     assert "ArtifactBucket" not in (endpoint / "template.yaml").read_text(encoding="utf-8")
 
 
+def test_an_endpoint_offers_the_ways_to_sign_in_that_its_extras_have(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "new",
+        "endpoint",
+        "--release",
+        str(release),
+        "--with",
+        "none",
+        "--output",
+        str(tmp_path / "ours"),
+        "--yes",
+    ]
+
+    assert command_line([*words, "--authorizer", "cognito"]) == Exit.USAGE
+    assert "Authorizer=cognito needs the extra user_pool, which is not chosen" in capsys.readouterr().err
+    assert command_line(words) == Exit.DONE
+
+    assert '"Authorizer=jwt"' in (tmp_path / "ours/samconfig.toml").read_text(encoding="utf-8")
+
+
 @pytest.mark.long
 def test_what_the_command_makes_is_valid(release: Path, tmp_path: Path) -> None:
     new("endpoint", "--name", "ours", "--release", release, "--output", tmp_path / "ours")

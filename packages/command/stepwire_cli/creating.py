@@ -20,6 +20,7 @@ from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import as_object
 from stepwire_cli.agreeing import answered
 from stepwire_cli.deployment.archives import LARGEST, RELATIVE, contents_of
+from stepwire_cli.deployment.plan import AUTHORIZER
 from stepwire_cli.deployment.release import Release, Source
 from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.exits import CommandError, Exit
@@ -144,8 +145,9 @@ def endpoint(settings: Settings, given: Given, authorizer: str | None, source: S
     found = source.opened()
     project = _STACK.unless(lambda name: _taken(_folder(given, name)))
     name = _answer(screen, given, "Name of the stack", given.name, "stepwire", project)
-    question = f"Who may call ({', '.join(_AUTHORIZERS)})"
-    sign_in = _choice(screen, given, question, authorizer, _AUTHORIZERS[0], _SIGN_IN)
+    offered = [one for one in _AUTHORIZERS if found.lacks(AUTHORIZER, one) is None]
+    shape = _SIGN_IN.unless(lambda one: found.lacks(AUTHORIZER, one))
+    sign_in = _choice(screen, given, f"Who may call ({', '.join(offered)})", authorizer, offered[0], shape)
     values = {"project_name": name, "stack_name": name, "authorizer": sign_in, "version": found.version}
     folder = _folder(given, name)
     written = _write(folder, {**_filled("released-endpoint", values), **_unpacked(found)})

@@ -166,28 +166,9 @@ def _chosen(stack: Stack, release: Release, options: Deployment) -> Release:
     chosen = release if extras is None else release.with_extras(extras)
     kept_values = {name: value for name, value in stack.parameters.items() if name in chosen.parameters}
     for name, value in {**kept_values, **options.parameters}.items():
-        if not _takes(chosen, name, value) and _takes(release, name, value):
-            owner = _owner(name, value, release, chosen)
-            is_there = name in chosen.parameters
-            what = f"{name}={value} needs" if is_there else f"{name} is a parameter of"
-            way_out = "give another value" if is_there else "leave it out"
-            raise CommandError(
-                f"{what} the extra {owner}, which is not chosen: {way_out}, or write "
-                f"--with {','.join(sorted({*chosen.chosen, owner}))}"
-            )
+        if (lack := chosen.lacks(name, value)) is not None:
+            raise CommandError(lack)
     return chosen
-
-
-def _takes(release: Release, name: str, value: str) -> bool:
-    """Tell whether the template has the parameter, and lists the value if it lists any."""
-    declared = release.parameters.get(name)
-    return declared is not None and value in map(str, declared.get("AllowedValues", (value,)))
-
-
-def _owner(name: str, value: str, release: Release, chosen: Release) -> str:
-    """Return the extra that brings a parameter of the release, or a value of one."""
-    bring = (one for one in release.extras if _takes(chosen.with_extras({*chosen.chosen, one}), name, value))
-    return next(bring, ",".join(release.extras))
 
 
 def _plan(stack: Stack, release: Release, parameters: Mapping[str, str | None]) -> Plan:

@@ -227,6 +227,24 @@ class Release:
         """The parameters of the template."""
         return self.document["Parameters"]
 
+    def lacks(self, name: str, value: str) -> str | None:
+        """Return why a parameter cannot have a value here, in words: an extra that is not chosen brings it."""
+        whole = self.with_extras(self.extras)
+        if self.takes(name, value) or not whole.takes(name, value):
+            return None
+        bring = (one for one in self.extras if self.with_extras({*self.chosen, one}).takes(name, value))
+        owner = next(bring, ",".join(self.extras))
+        is_there = name in self.parameters
+        what = f"{name}={value} needs" if is_there else f"{name} is a parameter of"
+        way_out = "give another value" if is_there else "leave it out"
+        choice = ",".join(sorted({*self.chosen, owner}))
+        return f"{what} the extra {owner}, which is not chosen: {way_out}, or write --with {choice}"
+
+    def takes(self, name: str, value: str) -> bool:
+        """Tell whether the template has the parameter, and lists the value if it lists any."""
+        declared = self.parameters.get(name)
+        return declared is not None and value in map(str, declared.get("AllowedValues", (value,)))
+
 
 @dataclass(frozen=True)
 class Source:
