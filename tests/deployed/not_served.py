@@ -173,7 +173,8 @@ def _left_out_of(name: str, body: Mapping[str, Any]) -> Iterator[str]:
         match one:
             case LeftOutProperty() if one.kind == body.get("Type") and one.name in properties:
                 yield f"{name}.{one.name}"
-            case LeftOutResource() if one.kind == body.get("Type") and one.having in properties:
+            # What a part of an extra adds to a resource has no type.
+            case LeftOutResource() if one.kind == body.get("Type", one.kind) and one.having in properties:
                 yield name
             case _:
                 pass
