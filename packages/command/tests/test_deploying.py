@@ -874,6 +874,16 @@ def test_an_object_that_cannot_be_deleted_is_named_and_the_rest_can_be_later(
     assert set(account.deleted) == {"held-TasksTable", "held-LargeResults"}
 
 
+def test_a_stack_with_an_imported_table_alone_becomes_an_endpoint() -> None:
+    account = FakeAccount()
+    stack = account.standing(is_endpoint=False, kept={"TasksTable": ("AWS::DynamoDB::Table", "stepwire-tasks")})
+    stack.status, stack.parameters = "IMPORT_COMPLETE", {}
+
+    deployed(account)
+
+    assert stack.status == "UPDATE_COMPLETE"
+
+
 def test_a_stack_of_something_else_is_neither_changed_nor_deleted() -> None:
     account = FakeAccount()
     stack = account.standing(is_endpoint=False, kept={"Orders": ("AWS::DynamoDB::Table", "orders")})

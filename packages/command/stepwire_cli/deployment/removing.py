@@ -13,12 +13,20 @@ from typing import Any, Final
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.deployment.following import PAUSE, Event, Follower, Sleep
-from stepwire_cli.deployment.stack import ENDPOINT, Readiness, Stack, check_free, described, last_deleted, resources_of
+from stepwire_cli.deployment.stack import (
+    ENDPOINT,
+    TABLE,
+    Readiness,
+    Stack,
+    check_free,
+    described,
+    last_deleted,
+    resources_of,
+)
 from stepwire_cli.exits import Exit
 from stepwire_cli.extras import parts
 from stepwire_cli.screen import Screen
 
-_OF_EVERY_ENDPOINT: Final = "TasksTable"
 _REST: Final = "Repeat this command to delete the rest."
 
 _Delete = Callable[[Calls, str, Sleep], None]
@@ -114,7 +122,7 @@ def _kept(calls: Calls, stack: Stack, options: Removal) -> list[_Kept]:
         AccountError: the stack is none of an endpoint, whatever became of it.
     """
     found = resources_of(calls, stack)
-    if not stack.is_ours and found and _OF_EVERY_ENDPOINT not in found:
+    if not stack.is_ours and found and TABLE not in found:
         raise AccountError(f"{stack.name} is a stack of something else: this command removes endpoints alone")
     kept, known = list[_Kept](), survivors()
     for name, (kind, held) in found.items():
@@ -182,7 +190,13 @@ def _delete_stack(stack: Stack, options: Removal, calls: Calls, screen: Screen) 
     return Exit.FAILED
 
 
-def _delete_table(calls: Calls, name: str, sleep: Sleep) -> None:
+def delete_table(calls: Calls, name: str, sleep: Sleep) -> None:
+    """Delete a table, also one that is protected.
+
+    Raises:
+        AccountError: DynamoDB refuses it; `NotThere`, if there is none.
+    """
+
     def described_table() -> Mapping[str, Any]:
         return calls.call("dynamodb", "DescribeTable", TableName=name)["Table"]
 
@@ -196,7 +210,12 @@ def _delete_table(calls: Calls, name: str, sleep: Sleep) -> None:
     calls.call("dynamodb", "DeleteTable", TableName=name)
 
 
-def _delete_bucket(calls: Calls, name: str, _sleep: Sleep) -> None:
+def delete_bucket(calls: Calls, name: str, _sleep: Sleep) -> None:
+    """Delete a bucket with all versions of what it holds.
+
+    Raises:
+        AccountError: S3 refuses it; `NotThere`, if there is none.
+    """
     more: dict[str, Any] = {}
     while True:
         found = calls.call("s3", "ListObjectVersions", Bucket=name, **more)
@@ -219,8 +238,8 @@ def _delete_pool(calls: Calls, pool: str, _sleep: Sleep) -> None:
 
 
 _OF_THE_CORE: Final[Mapping[str, Survivor]] = {
-    _OF_EVERY_ENDPOINT: Survivor("AWS::DynamoDB::Table", "the tasks", _delete_table),
-    "LargeResults": Survivor("AWS::S3::Bucket", "the results above 400,000 bytes", _delete_bucket),
+    TABLE: Survivor("AWS::DynamoDB::Table", "the tasks", delete_table),
+    "LargeResults": Survivor("AWS::S3::Bucket", "the results above 400,000 bytes", delete_bucket),
     "UserPool": Survivor("AWS::Cognito::UserPool", "the users who sign in", _delete_pool),
 }
 

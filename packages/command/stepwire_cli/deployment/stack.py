@@ -5,7 +5,7 @@ The rule: a decision is made by a status, never by the words beside it.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ from stepwire_cli.account.errors import AccountError, NotThere
 VERSION: Final = "Version"
 ENDPOINT: Final = "McpEndpoint"
 EXTRAS: Final = "Extras"
+TABLE: Final = "TasksTable"
+"""The resource that every endpoint has, and that a takeover imports before the rest."""
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 NAMES: Final = "up to 128 letters, digits and -, with a letter first"
 """What CloudFormation takes as the name of a stack."""
@@ -65,6 +67,8 @@ class Stack:
     stack_id: str = ""
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    has_table: bool = False
+    """Whether it owns a table of tasks, which is looked up where its outputs do not tell whose stack it is."""
 
     @property
     def readiness(self) -> Readiness:
@@ -73,8 +77,8 @@ class Stack:
 
     @property
     def is_ours(self) -> bool:
-        """Tell whether it is an endpoint: whatever deployed it, it has the URL as an output."""
-        return ENDPOINT in self.outputs
+        """Tell whether it is an endpoint, or an imported table for one (docs/restoring.md), which has no output."""
+        return ENDPOINT in self.outputs or self.has_table
 
     @property
     def version(self) -> str | None:
@@ -98,13 +102,16 @@ def described(calls: Calls, name: str) -> Stack:
         (found,) = calls.call("cloudformation", "DescribeStacks", StackName=name)["Stacks"]
     except NotThere:
         return Stack(name)
-    return Stack(
+    stack = Stack(
         found["StackName"],
         found["StackStatus"],
         found["StackId"],
         {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", ())},
         {one["ParameterKey"]: one["ParameterValue"] for one in found.get("Parameters", ())},
     )
+    if stack.readiness is Readiness.STANDS and not stack.outputs:
+        return replace(stack, has_table=TABLE in resources_of(calls, stack))
+    return stack
 
 
 def last_deleted(calls: Calls, name: str) -> Stack | None:
@@ -113,7 +120,7 @@ def last_deleted(calls: Calls, name: str) -> Stack | None:
     found: list[Any] = [one for page in pages for one in page["StackSummaries"] if one["StackName"] == name]
     if not found:
         return None
-    newest = max(found, key=lambda one: one["DeletionTime"])
+    newest = max(found, key=lambda one: one.get("DeletionTime") or one["CreationTime"])
     return described(calls, newest["StackId"])
 
 
