@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: FORCE help demo run logs services test compiled browser screenshots repeat e2e load check style types templates docs \
-	scan explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
+	scan first-run explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
 	bench-release clean
 
 PYTHON ?= python3
@@ -69,6 +69,10 @@ FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
 e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS and run scenarios, or run them against ENDPOINT
 	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
 
+# In an account, by hand: it says what it makes and what that costs, asks, and removes all.
+first-run: stack.yaml release  ## in an AWS account of yours, try what was never tried there; ARGS='--region eu-central-1 --idle-hour'
+	$(BIN)/python -m tests.first_run $(ARGS)
+
 load: .venv/ready  ## run 2,000 tasks of 200 clients and check that none is lost; ARGS=--tasks=100
 	$(BIN)/python -m tests.load $(ARGS)
 
@@ -99,7 +103,8 @@ templates: stack.yaml .venv-sam/ready
 	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools
 	$(BIN)/python -m stepwire.manifests.reading tests/conformance/functions/mcp/tools
 	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
-	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard docs/assets/*.yaml docs/extras/*/*.yaml) $(wildcard examples/extras/*/*.yaml)
+	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard docs/assets/*.yaml docs/extras/*/*.yaml) $(wildcard examples/extras/*/*.yaml) \
+		tests/first_run/templates/*.yaml
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint

@@ -18,6 +18,13 @@ _PARAMETERS: Final = {"MostWaiting": "100"}
 _VARIABLES: Final = {"MOST_WAITING_PER_CALLER": "100"}
 
 
+def ends_of(states: Any, machine: str) -> dict[str, float]:
+    """Return when the executions of a state machine ended, in seconds since 1970, by the ids of their tasks."""
+    pages = states.get_paginator("list_executions").paginate(stateMachineArn=machine)
+    found = (one for page in pages for one in page["executions"] if "stopDate" in one)
+    return {one["name"].rpartition("-")[2]: one["stopDate"].timestamp() for one in found}
+
+
 class Stack:
     """The stack; each method runs in its process."""
 
@@ -37,11 +44,7 @@ class Stack:
 
     def ends(self) -> dict[str, float]:
         """Return when the executions ended, as Step Functions says, by the ids of their tasks."""
-        states = self._stack.client("stepfunctions")
-        machine = self._stack.physical_ids["WaitAndEcho"]
-        pages = states.get_paginator("list_executions").paginate(stateMachineArn=machine)
-        found = (one for page in pages for one in page["executions"] if "stopDate" in one)
-        return {one["name"].rpartition("-")[2]: one["stopDate"].timestamp() for one in found}
+        return ends_of(self._stack.client("stepfunctions"), self._stack.physical_ids["WaitAndEcho"])
 
     def close(self) -> None:
         """Stop the stack."""
