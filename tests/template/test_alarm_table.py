@@ -7,11 +7,12 @@ import pytest
 from tests.template.alarm_table import OPERATIONS, document, properties, rows
 
 ROW: Final = {"why": "two: one is chance.", "says": "It breaks", "metric": "AWS/Lambda Errors FunctionName=F"}
+WHAT_TO_DO: Final = "edit alarms.yaml, not operations.yaml, then run `.venv/bin/python -m tests.template.alarm_table`"
 FIELDS: Final = {"why", "says", "if", "metric", "metrics", "math", "rings"}
 
 
 def test_operations_has_the_alarms_of_the_table() -> None:
-    assert OPERATIONS.read_text(encoding="utf-8") == document(), "run `python -m tests.template.alarm_table`"
+    assert OPERATIONS.read_text(encoding="utf-8") == document(), WHAT_TO_DO
 
 
 def test_a_row_has_the_fields_that_the_table_describes_and_no_others() -> None:
