@@ -312,6 +312,7 @@ ChosenExtras = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be made, opened, asked, and cost.")]
 Offline = Annotated[bool, typer.Option("--offline", help="With --dry-run: of a new stack, without reading AWS.")]
 SaysYes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
+EvenInUse = Annotated[bool, typer.Option("--even-in-use", help="Remove an extra also while it is in use.")]
 
 
 @app.command(epilog=_DEPLOY_EPILOG)
@@ -327,6 +328,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     dry_run: DryRun = False,
     offline: Offline = False,
     yes: SaysYes = False,
+    even_in_use: EvenInUse = False,
     list_parameters: Annotated[
         bool, typer.Option("--parameters", help="List the parameters, and deploy nothing.")
     ] = False,
@@ -348,7 +350,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     if template:
         _end(deploying.print_template(context.obj, source))
     name, pairs = _name_and_pairs(stack, parameters)
-    given = deploying.Given(name, pairs, source, bucket, yes, is_dry_run=dry_run, is_offline=offline)
+    given = deploying.Given(name, pairs, source, bucket, yes, even_in_use, is_dry_run=dry_run, is_offline=offline)
     _end(deploying.deploy(context.obj, given))
 
 
@@ -365,6 +367,7 @@ def upgrade(  # noqa: PLR0913 - one for each option
     back: Annotated[bool, typer.Option("--back", help="Take an older version than the stack has.")] = False,
     dry_run: DryRun = False,
     yes: SaysYes = False,
+    even_in_use: EvenInUse = False,
 ) -> None:
     """Bring an endpoint to this command's version. Its parameters and extras stay, unless you name them."""
     from stepwire_cli import deploying
@@ -372,7 +375,9 @@ def upgrade(  # noqa: PLR0913 - one for each option
 
     name, pairs = _name_and_pairs(stack, parameters)
     source = Source(release, sha256, extras)
-    given = deploying.Given(name, pairs, source, bucket, yes, is_upgrade=True, goes_back=back, is_dry_run=dry_run)
+    given = deploying.Given(
+        name, pairs, source, bucket, yes, even_in_use, is_upgrade=True, goes_back=back, is_dry_run=dry_run
+    )
     _end(deploying.deploy(context.obj, given))
 
 

@@ -25,6 +25,7 @@ class Given:
     source: Source
     bucket: str | None
     says_yes: bool
+    even_in_use: bool = False
     is_upgrade: bool = False
     goes_back: bool = False
     is_dry_run: bool = False
@@ -51,7 +52,8 @@ def deploy(settings: Settings, given: Given) -> int:
         goes_back=given.goes_back,
         is_dry_run=given.is_dry_run,
         is_offline=given.is_offline,
-        agree=_agree(screen, says_yes=given.says_yes),
+        agree=agreeing(screen, says_yes=given.says_yes),
+        agree_to_loss=agreeing(screen, says_yes=given.even_in_use, option="--even-in-use"),
     )
     return commands.deploy(options, release, _calls(settings), screen)
 
@@ -100,7 +102,7 @@ def destroy(settings: Settings, name: str, *, with_data: bool, says_yes: bool) -
         CommandError: it cannot be done.
     """
     screen = Screen(as_json=settings.as_json)
-    options = removing.Removal(name, with_data=with_data, agree=_agree(screen, says_yes=says_yes))
+    options = removing.Removal(name, with_data=with_data, agree=agreeing(screen, says_yes=says_yes))
     return removing.destroy(options, _calls(settings), screen)
 
 
@@ -108,12 +110,14 @@ def _calls(settings: Settings) -> Calls:
     return connected(settings.profile, settings.region)
 
 
-def _agree(screen: Screen, *, says_yes: bool) -> Callable[[str], bool]:
+def agreeing(screen: Screen, *, says_yes: bool, option: str = "--yes") -> Callable[[str], bool]:
+    """Return what asks at the terminal, or raises CommandError where nobody can be asked and no option has agreed."""
+
     def agree(question: str) -> bool:
         if says_yes:
             return True
         if not screen.is_interactive:
-            raise CommandError("Nobody can be asked here: add --yes to go on.")
+            raise CommandError(f"Nobody can be asked here: add {option} to go on.")
         return agrees(screen, question)
 
     return agree

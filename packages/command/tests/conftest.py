@@ -1,4 +1,7 @@
-"""What the tests of the command share: an account in which it runs."""
+"""What the tests of the command share: an account in which it runs, and the table of an endpoint."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -6,6 +9,19 @@ from packages.command.tests.aws import CREDENTIALS, Aws, aws_at
 from packages.command.tests.operated import Stepwire
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
+
+if TYPE_CHECKING:
+    from packages.command.tests.table import TableOfAnEndpoint
+
+
+@pytest.fixture
+def table() -> "Iterator[TableOfAnEndpoint]":
+    """The table of an endpoint, in the simulated account, which is loaded for the tests that ask for it alone."""
+    from packages.command.tests.table import TableOfAnEndpoint  # noqa: PLC0415
+    from stepwire_local.account.engine import shared_account  # noqa: PLC0415
+
+    with shared_account():
+        yield TableOfAnEndpoint()
 
 
 @pytest.fixture

@@ -10,10 +10,12 @@ import pytest
 import yaml
 
 from packages.command.tests.fake_cloudformation import ACCOUNT, REGION, URL, FakeAccount, refusal
+from stepwire_cli import deploying
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NoCredentials
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.deployment.commands import Deployment, deploy, status
+from stepwire_cli.deployment.in_use import Use
 from stepwire_cli.deployment.release import Cost, Created, Extra, Release
 from stepwire_cli.deployment.removing import Removal, destroy
 from stepwire_cli.deployment.stack import described
@@ -515,6 +517,83 @@ def resources_of(account: FakeAccount) -> set[str]:
     stack = account.stack("stepwire")
     assert stack is not None
     return set(yaml.safe_load(stack.template)["Resources"])
+
+
+PICTURES: Final = Use("pictures", "nobody sees them.", "Print them first.", lambda _contents: "3")
+SAID: Final = "colour, pictures: 3. Without the extra, nobody sees them. Print them first."
+
+
+def losing(account: FakeAccount, agree_to_loss: Callable[[str], bool], *, as_json: bool = False, **more: Any) -> int:
+    """Leave out an extra of which something is in use."""
+    chosen(account, "colour", "taste")
+    account.calls.clear()
+
+    def uses_of(name: str) -> list[Use]:
+        return [PICTURES] if name == "colour" else []
+
+    options = upgrade(extras=("taste",), agree_to_loss=agree_to_loss, uses_of=uses_of, **more)
+    return deploy(options, WITH_EXTRAS, calls_of(account), Screen(as_json=as_json))
+
+
+class TestAnExtraInUse:
+    def test_goes_only_after_a_question_of_its_own(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account, asked = FakeAccount(), list[str]()
+
+        def agree(question: str) -> bool:
+            asked.append(question)
+            return True
+
+        code = losing(account, agree, agree=agree)
+
+        assert (code, extras_of(account)) == (Exit.DONE, ("taste",))
+        assert asked[0] == "Remove colour although it is in use?"
+        assert asked[-1] == "Change stepwire, remove colour?"
+        assert SAID in capsys.readouterr().err
+
+    def test_stays_if_nobody_agrees_and_nothing_is_written(self, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+
+        code = losing(account, no)
+
+        said = capsys.readouterr().err
+        assert code == Exit.FAILED
+        assert said.splitlines()[-2:] == [SAID, "Nothing was made, uploaded or changed."]
+        assert set(account.calls) <= READING | {"get_template"}
+        assert extras_of(account) == ("colour", "taste")
+
+    @pytest.mark.parametrize("as_json", [False, True])
+    def test_is_named_by_a_dry_run(self, as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+        account = FakeAccount()
+
+        code = losing(account, no, as_json=as_json, is_dry_run=True)
+
+        out = capsys.readouterr().out
+        assert code == Exit.DONE
+        if as_json:
+            assert json.loads(out.splitlines()[-1])["inUse"] == [
+                {
+                    "extra": "colour",
+                    "what": "pictures",
+                    "seen": "3",
+                    "then": "Without the extra, nobody sees them.",
+                    "first": "Print them first.",
+                }
+            ]
+        else:
+            assert SAID in out.splitlines()
+            assert "It would ask: Remove colour although it is in use? Change stepwire, remove colour?" in out
+
+    def test_is_not_removed_by_yes_where_nobody_can_be_asked(self) -> None:
+        """As in a pipeline: `--yes` was written before anybody knew of the loss."""
+        account = FakeAccount()
+        screen = Screen(as_json=True)
+
+        with pytest.raises(CommandError, match="Nobody can be asked here: add --even-in-use to go on") as refused:
+            losing(account, deploying.agreeing(screen, says_yes=False, option="--even-in-use"))
+        writes = set(account.calls) - READING - {"get_template"}
+        code = losing(FakeAccount(), deploying.agreeing(screen, says_yes=True, option="--even-in-use"))
+
+        assert (refused.value.code, writes, code) == (Exit.USAGE, set(), Exit.DONE)
 
 
 BLUE: Final = {"Authorizer": "iam", "Colour": "blue"}

@@ -7,8 +7,9 @@ by itself.
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from stepwire_cli.account.calls import Calls
@@ -17,6 +18,7 @@ from stepwire_cli.deployment import change_set
 from stepwire_cli.deployment.bucket import PREFIX, Bucket, bucket_in, named
 from stepwire_cli.deployment.change_set import ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
+from stepwire_cli.deployment.in_use import Contents, Use, in_use, uses_of
 from stepwire_cli.deployment.parts import NOTHING
 from stepwire_cli.deployment.plan import AUTHORIZER, Plan, compared, created_by
 from stepwire_cli.deployment.release import Release
@@ -72,6 +74,10 @@ class Deployment:
     """Whether that is said of a new stack, without reading the account."""
     agree: Callable[[str], bool] = lambda _question: False
     """Asks whether to go on."""
+    agree_to_loss: Callable[[str], bool] = lambda _question: False
+    """Asks whether to go on although something that goes is in use."""
+    uses_of: Callable[[str], Iterable[Use]] = uses_of
+    """Returns what an extra may hold."""
     sleep: Sleep = time.sleep
 
 
@@ -98,6 +104,7 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
         _show_outputs(stack, screen)
         return Exit.DONE
     plan = _plan(stack, release, parameters)
+    plan = replace(plan, in_use=in_use(Contents(calls, stack, datetime.now(UTC)), plan.goes, options.uses_of))
     if options.is_dry_run:
         there = {} if stack.readiness is Readiness.ABSENT else resources_of(calls, stack)
         return _end_dry_run(compared(plan, there), storing.words, screen)
@@ -186,7 +193,8 @@ def _end_dry_run(plan: Plan, words: str, screen: Screen) -> int:
         screen.result("What is changed or replaced, CloudFormation tells when it has the files.")
     if words:
         screen.result(words)
-    screen.result(f"It would ask: {plan.question}")
+    questions = [plan.question_of_use, plan.question] if plan.in_use else [plan.question]
+    screen.result(f"It would ask: {' '.join(questions)}")
     screen.say("Nothing was made, uploaded or changed.")
     return Exit.DONE
 
@@ -200,6 +208,10 @@ def _may_write(plan: Plan, storing: _Storing, options: Deployment, screen: Scree
         return options.agree(plan.question)
     if plan.going:
         screen.say(plan.going)
+    for one in plan.in_use:
+        screen.say(one.words, "warning")
+    if plan.in_use and not options.agree_to_loss(plan.question_of_use):
+        return False
     if not storing.words:
         return True
     screen.say(f"{storing.words} Then CloudFormation computes what would change in {plan.stack.name}.")

@@ -15,6 +15,7 @@ from typing import Any, Final
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.deployment import change_set
 from stepwire_cli.deployment.change_set import Action, Change
+from stepwire_cli.deployment.in_use import InUse
 from stepwire_cli.deployment.release import Created, Release
 from stepwire_cli.deployment.stack import Readiness, Stack
 from stepwire_cli.exits import CommandError
@@ -84,6 +85,8 @@ class Plan:
     chosen: Mapping[str, str]
     """The values of the parameters."""
     changes: tuple[Change, ...]
+    in_use: tuple[InUse, ...] = ()
+    """What of the extras that the stack loses is in use, or may be."""
 
     @property
     def created(self) -> Counter[str]:
@@ -150,6 +153,12 @@ class Plan:
         what = "Create" if self.stack.readiness is Readiness.ABSENT else "Change"
         return f"{what} {self.stack.name}{removed}{replaced}?"
 
+    @property
+    def question_of_use(self) -> str:
+        """What is asked first if an extra that the stack loses is in use."""
+        names = sorted({one.extra for one in self.in_use})
+        return f"Remove {' and '.join(names)} although {'it is' if len(names) == 1 else 'they are'} in use?"
+
     def show(self, screen: Screen) -> None:
         """Print it; whoever reads JSON has agreed on the command line."""
         if screen.as_json:
@@ -162,6 +171,8 @@ class Plan:
             screen.table(_COLUMNS, [one.row for one in self.extras])
         if self.going:
             screen.result(self.going)
+        for one in self.in_use:
+            screen.result(one.words)
         if self.opens:
             who = self.chosen.get(AUTHORIZER, "")
             whoever = "everybody who learns its URL may call it" if who == "none" else f"callers sign in with {who}"
@@ -177,6 +188,7 @@ class Plan:
             "created": dict(sorted(self.created.items())),
             "changed": [{"action": one.action.value, "resource": one.name, "type": one.kind} for one in rest],
             "extras": [one.as_json() for one in self.extras],
+            "inUse": [one.as_json() for one in self.in_use],
             "open": self.opens,
             "dollars": self.dollars,
             "question": self.question,

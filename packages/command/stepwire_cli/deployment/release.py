@@ -17,7 +17,7 @@ from typing import Annotated, Any, BinaryIO, Final, TypeAlias, cast
 import msgspec
 from msgspec import Meta, Struct
 
-from stepwire.json_text import JsonObject
+from stepwire.json_text import Json, JsonObject, as_object, load_json
 from stepwire_cli.deployment import parts
 from stepwire_cli.deployment.archives import LARGEST, STRICT, contents_of
 from stepwire_cli.exits import CommandError, Exit
@@ -339,6 +339,21 @@ def _release_in(contents: Mapping[str, bytes], digest: str) -> Release:
     release = replace(core, chosen=tuple(extras))
     _ = core.document, release.document  # refuses what is no template
     return release
+
+
+def needs_of(compiled: str) -> dict[str, list[str]]:
+    """Return the names of the tools in a compiled catalog of any version that are not served without an extra, by it.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    found = dict[str, list[str]]()
+    tools: Json = as_object(load_json(compiled)).get("tools")
+    for one in cast(list[Json], tools) if isinstance(tools, list) else ():
+        tool = as_object(as_object(one).get("tool"))
+        for extra in as_object(tool.get("extras")):
+            found.setdefault(extra, []).append(str(tool.get("name")))
+    return found
 
 
 @lru_cache(maxsize=64)  # a plan compares many choices of the same parts

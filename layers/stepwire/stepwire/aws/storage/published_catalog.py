@@ -47,7 +47,7 @@ class DynamoDbCatalog(Struct, frozen=True):
     def texts(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the texts of parts."""
         items = self.table.get_all([key_of(name) for name in names], is_consistent=False)
-        found = {item["pk"]["S"].partition("#")[2]: _unpacked(item) for item in items}
+        found = {item["pk"]["S"].partition("#")[2]: unpacked(item) for item in items}
         if len(found) < len(names):
             raise StoreBusy
         return tuple(found[name] for name in names)
@@ -69,6 +69,7 @@ def files_in(head: Item) -> dict[str, list[str]]:
     return {name: [one["S"] for one in part["L"]] for name, part in sorted(head[EXTRAS]["M"].items())}
 
 
-def _unpacked(item: Item) -> str:
+def unpacked(item: Item) -> str:
+    """Return the text of a part."""
     packed: Any = item["tools"]["B"]
     return zlib.decompress(bytes(packed)).decode()

@@ -53,7 +53,7 @@ _RESERVED: Final = ("number", "until")
 """Attributes with words of DynamoDB's for names."""
 
 
-_SUBSCRIPTION: Final = "events#sub#"
+SUBSCRIPTION: Final = "events#sub#"
 _VERIFIED: Final = "verified#"
 _PLACES: Final = "events#places"
 _PLACES_RETENTION: Final = LONGEST_SUBSCRIPTION + timedelta(days=1)  # longer than any subscription
@@ -200,12 +200,12 @@ class DynamoDbSubscriptionStore(Struct, frozen=True):
     def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
         found = self.table.query(
             "pk = :pk AND begins_with(sk, :prefix)",
-            {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
+            {":pk": {"S": owner}, ":prefix": {"S": SUBSCRIPTION}},
             # The secrets stay where they are.
             ProjectionExpression="sk, wanted, ends_at, carried_until, news, asked_for",
         )
         live = (item for item in found if _moment(item, "ends_at") > at)
-        return {item["sk"]["S"].removeprefix(_SUBSCRIPTION): _listener_of(item, at) for item in live}
+        return {item["sk"]["S"].removeprefix(SUBSCRIPTION): _listener_of(item, at) for item in live}
 
     def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
         needs = all_of(partial(self._ask, _key(owner, one), change, at) for one, change in changes.items())
@@ -341,7 +341,7 @@ def _listener_of(item: Item, at: datetime) -> Listener:
 
 
 def _key(owner: Principal, subscription_id: str) -> Item:
-    return {"pk": {"S": owner}, "sk": {"S": _SUBSCRIPTION + subscription_id}}
+    return {"pk": {"S": owner}, "sk": {"S": SUBSCRIPTION + subscription_id}}
 
 
 def _places_key(owner: Principal) -> Item:

@@ -29,8 +29,8 @@ _TURN: Final = "turn#"
 _PLACE: Final = "place#"
 _ROUND: Final = "round#"
 _SHARE: Final = "share#"
-_LINES: Final = "lines"
-_RESTRICTED: Final = "restricted"
+LINES: Final = "lines"
+RESTRICTED: Final = "restricted"
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_READ: Final = "version = :version"
 _FEWER: Final = (
@@ -82,8 +82,8 @@ class DynamoDbLines(Struct, frozen=True):
         return [decode(item["turn"]["S"], Held) for item in self._items(key, prefix)]
 
     def in_use(self) -> Sequence[str]:
-        found = self.table.query("pk = :pk", {":pk": {"S": _LINES}}, most=_PAGE)
-        return [item["sk"]["S"] for item in sorted(found, key=lambda item: _RESTRICTED not in item)]
+        found = self.table.query("pk = :pk", {":pk": {"S": LINES}}, most=_PAGE)
+        return [item["sk"]["S"] for item in sorted(found, key=lambda item: RESTRICTED not in item)]
 
     def change(self, key: str, before: Line | None, change: Change, at: datetime) -> bool:
         lasts = at + AFTER_ANY_TASK
@@ -155,10 +155,10 @@ class DynamoDbLines(Struct, frozen=True):
         is_mended = before is not None and line.mended_at != before.mended_at  # so that it does not expire
         is_marked = before is not None and line.is_restricted != before.is_restricted
         if line.is_in_use and (not was_in_use or is_mended or is_marked):
-            mark: Item = {_RESTRICTED: {"BOOL": True}} if line.is_restricted else {}
-            yield self._put(_LINES, key, {"pool": {"S": line.pool}, **mark}, lasts)
+            mark: Item = {RESTRICTED: {"BOOL": True}} if line.is_restricted else {}
+            yield self._put(LINES, key, {"pool": {"S": line.pool}, **mark}, lasts)
         elif was_in_use and not line.is_in_use:
-            yield self._delete(_LINES, key)
+            yield self._delete(LINES, key)
 
     def _put(self, pk: str, sk: str, attributes: Item, lasts: datetime, **condition: Any) -> Any:
         item = {**_key(pk, sk), **attributes, "expires_at": in_seconds(lasts)}

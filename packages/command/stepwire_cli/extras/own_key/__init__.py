@@ -1,0 +1,1 @@
+"""What the command knows of the key of one's own."""
