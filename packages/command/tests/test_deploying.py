@@ -1,6 +1,8 @@
 """`stepwire deploy`, `upgrade`, `status` and `destroy`, against an account that can be interrupted at every call."""
 
+import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -594,6 +596,23 @@ class TestAnExtraInUse:
         code = losing(FakeAccount(), deploying.agreeing(screen, says_yes=True, option="--even-in-use"))
 
         assert (refused.value.code, writes, code) == (Exit.USAGE, set(), Exit.DONE)
+
+
+def test_the_releases_own_tools_are_not_left_without_an_extra_that_they_need() -> None:
+    """Function mcp would refuse to start."""
+    account, archive = FakeAccount(), io.BytesIO()
+    tools = '{"tools":[{"tool":{"name":"paint","extras":{"colour":{}}}},{"tool":{"name":"draw"}}]}'
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("catalog.json", tools)
+    release = replace(WITH_EXTRAS, files={**WITH_EXTRAS.files, "McpFunction-4.zip": archive.getvalue()})
+
+    with pytest.raises(CommandError, match=r"\(paint needs colour\): .* --with colour,taste$"):
+        chosen(account, "taste", release=release)
+    refused = set(account.calls)
+    code = chosen(account, "colour", release=release)
+
+    assert refused <= READING
+    assert code == Exit.DONE
 
 
 BLUE: Final = {"Authorizer": "iam", "Colour": "blue"}

@@ -93,6 +93,7 @@ def deploy(options: Deployment, release: Release, calls: Calls, screen: Screen) 
     found = Stack(options.name) if options.is_offline else described(calls, options.name)
     stack = _checked(found, release, options)
     release = _chosen(stack, release, options)
+    _check_tools(release)
     if options.is_offline:
         plan = _plan(stack, release, _parameters(stack, release, options.parameters))
         return _end_dry_run(plan, "The account was not read: this is a new stack.", screen)
@@ -176,6 +177,21 @@ def _chosen(stack: Stack, release: Release, options: Deployment) -> Release:
         if (lack := chosen.lacks(name, value)) is not None:
             raise CommandError(lack)
     return chosen
+
+
+def _check_tools(release: Release) -> None:
+    """Do nothing if the chosen extras are all that the release's own tools need: else no request would be served.
+
+    Raises:
+        CommandError: one is not.
+    """
+    if release.lacking:
+        needing = "; ".join(f"{', '.join(tools)} needs {extra}" for extra, tools in sorted(release.lacking.items()))
+        extras = ",".join(sorted({*release.chosen, *release.lacking}))
+        raise CommandError(
+            f"The release's own tools need extras that are not chosen ({needing}): take the fields out of their "
+            f"manifests and make the release again, or write --with {extras}"
+        )
 
 
 def _plan(stack: Stack, release: Release, parameters: Mapping[str, str | None]) -> Plan:

@@ -6,7 +6,7 @@ Whoever changes a release writes its digests anew, so only a digest that came an
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -19,13 +19,17 @@ from msgspec import Meta, Struct
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json
 from stepwire_cli.deployment import parts
-from stepwire_cli.deployment.archives import LARGEST, STRICT, contents_of
+from stepwire_cli.deployment.archives import LARGEST, RELATIVE, STRICT, contents_of
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import reason
 
 _SUMS: Final = "SHA256SUMS"
 _FILES: Final = "files/"
 _OWN: Final = "release.zip"
+_OF_TOOLS: Final = "McpFunction-"
+"""How the name of the zip file begins that has the release's own tools."""
+_TOOLS: Final = "catalog.json"
+"""Their file in it."""
 _NONE: Final = (
     "This command was installed from its sources, so it carries no release. Build one with `make release`, "
     "and name it: --release dist/stepwire-VERSION.zip"
@@ -221,6 +225,21 @@ class Release:
         choices = {choice for cost in costs for choice in cost.more}
         more = {choice: sum(cost.more.get(choice, 0.0) for cost in costs) for choice in sorted(choices)}
         return Cost(sum(cost.least for cost in costs), more)
+
+    @cached_property
+    def lacking(self) -> Mapping[str, Sequence[str]]:
+        """The release's own tools that need an extra that is not chosen, by the extra.
+
+        Raises:
+            CommandError: they cannot be read.
+        """
+        codes = [code for name, code in self.needed.items() if name.startswith(_OF_TOOLS)]
+        try:
+            texts = [contents_of(code, RELATIVE).get(_TOOLS, b"{}").decode() for code in codes]
+            needs = [needs_of(text) for text in texts]
+        except (ValueError, RecursionError):
+            raise CommandError("The release's own tools cannot be read: fetch it again.") from None
+        return {extra: tools for need in needs for extra, tools in need.items() if extra not in self.chosen}
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
