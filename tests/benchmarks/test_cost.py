@@ -65,7 +65,10 @@ def test_each_metric_of_an_alarm_is_counted_because_each_is_charged_for() -> Non
     assert idle.alarm_metrics(stack("iam")) == len(alarms) + 2  # two of them add two metrics
 
 
-def test_the_pages_name_the_cost_of_the_metrics_of_a_tool(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pages_name_the_cost_of_the_metrics_of_a_tool(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOL_METRICS", "on")
     of_a_tool = [one for one in actions_of(AuditAction) if one not in WITHOUT_A_TOOL]
     for action, outcome in product(of_a_tool, ("completed", "failed", "cancelled")):
         write_audit_entry(AuditEntry(action, ALICE, "a tool", "an id", outcome, timedelta(seconds=1), EndSource.EVENT))

@@ -15,7 +15,16 @@ from packages.local.tests.issuer import AUDIENCE, TestIssuer
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.endpoint import Endpoint, in_an_account
 from tests.deployed.not_served import GAPS, LEFT_OUT
-from tests.deployed.stack import NAME, Stack, build, compile_what_is_registered, deploy, for_the_emulator, look_at
+from tests.deployed.stack import (
+    NAME,
+    Stack,
+    build,
+    compile_what_is_registered,
+    deploy,
+    for_the_emulator,
+    look_at,
+    release_for_the_emulator,
+)
 
 BUILT: Final = ROOT / ".aws-sam/e2e"
 ADOPTER_BUILT: Final = ROOT / ".aws-sam/e2e-adopter"
@@ -50,6 +59,20 @@ def built() -> Path:
     if os.environ.get("ENDPOINT"):
         pytest.skip("ENDPOINT is set: nothing is built or deployed")
     return build(ROOT, BUILT, platform="host")
+
+
+@pytest.fixture(scope="session")
+def whole(built: Path) -> Path:
+    """The same folder, with what a release is made of: the code of all extras."""
+    if os.environ.get("WITH"):
+        pytest.skip("WITH is set: a release has all extras")
+    return built
+
+
+@pytest.fixture(scope="session")
+def release(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of this commit, without what the emulator cannot serve (not_served.py)."""
+    return release_for_the_emulator(whole, tmp_path_factory.mktemp("release"))
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ import yaml
 from release.__main__ import about
 from release.archive import packed
 from release.artifact import SUMS, make, sums_of
-from stepwire_cli.deployment.parts import write_stack
+from stepwire_cli.deployment.parts import EVERY, extras_named, extras_of, write_stack
 from stepwire_local.cloudformation.template import read
 from tests.deployed.emulator import ROOT
 from tests.deployed.not_served import (
@@ -63,9 +63,10 @@ class Stack:
 
 
 def build(project: Path, folder: Path, *, platform: str, template: str = "stack.yaml") -> Path:
-    """Build a template of a project for a platform (lambda, host) into a folder."""
+    """Build a template of a project for a platform (lambda, host) into a folder; the stack has the extras in WITH."""
+    chosen = extras_named(os.environ.get("WITH", EVERY), extras_of(project))
+    write_stack(project, project / "stack.yaml", chosen)
     # A shell may name a Python for the bytecode of a release: that of Lambda, which is not this machine's.
-    write_stack(project, project / "stack.yaml")
     variables = {"STEPWIRE_PLATFORM": platform, **({"STEPWIRE_BYTECODE": ""} if platform == "host" else {})}
     sam(["build", "--template", template, "--build-dir", str(folder)], project, variables)
     return folder

@@ -1,4 +1,4 @@
-"""Extras are removed from a stack and come back, by the command, while tasks go on, on the emulated AWS."""
+"""A stack goes from all extras to none, to each alone and back to all, by the command, on the emulated AWS."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,6 @@ from tests.deployed.stack import (
     deploy,
     for_the_emulator,
     look_at,
-    release_for_the_emulator,
 )
 from tests.deployed.test_release import stepwire
 
@@ -35,12 +34,6 @@ async def _answer(_params: ElicitRequestParams) -> ElicitResult:
 
 ASKS: Final = Callbacks(elicit=_answer)
 """What a client does that can ask its user."""
-
-
-@pytest.fixture(scope="module")
-def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The release of this commit, without what the emulator cannot serve (not_served.py)."""
-    return release_for_the_emulator(built, tmp_path_factory.mktemp("release"))
 
 
 def adopted(emulator: Emulator) -> str:
@@ -68,8 +61,11 @@ async def until(endpoint: Endpoint, task_id: str, status: str) -> Task:
     return task
 
 
-async def test_tasks_outlive_all_extras_and_their_return(emulator: Emulator, release: Path, issuer: TestIssuer) -> None:
-    """One has ended before, one is answered and ends without extras, one is answered afterwards, and one goes on."""
+async def test_tasks_outlive_each_choice_of_extras(emulator: Emulator, release: Path, issuer: TestIssuer) -> None:
+    """One has ended before, one is answered and ends without extras, one is answered afterwards, and one goes on.
+
+    From one extra to another, the one is removed and the other added in one update.
+    """
     where = ("--release", str(release), "--yes")
     sign_in = ("Authorizer=jwt", f"JwtIssuer={issuer.url}", f"JwtAudience={AUDIENCE}", "DeletionProtection=false")
     stepwire(emulator, "deploy", NAME, *sign_in, f"EndpointUrl={emulator.url}/mcp", "--with", "all", *where)
@@ -90,6 +86,15 @@ async def test_tasks_outlive_all_extras_and_their_return(emulator: Emulator, rel
     seen |= {works: (await until(endpoint, works, "working")).status}
     async with endpoint.client(callbacks=ASKS) as client:
         results = [(await client.task_result(one)).structured_content for one in (ended, ends, asks)]
+    for extra in about().extras:
+        stepwire(emulator, "upgrade", NAME, "--with", extra, *where)
+        chosen = stepwire(emulator, "status", NAME)
+        async with endpoint.client(callbacks=ASKS) as client:
+            new = await client.call_tool("wait_and_echo", {"message": extra, "seconds": 0})
+            states = [(await client.get_task(one)).status for one in (asks_later, works)]
+        assert (chosen["extras"], chosen["failures"]) == ([extra], [])
+        assert new.structured_content == {"message": extra, "waited_seconds": 0}
+        assert states == ["input_required", "working"], extra
     stepwire(emulator, "upgrade", NAME, "--with", "all", *where)
     again = stepwire(emulator, "status", NAME)["extras"]
     async with endpoint.client(callbacks=ASKS) as client:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from tests.deployed.emulator import ROOT, Emulator
-from tests.deployed.stack import aws, release_for_the_emulator
+from tests.deployed.stack import aws
 from tests.first_run.table import TRIALS
 
 PREFIX: Final = "stepwire-first-run-"
@@ -34,12 +34,6 @@ _LISTS: Final = (
     ("secretsmanager", "list_secrets", "SecretList", "Name"),
     ("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
 )
-
-
-@pytest.fixture(scope="module")
-def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The release of this commit, without what the emulator cannot serve (not_served.py)."""
-    return release_for_the_emulator(built, tmp_path_factory.mktemp("release"))
 
 
 @contextmanager

@@ -20,17 +20,10 @@ from tests.deployed.stack import (
     deploy,
     for_the_emulator,
     look_at,
-    release_for_the_emulator,
 )
 
 pytestmark = pytest.mark.anyio
 NAME: Final = "released"
-
-
-@pytest.fixture(scope="module")
-def release(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The release of this commit, without what the emulator cannot serve (not_served.py)."""
-    return release_for_the_emulator(built, tmp_path_factory.mktemp("release"))
 
 
 def stepwire(emulator: Emulator, *words: str) -> Any:

@@ -10,12 +10,14 @@ value. So a version that only adds names adds lines to the record, and any other
 import inspect
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
+from unittest.mock import patch
 
 import typer.main
 
@@ -156,7 +158,7 @@ def log() -> Iterator[tuple[str, Any]]:
     for action in ACTIONS:
         for outcome in ("completed", "completed_with_error", "failed", "cancelled"):
             entry = AuditEntry(action, owner, "a tool", "an id", outcome, timedelta(seconds=1), EndSource.EVENT)
-            with redirect_stdout(io.StringIO()) as written:
+            with redirect_stdout(io.StringIO()) as written, patch.dict(os.environ, TOOL_METRICS="on"):
                 write_audit_entry(entry)
             line = json.loads(written.getvalue())
             (described,) = line.pop("_aws")["CloudWatchMetrics"]

@@ -1,5 +1,6 @@
 """The core's template and the parts of extras: whichever are chosen, the stack refers to nothing that it has not."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from typing import Any, Final, cast
 import pytest
 
 from stepwire_cli.deployment.parts import extras_of, files_of, put_together, read_core, read_part
-from tests.template.document import ROOT, references
+from stepwire_local.cloudformation.intrinsics import resolve
+from tests.template.chosen import stack
+from tests.template.document import ROOT, reading, references
 
 EXTRAS: Final = extras_of(ROOT)
 CHOICES: Final = [(), *combinations(EXTRAS, 1), *combinations(EXTRAS, 2), EXTRAS]
@@ -59,6 +62,24 @@ def test_a_stack_refers_to_nothing_that_it_has_not(chosen: tuple[str, ...]) -> N
     assert all("Type" in one for one in whole["Resources"].values()), "what a part changes is there"
     groups = whole["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     assert Counter(name for group in groups for name in group["Parameters"]) == Counter([*whole["Parameters"]])
+
+
+def test_a_choice_publishes_a_version_of_function_mcp_only_with_a_difference_that_lambda_sees() -> None:
+    """SAM publishes one when the text of the function changes, and Lambda refuses one without a difference."""
+    texts = dict[str, set[str]]()
+    for chosen in [(), *combinations(EXTRAS, 1), EXTRAS]:
+        whole = put_together(core(), [document(path) for path in files_of(ROOT, chosen)])
+        with reading(whole):
+            made = stack("iam")
+            shared = resolve(whole["Globals"]["Function"], made)
+            variables = {**shared["Environment"]["Variables"], **made.variables("McpFunction")}
+            seen = {**shared, **made.properties("McpFunction"), "Variables": variables}
+        for unseen in ("Policies", "VersionDescription", "Environment"):
+            del seen[unseen]
+        text = [whole["Globals"]["Function"], whole["Resources"]["McpFunction"]["Properties"]]
+        texts.setdefault(json.dumps(seen, sort_keys=True), set()).add(json.dumps(text, sort_keys=True))
+
+    assert [one for one in texts.values() if len(one) > 1] == []
 
 
 def test_each_resource_and_each_parameter_is_declared_in_one_place() -> None:

@@ -168,6 +168,7 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     """Write one entry of each kind, as the functions of the stack do, and return the lines."""
     variables = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], Names())
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
+    monkeypatch.setenv("TOOL_METRICS", "on")
     owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
     for action in ACTIONS:
         tool = None if action is AuditAction.REFUSED else "a tool"

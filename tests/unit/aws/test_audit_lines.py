@@ -29,6 +29,7 @@ ENTRIES = [
 def test_a_line_is_what_powertools_writes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, service: str | None
 ) -> None:
+    monkeypatch.setenv("TOOL_METRICS", "on")
     monkeypatch.delenv("POWERTOOLS_SERVICE_NAME", raising=False)
     if service:
         monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", service)
@@ -45,11 +46,11 @@ def test_without_metrics_by_tool_a_line_has_the_same_members_and_describes_no_me
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for entry in ENTRIES:
+        monkeypatch.setenv("TOOL_METRICS", "on")
         write_audit_entry(entry)
         described = json.loads(capsys.readouterr().out)
-        monkeypatch.setenv("TOOL_METRICS", "off")
-        write_audit_entry(entry)
         monkeypatch.delenv("TOOL_METRICS")
+        write_audit_entry(entry)
 
         line = json.loads(capsys.readouterr().out)
         del described["_aws"], described["at"], line["at"]

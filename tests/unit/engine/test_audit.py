@@ -236,6 +236,10 @@ def written(capsys: pytest.CaptureFixture[str], entry: AuditEntry) -> dict[str, 
 class TestLines:
     """T28: lines of the log, from which CloudWatch makes metrics."""
 
+    @pytest.fixture(autouse=True)
+    def metrics_of_tools(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TOOL_METRICS", "on")
+
     def test_a_task_appears_by_its_id_when_callers_sign_in(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -1,7 +1,7 @@
 """Write the audit trail to the log: one line per entry, from which CloudWatch can also extract metrics.
 
-The line is in CloudWatch's Embedded Metric Format (EMF), unless TOOL_METRICS is off, because each metric of each tool
-costs money. Written here and not by Powertools, whose import takes longer than all of a poll. Without sign-in, the id
+The line is in CloudWatch's Embedded Metric Format (EMF) with TOOL_METRICS=on; each metric of each tool costs money.
+Written here and not by Powertools, whose import takes longer than all of a poll. Without sign-in, the id
 of a task is all that a caller needs to read the task, so the log contains a digest of the id.
 """
 
@@ -69,7 +69,7 @@ def line_of(entry: AuditEntry) -> dict[str, Any]:
     if entry.follow_up is not None:
         told |= {f"follow_up_{name}": value for name, value in named(entry.follow_up).items()}
     line = dict[str, Any]()
-    if os.environ.get("TOOL_METRICS") != "off":
+    if os.environ.get("TOOL_METRICS") == "on":
         line = metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
     line |= {**dimensions, "audit": entry.action.word, "audit_version": AUDIT_VERSION, "at": _now()}
     line["principal"] = entry.owner

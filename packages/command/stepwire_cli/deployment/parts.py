@@ -38,12 +38,13 @@ _BY_ARGUMENT: Final = frozenset({"Fn::Join", "Fn::Sub"})
 _FUNCTIONS: Final = ("Fn::", "Ref")
 NOTHING: Final = "none"
 """What stands for no extra, on a command line and in words."""
-_EVERY: Final = "all"
+EVERY: Final = "all"
+"""What stands for all extras there."""
 
 
 def extras_named(words: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the names of extras that a command line has: separated by commas, or `none`, or `all` that are known."""
-    if words == _EVERY:
+    if words == EVERY:
         return tuple(known)
     return () if words == NOTHING else tuple(name.strip() for name in words.split(",") if name.strip())
 
@@ -217,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path(), help="with the core's template (default: this one)")
     parser.add_argument(
-        "--with", dest="chosen", default=_EVERY, help="names of extras, separated by commas, or none (default: all)"
+        "--with", dest="chosen", default=EVERY, help="names of extras, separated by commas, or none (default: all)"
     )
     parser.add_argument("--output", type=Path, default=Path("stack.yaml"), help="the file to write (stack.yaml)")
     options = parser.parse_args(arguments)
