@@ -143,7 +143,7 @@ TRIALS: Final[tuple[Trial, ...]] = (
     ),
     Trial(
         "permissions to remove",
-        (Sentence(DEPLOYING, "to delete what outlives the stack,\nthe last row"),),
+        (Sentence(DEPLOYING, "to remove an extra or what outlives the stack,\nthe last two rows"),),
         "the role of the first row removes the endpoint with its data",
         "nothing is left",
         permissions.remove,
