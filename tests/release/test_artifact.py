@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from release.artifact import About, Artifact, Idle, make
-from stepwire_cli.deployment.plan import created_by
+from stepwire_cli.deployment.inventory import created_by
 from stepwire_cli.deployment.release import opened
 from stepwire_cli.exits import CommandError
 

@@ -78,7 +78,7 @@ def test_a_dry_run_without_an_account_shows_the_chosen_extras(
     code = run(["--region", "eu-central-1", "deploy", *options])
 
     assert code == Exit.DONE
-    assert "colour\ton\tColours.\t2 resources\tnothing\t$0.50\n" in capsys.readouterr().out
+    assert "colour\ton\tColours.\t2 resources\tnothing more\tnothing\t$0.50\n" in capsys.readouterr().out
 
 
 def test_a_release_whose_parts_fit_only_together_is_refused_when_they_are_chosen_apart(

@@ -74,7 +74,16 @@ Resources:
   Show: {Type: 'AWS::ApiGatewayV2::Route'}
   Painter:
     Type: AWS::Serverless::Function
-    Properties: {CodeUri: {Bucket: {Ref: ArtifactBucket}, Key: {'Fn::Sub': '${ArtifactPrefix}Painter-3.zip'}}}
+    Properties:
+      CodeUri: {Bucket: {Ref: ArtifactBucket}, Key: {'Fn::Sub': '${ArtifactPrefix}Painter-3.zip'}}
+      Policies:
+        - Statement:
+            - {Effect: Allow, Action: ['s3:GetObject', 's3:PutObject'], Resource: '*'}
+            - 'Fn::If':
+                - IsRed
+                - {Effect: Allow, Action: 'sqs:SendMessage', Resource: '*'}
+                - {Ref: 'AWS::NoValue'}
+            - {Effect: Deny, Action: 'kms:*', Resource: '*'}
 Outputs:
   Extras: {Value: {'Fn::Join': [null, [colour]]}}
 """
@@ -688,7 +697,7 @@ class TestAChoiceOfExtras:
 
         shown = capsys.readouterr().out
         assert (
-            "colour\ton\tColours.\t4 resources\tShow\t$0.75\ntaste\toff\tTastes.\t2 resources\tnothing\t$0.00\n"
+            "colour\ton\tColours.\t4 resources\ts3\tShow\t$0.75\ntaste\toff\tTastes.\t2 resources\tnothing more\tnothing\t$0.00\n"
         ) in shown
         assert "it costs about $2.62 a month" in shown
         assert account.calls == []
@@ -718,9 +727,9 @@ class TestAChoiceOfExtras:
         assert seen[0].endswith("Upload them?")
         assert set(asked) <= READING | {"get_template"}
         shown = capsys.readouterr().out
-        assert "colour\toff, goes\tColours.\t6 resources\tShow\t$0.50\n" in shown
+        assert "colour\toff, goes\tColours.\t6 resources\ts3, sqs\tShow\t$0.50\n" in shown
         assert "left behind\tPictures\tS3::Bucket\n" in shown
-        assert "taste\ton\tTastes.\t1 resource\tnothing\t$0.00\n" in shown
+        assert "taste\ton\tTastes.\t1 resource\tnothing more\tnothing\t$0.00\n" in shown
         assert going in shown
         assert "It would ask: Change stepwire, remove colour?" in shown
 
@@ -730,7 +739,7 @@ class TestAChoiceOfExtras:
 
         chosen(account, "taste", is_dry_run=True)
 
-        assert "taste\ton, new\tTastes.\t1 resource\tnothing\t$0.00\n" in capsys.readouterr().out
+        assert "taste\ton, new\tTastes.\t1 resource\tnothing more\tnothing\t$0.00\n" in capsys.readouterr().out
 
     def test_for_a_program_is_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         options = replace(NEW, extras=("colour",), is_dry_run=True, is_offline=True)
@@ -744,6 +753,7 @@ class TestAChoiceOfExtras:
             "on": True,
             "was": True,
             "adds": 5,
+            "rights": ["Painter s3:GetObject", "Painter s3:PutObject", "Painter sqs:SendMessage"],
             "open": ["Show"],
             "dollars": 0.5,
         }

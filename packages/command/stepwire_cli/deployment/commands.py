@@ -19,8 +19,9 @@ from stepwire_cli.deployment.bucket import PREFIX, Bucket, bucket_in, named
 from stepwire_cli.deployment.change_set import ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
 from stepwire_cli.deployment.in_use import Contents, Use, in_use, uses_of
+from stepwire_cli.deployment.inventory import created_by
 from stepwire_cli.deployment.parts import NOTHING
-from stepwire_cli.deployment.plan import AUTHORIZER, Plan, compared, created_by
+from stepwire_cli.deployment.plan import AUTHORIZER, Plan, compared
 from stepwire_cli.deployment.release import Release
 from stepwire_cli.deployment.stack import (
     ENDPOINT,

@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from stepwire.json_text import Json, JsonObject
+from stepwire.json_text import JsonObject
 from stepwire_cli.deployment import change_set
 from stepwire_cli.deployment.change_set import Action, Change
 from stepwire_cli.deployment.in_use import InUse
-from stepwire_cli.deployment.release import Created, Release
+from stepwire_cli.deployment.inventory import created_by, rights_of
+from stepwire_cli.deployment.release import Release
 from stepwire_cli.deployment.stack import Readiness, Stack
-from stepwire_cli.exits import CommandError
-from stepwire_cli.files.intrinsics import Resolver
 from stepwire_cli.screen import Screen
 
 AUTHORIZER: Final = "Authorizer"
@@ -29,7 +28,7 @@ _ROUTE: Final = "AWS::ApiGatewayV2::Route"
 """What an extra has answer it at the core's API."""
 _SHOWN: Final = (Action.REPLACED, Action.MAY_BE_REPLACED, Action.DELETED, Action.LEFT, Action.CHANGED)
 """What is listed by name, the gravest first; what is created is counted by its kind."""
-_COLUMNS: Final = ("extra", "is", "what it does", "adds", "opens", "a month")
+_COLUMNS: Final = ("extra", "is", "what it does", "adds", "may use", "opens", "a month")
 _WORDS_OF: Final = re.compile(r"[A-Z][a-z0-9]+|[A-Z]+(?=[A-Z]|$)")
 
 
@@ -42,6 +41,8 @@ class Choice:
     is_on: bool
     was_on: bool
     adds: tuple[Change, ...]
+    rights: tuple[tuple[str, str], ...]
+    """What its functions, and the core's because of it, may: the resource with the right, and the action."""
     dollars: float
     """What it costs a month while nobody calls."""
 
@@ -60,8 +61,9 @@ class Choice:
     def row(self) -> tuple[str, ...]:
         """What a person is shown."""
         count = f"{len(self.adds) or 'no'} resource{'' if len(self.adds) == 1 else 's'}"
+        uses = ", ".join(sorted({action.partition(":")[0] for _, action in self.rights})) or "nothing more"
         opens = ", ".join(self.opens) or "nothing"
-        return (self.name, self.state, self.description, count, opens, f"${self.dollars:.2f}")
+        return (self.name, self.state, self.description, count, uses, opens, f"${self.dollars:.2f}")
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs."""
@@ -71,6 +73,7 @@ class Choice:
             "on": self.is_on,
             "was": self.was_on,
             "adds": len(self.adds),
+            "rights": [f"{holder} {action}" for holder, action in self.rights],
             "open": self.opens,
             "dollars": self.dollars,
         }
@@ -204,6 +207,7 @@ class Plan:
             is_on=name in chosen,
             was_on=name in self.before,
             adds=tuple(one for one in created_by(more, self.chosen) if one.name not in others),
+            rights=tuple(sorted(rights_of(more, self.chosen) - rights_of(less, self.chosen))),
             dollars=round(more.cost.with_(self.chosen) - less.cost.with_(self.chosen), 2),
         )
 
@@ -219,57 +223,12 @@ class Plan:
         return [*rows, *((Action.CREATED.value, _counted(count, kind), _short(kind)) for kind, count in most_first)]
 
 
-def created_by(release: Release, chosen: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return what a stack of a release has with these parameters.
-
-    Raises:
-        CommandError: a condition of its template cannot be read.
-    """
-    conditions: JsonObject = release.document.get("Conditions", {})
-    resources: Mapping[str, JsonObject] = release.document["Resources"]
-    resolver = Resolver(_values(release, chosen))
-
-    def is_made(one: Created) -> bool:
-        if one.of and one.of not in resources:
-            return False
-        condition = resources[one.of].get("Condition", "") if one.of else one.condition
-        return not condition or _holds(conditions[condition], conditions, resolver)
-
-    try:
-        return tuple(Change(Action.CREATED, one.name, one.type) for one in release.creates if is_made(one))
-    except (LookupError, ValueError, RecursionError) as error:
-        raise CommandError(f"The release has a condition that cannot be read ({error}): fetch it again.") from None
-
-
 def compared(plan: Plan, there: Mapping[str, tuple[str, str]]) -> Plan:
     """Return a plan of what a stack would gain and lose by name, compared with the resources that it has."""
     names, known = {one.name for one in plan.changes}, {one.name: one for one in plan.lost}
     lost = (Change(Action.DELETED, name, kind) for name, (kind, _) in there.items() if name not in names)
     new = (one for one in plan.changes if one.name not in there)
     return replace(plan, changes=(*new, *(known.get(one.name, one) for one in lost)))
-
-
-def _values(release: Release, chosen: Mapping[str, str]) -> dict[str, Json]:
-    given = {name: chosen.get(name, str(one.get("Default", ""))) for name, one in release.parameters.items()}
-    lists = {name for name, one in release.parameters.items() if "List" in one["Type"]}
-    return {name: list[Json](text.split(",")) if name in lists else text for name, text in given.items()}
-
-
-def _holds(value: Json, conditions: JsonObject, resolver: Resolver) -> bool:
-    """Evaluate a condition as CloudFormation does."""
-    match value:
-        case {"Condition": str(name)}:
-            return _holds(conditions[name], conditions, resolver)
-        case {"Fn::Not": [one]}:
-            return not _holds(one, conditions, resolver)
-        case {"Fn::And": [*some]}:
-            return all(_holds(one, conditions, resolver) for one in some)
-        case {"Fn::Or": [*some]}:
-            return any(_holds(one, conditions, resolver) for one in some)
-        case {"Fn::Equals": [one, other]}:
-            return resolver.text(one) == resolver.text(other)
-        case _:
-            raise ValueError(str(value)[:100])
 
 
 def _short(kind: str) -> str:
