@@ -10,6 +10,8 @@ from typing import Any, Final
 import pytest
 
 from release.__main__ import about
+from stepwire_cli.deployment.parts import extras_of
+from stepwire_cli.deployment.release import opened
 from tests.deployed.conftest import ADOPTER_BUILT
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.endpoint import Endpoint
@@ -70,3 +72,31 @@ async def test_a_stack_is_deployed_used_upgraded_and_removed(emulator: Emulator,
     assert seen["outputs"]["McpEndpoint"] == endpoint.url
     tables = aws("dynamodb", emulator.credentials).list_tables()["TableNames"]
     assert not [name for name in tables if name.startswith(f"{NAME}-")]
+
+
+@pytest.mark.parametrize("extras", [(), extras_of(ROOT)[:2]], ids=["core", "two extras"])
+def test_another_tool_deploys_what_the_command_prints(
+    emulator: Emulator, release: Path, extras: tuple[str, ...]
+) -> None:
+    """As Terraform does: CloudFormation gets the template's URL, and a value for what has no default."""
+    chosen, bucket, name = opened(release).with_extras(extras), f"artifacts-{len(extras)}", f"other-tool-{len(extras)}"
+    files, stacks = aws("s3", emulator.credentials), aws("cloudformation", emulator.credentials)
+    files.create_bucket(Bucket=bucket)
+    for file, content in {**chosen.files, "template.yaml": chosen.template.encode()}.items():
+        files.put_object(Bucket=bucket, Key=f"stepwire/{file}", Body=content)
+    lacking = {name for name, one in chosen.parameters.items() if "Default" not in one}
+    given = {"Authorizer": "iam", "ArtifactBucket": bucket}
+
+    stacks.create_stack(
+        StackName=name,
+        TemplateURL=f"{emulator.url}/{bucket}/stepwire/template.yaml",
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+        Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in given.items()],
+    )
+    stacks.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 100})
+
+    (made,) = stacks.describe_stacks(StackName=name)["Stacks"]
+    outputs = {one["OutputKey"]: one["OutputValue"] for one in made["Outputs"]}
+    assert lacking == given.keys()
+    assert outputs["Extras"] == ",".join(["core", *extras])
+    assert outputs["McpEndpoint"].endswith("/mcp")
