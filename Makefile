@@ -103,8 +103,7 @@ templates: stack.yaml .venv-sam/ready
 	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools
 	$(BIN)/python -m stepwire.manifests.reading tests/conformance/functions/mcp/tools
 	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
-	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard docs/assets/*.yaml docs/extras/*/*.yaml) $(wildcard examples/extras/*/*.yaml) \
-		tests/first_run/templates/*.yaml
+	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard $(addsuffix .yaml,docs/assets/* docs/extras/*/* examples/extras/*/* tests/first_run/templates/*))
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint
