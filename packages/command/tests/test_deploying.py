@@ -697,7 +697,8 @@ class TestAChoiceOfExtras:
 
         shown = capsys.readouterr().out
         assert (
-            "colour\ton\tColours.\t4 resources\ts3\tShow\t$0.75\ntaste\toff\tTastes.\t2 resources\tnothing more\tnothing\t$0.00\n"
+            "colour\ton\tColours.\t4 resources\ts3\tShow\t$0.75\n"
+            "taste\toff\tTastes.\t2 resources\tnothing more\tnothing\t$0.00\n"
         ) in shown
         assert "it costs about $2.62 a month" in shown
         assert account.calls == []
