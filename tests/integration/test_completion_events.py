@@ -213,14 +213,3 @@ def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status
 
         assert listener.told() == [(None, "working")]
     assert len(sizes) == 4
-
-
-@pytest.mark.long
-def test_without_events_and_a_bus_the_publisher_is_told_of_questions_to_others_alone() -> None:
-    with deployed(ROOT / "stack.yaml", at_once) as stack:
-        deployed_names = set(stack.stack.physical_ids)
-        mapping = stack.stack.template.section("Resources")["StatusChanges"]["Properties"]
-
-    assert not {name for name in deployed_names if name.startswith("Webhook")}
-    assert {"StatusChanges", "StatusChangesFunction"} <= deployed_names
-    assert "questions" in str(mapping["FilterCriteria"])
