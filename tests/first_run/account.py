@@ -28,7 +28,7 @@ from stepwire_cli.screen import Screen
 from stepwire_local.cloudformation.template import read
 from tests.first_run.clock import Clock
 from tests.first_run.journal import Journal
-from tests.first_run.removal import REMOVERS, Removal
+from tests.first_run.removal import REMOVERS, Removal, settled
 from tests.load.clients import Endpoint
 from tests.server.clients import ModernClient
 
@@ -36,6 +36,8 @@ ROOT: Final = Path(__file__).parents[2]
 TEMPLATES: Final = Path(__file__).parent / "templates"
 ADOPTER: Final = ROOT / "tests/adopter/template.yaml"
 TOOL: Final = "wait_and_echo"
+OF_THE_ACCOUNT: Final = {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}
+"""The principal of a policy that leaves it to the account's IAM policies."""
 PROPAGATION: Final = 1 / 4
 """Minutes until IAM, which promises no time, knows a new role everywhere."""
 _FIRST: Final = {"Authorizer": "none", "Deployment": "AllAtOnce", "DeletionProtection": "false"}
@@ -118,8 +120,7 @@ class Account:
 
     def standing(self) -> Stack:
         """Return the endpoint's stack, deployed with these credentials if it does not stand."""
-        while (stack := described(self.calls, self.main)).readiness is Readiness.BUSY:
-            self.clock.sleep(2)
+        stack = settled(self.calls, self.clock, self.main)
         if stack.readiness is Readiness.BROKEN:  # whoever deployed first could not: the others go on with a new one
             REMOVERS["endpoint"].remove(Removal(self.calls, self.clock, self.screen, self.screen.say), self.main)
         return stack if stack.readiness is Readiness.STANDS else self.deploy(self.main, self.calls)
@@ -158,8 +159,7 @@ class Account:
                 Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
                 Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
             )
-        while (stack := described(self.calls, name)).readiness is Readiness.BUSY:
-            self.clock.sleep(2)
+        stack = settled(self.calls, self.clock, name)
         if stack.status != "CREATE_COMPLETE":
             raise Failed(f"{suffix}: {self.why(name)}")
         return stack

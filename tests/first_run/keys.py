@@ -9,7 +9,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.deployment.stack import Stack
 from stepwire_local.cloudformation.template import read
 from tests.docs.pages import ROOT, page
-from tests.first_run.account import PROPAGATION, TEMPLATES, Account
+from tests.first_run.account import OF_THE_ACCOUNT, PROPAGATION, TEMPLATES, Account
 from tests.first_run.trial import Seen, so
 
 _RIGHTS: Final = ("kms:Decrypt", "kms:GenerateDataKey")
@@ -21,8 +21,7 @@ def key_policy(account: str, region: str) -> dict[str, Any]:
     text = page(ROOT / "docs/deploying.md").text.partition("## A key of your own\n")[2]
     (block,) = re.findall(r"```text\n(.*?)```", text.partition("\n## ")[0], re.DOTALL)
     said = block.replace("REGION", region).replace("ACCOUNT", account)
-    ours = {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}
-    default = {"Sid": "Default", "Effect": "Allow", "Principal": ours, "Action": "kms:*", "Resource": "*"}
+    default = {"Sid": "Default", "Effect": "Allow", "Principal": OF_THE_ACCOUNT, "Action": "kms:*", "Resource": "*"}
     return {"Version": "2012-10-17", "Statement": [default, *(json.loads(one) for one in re.split(r"\n(?=\{)", said))]}
 
 

@@ -9,7 +9,7 @@ from stepwire_cli.deployment import removing
 from stepwire_cli.deployment.stack import Readiness, described
 from stepwire_cli.exits import Exit
 from tests.docs.pages import ROOT, page
-from tests.first_run.account import PROPAGATION, Account, Failed
+from tests.first_run.account import OF_THE_ACCOUNT, PROPAGATION, Account, Failed
 from tests.first_run.trial import Seen, not_here, so
 
 MOST_OF_A_POLICY: Final = 6_144
@@ -48,8 +48,7 @@ def policies() -> list[dict[str, Any]]:
 
 def role() -> dict[str, Any]:
     """Return the template of a role with these policies, which the account may assume."""
-    ours = {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}
-    trust = {"Effect": "Allow", "Principal": ours, "Action": "sts:AssumeRole"}
+    trust = {"Effect": "Allow", "Principal": OF_THE_ACCOUNT, "Action": "sts:AssumeRole"}
     made = {
         f"Policy{number}": {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": policy}}
         for number, policy in enumerate(policies(), 1)

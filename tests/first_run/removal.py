@@ -12,7 +12,7 @@ from typing import Final
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.deployment import removing
-from stepwire_cli.deployment.stack import Readiness, described
+from stepwire_cli.deployment.stack import Readiness, Stack, described
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from tests.first_run.clock import Clock
@@ -74,7 +74,7 @@ def remove_all(journal: Journal, removal: Removal, removers: Mapping[str, Remove
 
 
 def _endpoint(removal: Removal, name: str) -> None:
-    _settled(removal, name)
+    settled(removal.calls, removal.clock, name)
     options = removing.Removal(name, with_data=True, agree=lambda _question: True, sleep=removal.clock.sleep)
     with suppress(NotThere):
         if removing.destroy(options, removal.calls, removal.screen) != Exit.DONE:
@@ -82,20 +82,19 @@ def _endpoint(removal: Removal, name: str) -> None:
 
 
 def _stack(removal: Removal, name: str) -> None:
-    stack = _settled(removal, name)
+    stack = settled(removal.calls, removal.clock, name).stack_id
     if not stack:
         return
     removal.calls.call("cloudformation", "DeleteStack", StackName=stack)
-    _settled(removal, stack)
-    if (after := described(removal.calls, stack)).status != "DELETE_COMPLETE":
+    if (after := settled(removal.calls, removal.clock, stack)).status != "DELETE_COMPLETE":
         raise AccountError(f"the stack is {after.status}")
 
 
-def _settled(removal: Removal, name: str) -> str:
-    """Wait until CloudFormation does not change a stack, and return its id; empty: there is none."""
-    while (stack := described(removal.calls, name)).readiness is Readiness.BUSY:
-        removal.clock.sleep(2)
-    return stack.stack_id
+def settled(calls: Calls, clock: Clock, name: str) -> Stack:
+    """Return a stack once CloudFormation does not change it."""
+    while (stack := described(calls, name)).readiness is Readiness.BUSY:
+        clock.sleep(2)
+    return stack
 
 
 def _bucket(removal: Removal, name: str) -> None:

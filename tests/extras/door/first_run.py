@@ -13,7 +13,7 @@ _CLOSED: Final = frozenset({"403", "no address"})
 
 def rest_door(account: Account) -> Seen:
     """Put a REST API in place of the HTTP API, and go back; call each time."""
-    if not account.emulated and "cloudwatchRoleArn" not in account.calls.call("apigateway", "GetAccount"):
+    if not _may_log(account):
         return not_here(_NO_LOGS)
     began = account.clock.now()
     with account.changed(FrontDoor="rest", EndpointUrl=_url(account)) as stack:
@@ -28,7 +28,7 @@ def private_door(account: Account) -> Seen:
     """Make the API private, and look whether it is closed to this machine."""
     if not account.vpc_endpoint:
         return not_here("no VPC endpoint for execute-api was given: --vpc-endpoint vpce-... names one")
-    if not account.emulated and "cloudwatchRoleArn" not in account.calls.call("apigateway", "GetAccount"):
+    if not _may_log(account):
         return not_here(_NO_LOGS)
     given = {"FrontDoor": "private", "VpcEndpointIds": account.vpc_endpoint, "EndpointUrl": _url(account)}
     with account.changed(**given) as stack:
@@ -40,6 +40,10 @@ def private_door(account: Account) -> Seen:
         f"the API's own address answers {outside} here, and its address with the VPC endpoint {inside} "
         "(no address: this machine is not in the VPC)",
     )
+
+
+def _may_log(account: Account) -> bool:
+    return bool(account.emulated) or "cloudwatchRoleArn" in account.calls.call("apigateway", "GetAccount")
 
 
 def _url(account: Account) -> str:

@@ -1,8 +1,8 @@
 """Write the audit trail to the log: one line per entry, from which CloudWatch can also extract metrics.
 
 The line is in CloudWatch's Embedded Metric Format (EMF) with TOOL_METRICS=on; each metric of each tool costs money.
-Written here and not by Powertools, whose import takes longer than all of a poll. Without sign-in, the id
-of a task is all that a caller needs to read the task, so the log contains a digest of the id.
+Written here and not by Powertools, whose import takes longer than all of a poll. Without sign-in, the id of a task is
+all that a caller needs to read the task, so the log contains a digest of the id.
 """
 
 import hashlib

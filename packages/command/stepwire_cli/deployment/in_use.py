@@ -19,7 +19,7 @@ from stepwire.tasks.task import Task
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.deployment.release import needs_of
-from stepwire_cli.deployment.stack import Stack
+from stepwire_cli.deployment.stack import TABLE, Stack
 from stepwire_cli.extras import parts
 
 MOST_TASKS: Final = 1_000
@@ -27,7 +27,6 @@ MOST_TASKS: Final = 1_000
 MOST_PAGES: Final = 20
 """Of a query or a scan, a megabyte each: at most 2,560 read units, $0.00032."""
 _BATCH: Final = 100  # items that DynamoDB returns at once
-_TABLE: Final = "TasksTable"
 
 T = TypeVar("T")
 
@@ -68,6 +67,11 @@ class Contents:
     def parameter(self, name: str) -> str:
         """Return a parameter of the stack; nothing where it has none."""
         return self.stack.parameters.get(name, "")
+
+    def setting(self, name: str, off: str = "") -> str:
+        """Return a parameter with its value, as NAME=VALUE; nothing where the stack has none, or it is off."""
+        value = self.parameter(name)
+        return "" if value in ("", off) else f"{name}={value}"
 
     def items(self, operation: str, **query: Any) -> Sample[Item]:
         """Return the items that a query or a scan of the table finds, with a bound."""
@@ -112,9 +116,9 @@ class Contents:
         Raises:
             AccountError: the stack does not say it.
         """
-        if _TABLE not in self.stack.outputs:
-            raise AccountError(f"{self.stack.name} has no output {_TABLE}")
-        return self.stack.outputs[_TABLE]
+        if TABLE not in self.stack.outputs:
+            raise AccountError(f"{self.stack.name} has no output {TABLE}")
+        return self.stack.outputs[TABLE]
 
 
 @dataclass(frozen=True)

@@ -248,8 +248,7 @@ class Release:
 
     def lacks(self, name: str, value: str) -> str | None:
         """Return why a parameter cannot have a value here, in words: an extra that is not chosen brings it."""
-        whole = self.with_extras(self.extras)
-        if self.takes(name, value) or not whole.takes(name, value):
+        if self.takes(name, value) or not self.with_extras(self.extras).takes(name, value):
             return None
         bring = (one for one in self.extras if self.with_extras({*self.chosen, one}).takes(name, value))
         owner = next(bring, ",".join(self.extras))

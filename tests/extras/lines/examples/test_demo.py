@@ -41,10 +41,10 @@ async def test_the_end_of_an_execution_gives_the_next_call_its_turn(stack: Local
     """In the function that records ends; a role that lacks a right for it fails the test (conftest.py)."""
     states, machine = stack.client("stepfunctions"), stack.physical_ids["ReserveStock"]
     async with connect(stack.url, pace=BRISK) as client:
-        for number in range(MOST + 1):
-            task = await client.create_task("reserve_stock", {"item": f"chair {number}", "seconds": 60})
-        assert isinstance(task, Working)
-        assert task.status_message == "Next in line."
+        wanted = [{"item": f"chair {number}", "seconds": 60} for number in range(MOST + 1)]
+        *_, last = [await client.create_task("reserve_stock", one) for one in wanted]
+        assert isinstance(last, Working)
+        assert last.status_message == "Next in line."
 
         first, *_ = states.list_executions(stateMachineArn=machine)["executions"]
         states.stop_execution(executionArn=first["executionArn"])

@@ -2,13 +2,7 @@
 
 from typing import Final
 
-from stepwire_cli.deployment.in_use import Contents, Use
-
-
-def _archive(contents: Contents) -> str:
-    mode = contents.parameter("AuditArchive")
-    return f"AuditArchive={mode}" if mode not in ("", "off") else ""
-
+from stepwire_cli.deployment.in_use import Use
 
 USES: Final = (
     Use(
@@ -16,6 +10,6 @@ USES: Final = (
         "no line of the audit is archived. The bucket stays, with its lines and their locks; when the extra is back, "
         "another bucket begins.",
         "Write down its name first, and who may read it: the stack names it no longer.",
-        _archive,
+        lambda contents: contents.setting("AuditArchive", "off"),
     ),
 )
