@@ -332,7 +332,8 @@ def test_a_python_function_without_its_package_needs_a_stub(tmp_path: Path) -> N
         changed = stack.update_stubs()
         answer = stack.invoke("F", {})
 
-    reason = "nothing_of_this_name is not installed here (uvx --with nothing_of_this_name stepwire-local)"
+    why = "nothing_of_this_name is not installed here (uvx --with nothing_of_this_name stepwire-local)"
+    reason = f"cannot import {tmp_path}/code/app.py: ModuleNotFoundError: {why}"
     assert missing == [f"the function F cannot run here: {reason}: --stub F=answer.json"]
     assert (changed, answer) == (["F"], {"stubbed": True})
 

@@ -22,7 +22,16 @@ class TemplateError(LocalStackError):
 
 
 class FunctionLoadError(LocalStackError):
-    """A function cannot be loaded, so every invocation of it would fail."""
+    """A function cannot be loaded, so every invocation of it would fail.
+
+    Args:
+        message: Which file, and why.
+        kind: The type of the error that Lambda gives for it.
+    """
+
+    def __init__(self, message: str, kind: str = "Runtime.ImportModuleError") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class PortInUse(LocalStackError):

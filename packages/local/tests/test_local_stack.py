@@ -327,21 +327,67 @@ Resources:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("import nothing_of_this_name", "cannot import .*app.py: ModuleNotFoundError: nothing_of_this_name is not"),
-        ("x = 1", "has no handler"),
-        ("", "has no handler"),
-        (None, "app.py, which does not exist"),
-        ("class H:\n  def warm(self): raise ValueError('tools/a.yaml: bad')\nhandler = H()", "F: tools/a.yaml: bad"),
+        (
+            "import nothing_of_this_name",
+            "Runtime.ImportModuleError: cannot import FILE: ModuleNotFoundError: nothing_of_this_name is not installed "
+            "here (uvx --with nothing_of_this_name stepwire-local)",
+        ),
+        (
+            "from json import nothing",
+            "Runtime.ImportModuleError: cannot import FILE: ImportError: cannot import name 'nothing' from 'json'",
+        ),
+        ("def handler(:", "Runtime.UserCodeSyntaxError: cannot import FILE: SyntaxError: invalid syntax"),
+        ("raise SystemExit(1)", "Runtime.ExitError: cannot import FILE: SystemExit: 1"),
+        ("{}['key']", "KeyError: cannot import FILE: KeyError: 'key'"),
+        ("x = 1", "Runtime.HandlerNotFound: FILE has no handler"),
+        (None, "Runtime.ImportModuleError: handler app.handler needs FILE, which does not exist"),
     ],
 )
-def test_a_function_that_cannot_be_loaded_stops_the_start(tmp_path: Path, code: str | None, words: str) -> None:
-    (tmp_path / "f").mkdir()
+def test_a_function_that_cannot_be_loaded_says_so_at_the_start_and_when_it_is_called(
+    tmp_path: Path, code: str | None, words: str
+) -> None:
+    file, template = tmp_path / "f/app.py", tmp_path / "template.yaml"
+    file.parent.mkdir()
     if code is not None:
-        (tmp_path / "f" / "app.py").write_text(code, encoding="utf-8")
+        file.write_text(code, encoding="utf-8")
+    template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
+
+    with LocalStack(template) as stack:
+        (missing,) = stack.coverage.missing
+        with pytest.raises(FunctionError) as raised:
+            stack.invoke("F", {})
+
+    kind, _, why = words.replace("FILE", str(file)).partition(": ")
+    assert missing.startswith(f"the function F cannot run here: {why}")
+    assert (raised.value.error_type, raised.value.message) == (kind, missing)
+
+
+def test_a_function_that_was_not_loaded_is_loaded_once_its_code_is_well(tmp_path: Path) -> None:
+    file, template = tmp_path / "f/app.py", tmp_path / "template.yaml"
+    file.parent.mkdir()
+    file.write_text("import nothing_of_this_name", encoding="utf-8")
+    template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
+
+    with LocalStack(template) as stack:
+        file.write_text("def handler(:", encoding="utf-8")
+        stack.update(stack.deployments[0])
+        with pytest.raises(FunctionError, match="SyntaxError"):
+            stack.invoke("F", {})
+        file.write_text("handler = lambda event, context: event", encoding="utf-8")
+        stack.update(stack.deployments[0])
+
+        assert stack.invoke("F", "well") == "well"
+        assert stack.coverage.missing == []
+
+
+def test_settings_that_a_function_refuses_stop_the_start(tmp_path: Path) -> None:
+    code = "class H:\n  def warm(self): raise ValueError('tools/a.yaml: bad')\nhandler = H()"
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f/app.py").write_text(code, encoding="utf-8")
     template = tmp_path / "template.yaml"
     template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
 
-    with pytest.raises(FunctionLoadError, match=words), LocalStack(template):
+    with pytest.raises(FunctionLoadError, match=r"F: tools/a\.yaml: bad"), LocalStack(template):
         pass
 
 
@@ -356,6 +402,7 @@ ELSEWHERE = {"Handler": "a.b", "Runtime": "python3.13"}
         ({"CodeUri": "never/built.jar", "Handler": "A::b", "Runtime": "java21"}, "its runtime is java21"),
         (IMAGE, "its code is a container image"),
         ({**IMAGE, "ImageUri": "1.dkr.ecr.us-east-1.amazonaws.com/a:1"}, "its code is a container image"),
+        ({**ELSEWHERE, "CodeUri": "gone"}, "its code is not in a folder on this disk"),
         ({**ELSEWHERE, "CodeUri": "s3://bucket/key.zip"}, "its code is not in a folder on this disk"),
         ({**ELSEWHERE, "CodeUri": {"Bucket": "bucket", "Key": "key.zip"}}, "its code is not in a folder on this disk"),
     ],
@@ -374,19 +421,30 @@ def test_a_function_that_cannot_run_here_does_not_stop_the_start(
 
     assert missing == [f"the function F cannot run here: {why}: --stub F=answer.json"]
     assert raised.value.error_type == "Stepwire.NotServedLocally"
-    assert raised.value.message == f"{why}: --stub F=answer.json"
+    assert raised.value.message == f"the function F cannot run here: {why}: --stub F=answer.json"
 
 
 def test_tools_are_compiled_beside_their_function(tmp_path: Path) -> None:
-    tools = tmp_path / "f" / "tools"
-    tools.mkdir(parents=True)
-    (tmp_path / "f" / "app.py").write_text("handler = lambda event, context: None", encoding="utf-8")
-    (tools / "a.yaml").write_text("name: a\nnonsense: true\n", encoding="utf-8")
-    template = tmp_path / "template.yaml"
-    template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
+    template = with_a_folder_of_tools(tmp_path, "import stepwire\nhandler = lambda event, context: None")
 
     with pytest.raises(FunctionLoadError, match=r"a\.yaml.*nonsense"), LocalStack(template):
         pass
+
+
+def test_a_folder_of_tools_of_a_function_that_is_none_of_stepwire_is_left_alone(tmp_path: Path) -> None:
+    template = with_a_folder_of_tools(tmp_path, "handler = lambda event, context: event")
+
+    with LocalStack(template) as stack:
+        assert stack.invoke("F", 7) == 7
+
+
+def with_a_folder_of_tools(folder: Path, code: str) -> Path:
+    tools, template = folder / "f/tools", folder / "template.yaml"
+    tools.mkdir(parents=True)
+    (folder / "f/app.py").write_text(code, encoding="utf-8")
+    (tools / "a.yaml").write_text("name: a\nnonsense: true\n", encoding="utf-8")
+    template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
+    return template
 
 
 def test_an_answer_is_not_held_back() -> None:

@@ -105,7 +105,7 @@ class Deployment:
             raise
 
     def _load(self) -> Template:
-        return template.load(self.path, self._given, own=self._defaults, without_code=not self.world.is_endpoint)
+        return template.load(self.path, self._given, own=self._defaults)
 
     def _apply(self, loaded: Template) -> list[str]:
         self.world.folders = loaded.folders

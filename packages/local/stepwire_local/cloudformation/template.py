@@ -47,21 +47,18 @@ class Template:
         return self.body.get(name) or {}
 
 
-def load(
-    path: Path, parameters: Mapping[str, str], *, own: Mapping[str, str] | None = None, without_code: bool = False
-) -> Template:
+def load(path: Path, parameters: Mapping[str, str], *, own: Mapping[str, str] | None = None) -> Template:
     """Return a translated template; parts of the translation depend on parameter values.
 
     `own` are values that differ from start to start, as given URLs of this machine do: a template that differs in
-    nothing else is translated once. `without_code` accepts functions and layers whose code is missing: they are in no
-    folder.
+    nothing else is translated once. Functions and layers whose code is not on this disk are in no folder.
 
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
     source, included = _complete(path)
     definitions = [path.parent / uri for uri in _definition_uris(source)]
-    folders = _localise(source, path.parent, without_code=without_code)
+    folders = _localise(source, path.parent)
     signatures = {name: signature(folder) for name, folder in folders.items()}
     body = _translate(path, source, parameters, own or {})
     return Template(path, body, folders, definitions, signatures, included)
@@ -176,7 +173,7 @@ def _definition_uris(source: Mapping[str, Any]) -> list[str]:
     return [uri for uri in found if _is_here(uri)]
 
 
-def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict[str, Path]:
+def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
     folders: dict[str, Path] = {}
     shared: str | None = source.get("Globals", {}).get("Function", {}).get("CodeUri")
     for name, resource in source["Resources"].items():
@@ -185,12 +182,7 @@ def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict
         if kind in _CODE_PROPERTY and _runs_elsewhere(kind, properties, source):
             _leave_out_code(name, properties)
         elif kind in _CODE_PROPERTY:
-            try:
-                folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
-            except TemplateError:
-                if not without_code:
-                    raise
-                _leave_out_code(name, properties)
+            folders |= _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
         folders |= _take_code(name, properties, base) if kind == "AWS::Lambda::Function" else {}
         if kind in _APIS:
             _take_routes(properties, base)
@@ -243,15 +235,16 @@ def _leave_out_code(name: str, properties: dict[str, Any]) -> None:
         properties["CodeUri"] = f"s3://{_BUCKET}/{name}"
 
 
-def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None) -> Path:
+def _take_folder(
+    name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None
+) -> Mapping[str, Path]:
     uri = properties.get(code, shared)
-    if not isinstance(uri, str):
-        raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
-    folder = unpacked((base / uri).resolve())
-    if not folder.is_dir():
-        raise TemplateError(f"{name}: {code} {uri} is not a folder.")
+    folder = unpacked((base / uri).resolve()) if isinstance(uri, str) else None
+    if folder is None or not folder.is_dir():
+        _leave_out_code(name, properties)
+        return {}
     properties[code] = f"s3://{_BUCKET}/{name}"
-    return folder
+    return {name: folder}
 
 
 def _is_here(uri: object) -> bool:

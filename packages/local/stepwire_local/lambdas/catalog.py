@@ -10,17 +10,18 @@ from stepwire_local.errors import FunctionLoadError
 
 CATALOG = "catalog.json"
 RELEASE_TOOLS = "release_tools.json"
+_OURS = b"stepwire"  # whoever does not name it means something else by tools/
 _LISTED = re.compile(r"stepwire\.manifests\.reading (\S+) --names")
 
 
 def compile_catalog(function: str, folder: Path) -> None:
-    """Compile the manifests in the function's tools/ folder, if it has one.
+    """Compile the manifests in the tools/ folder of a function of Stepwire, if it has one.
 
     Raises:
         FunctionLoadError: a manifest is wrong; the message names file and field.
     """
     tools = folder / "tools"
-    if tools.is_dir():
+    if tools.is_dir() and any(_OURS in file.read_bytes() for file in folder.glob("*.py")):
         _replace(folder / CATALOG, _compiled(function, tools))
 
 

@@ -53,6 +53,7 @@ class FunctionSettings:
     dead_letters: str | None = None  # ARN of a queue
     role: Role | None = None  # None: every call is allowed
     not_run: str = ""  # why its code cannot run here; then only a stub answers
+    error_type: str = owners.NOT_SERVED  # of each invocation then
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class Function:
         if stubbed is not None:
             return _result(stubbed.value) if isinstance(stubbed, Answer) else _failed(stubbed.error, stubbed.cause)
         if self.settings.not_run:
-            return _failed(owners.NOT_SERVED, f"{self.settings.not_run}: {suggested(_own_name(self.settings))}")
+            return self._not_run()
         begun = time.thread_time()
         try:
             result = instance.handler(json.loads(event), context)
@@ -214,6 +215,12 @@ class Function:
             with _settling:
                 self._cpu_seconds += time.thread_time() - begun
         return _result(result)
+
+    def _not_run(self) -> Outcome:
+        name = _own_name(self.settings)
+        message = f"the function {name} cannot run here: {self.settings.not_run}: {suggested(name)}"
+        logger.warning(message)
+        return _failed(self.settings.error_type, message)
 
     def _give_up(self, done: Future[Outcome], context: LambdaContext) -> None:
         message = f"RequestId: {context.aws_request_id} Error: Task timed out after {self.settings.timeout:.2f} seconds"

@@ -20,6 +20,13 @@ from stepwire_local.errors import FunctionLoadError
 
 _importing = threading.RLock()
 _import_anything = builtins.__import__
+_LONGEST = 200  # characters of the reason why a file cannot be imported
+_ERROR_TYPES: Mapping[type[BaseException], str] = {
+    ImportError: "Runtime.ImportModuleError",
+    SyntaxError: "Runtime.UserCodeSyntaxError",
+    SystemExit: "Runtime.ExitError",
+}
+"""The type of the error that Lambda gives where importing raises; of other errors, it is their own name."""
 _COPIES = "__copies_of_instance__"
 """In the globals of a module that is a copy: the instance's copies."""
 
@@ -41,22 +48,28 @@ def load_handler(
     files = [one.joinpath(*module_name.split(".")).with_suffix(".py") for one in (folder, *layers)]
     file = next((one for one in files if one.is_file()), None)
     if file is None:
-        raise FunctionLoadError(f"{owner}: handler {handler} needs {files[0]}, which does not exist.")
+        raise FunctionLoadError(f"handler {handler} needs {files[0]}, which does not exist")
     try:
         with _own_modules(folder, own):
             module = _import(f"{module_name.replace('.', '_')}_of_{owner}", file)
     except ModuleNotFoundError as error:
-        why = missing_package(error.name or "a module", folder)
-        raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {why}.") from error
+        raise _not_imported(file, error, _missing_package(error.name or "a module", folder)) from error
     except (Exception, SystemExit) as error:
-        raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {error}") from error
+        raise _not_imported(file, error, " ".join(str(error).split())) from error
     loaded = getattr(module, attribute, None)
     if loaded is None:
-        raise FunctionLoadError(f"{owner}: {file} has no {attribute}.")
+        raise FunctionLoadError(f"{file} has no {attribute}", "Runtime.HandlerNotFound")
     return loaded
 
 
-def missing_package(name: str, folder: Path) -> str:
+def _not_imported(file: Path, error: BaseException, why: str) -> FunctionLoadError:
+    named = (kind for of, kind in _ERROR_TYPES.items() if isinstance(error, of))
+    words = why if len(why) <= _LONGEST else f"{why[:_LONGEST]}..."
+    name = type(error).__name__
+    return FunctionLoadError(f"cannot import {file}: {name}: {words}", next(named, name))
+
+
+def _missing_package(name: str, folder: Path) -> str:
     """Return what to do about a module that code in a folder imports and that is not there."""
     listed = folder / "requirements.txt"
     how = f"pip install -r {listed}" if listed.is_file() else f"uvx --with {name.partition('.')[0]} stepwire-local"

@@ -133,10 +133,6 @@ def test_a_circular_reference_is_named(bench: Bench) -> None:
             "nobody is not a function",
         ),
         (
-            {"Resources": {"F": {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": "gone"}}}},
-            "gone is not a folder",
-        ),
-        (
             {"Resources": {"M": {"Type": "AWS::Serverless::StateMachine", "Properties": {"DefinitionUri": "m.yaml"}}}},
             "m.yaml",
         ),

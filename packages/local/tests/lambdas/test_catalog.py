@@ -18,6 +18,7 @@ def functions(tmp_path: Path) -> Path:
     tools = tmp_path / "functions/mcp/tools"
     tools.mkdir(parents=True)
     (tools / "settle.yaml").write_text(MANIFEST, encoding="utf-8")
+    (tools.parent / "app.py").write_text("import stepwire\n", encoding="utf-8")
     (tmp_path / "functions/catalog").mkdir()
     (tmp_path / "functions/catalog/Makefile").write_text(RECIPE, encoding="utf-8")
     return tmp_path / "functions"

@@ -1,5 +1,6 @@
 """Lambda functions and what belongs to them: layers, permissions."""
 
+import logging
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,12 +28,12 @@ from stepwire_local.iam.actions import Need
 from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
 from stepwire_local.lambdas.environment import machine_variables
 from stepwire_local.lambdas.functions import Function, FunctionSettings, register, unregister
-from stepwire_local.lambdas.loading import missing_package
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.owners import register as own_stubs
 
+logger = logging.getLogger(__name__)
+
 # An archive without files: the code is loaded from its folder.
-_LONGEST = 200  # characters of the reason why a function cannot be loaded
 _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 
 
@@ -55,7 +56,7 @@ def _function(resource: Resource, world: World) -> Created:
     if not settings.not_run:
         compile_catalog(resource.logical_id, settings.folder)
         list_release_tools(resource.logical_id, settings.folder)
-    function = _loaded(resource, settings, world)
+    function = _loaded(settings, world)
     register(function)
     world.functions[resource.logical_id] = function
     return Created(name, {"Arn": settings.arn})
@@ -69,22 +70,16 @@ def _role_from_outside(world: World) -> str:
     return iam.get_role(RoleName=name)["Role"]["Arn"]
 
 
-def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Function:
-    """Return the function; if it cannot be loaded, without its code. Nothing serves without those of the endpoint."""
+def _loaded(settings: FunctionSettings, world: World) -> Function:
+    """Return the function; if it cannot be loaded, one that says why whenever it is called."""
     try:
         return Function(settings, instances=world.instances, layers=world.layers)
     except FunctionLoadError as error:
-        if world.is_endpoint and not _stub(resource.logical_id, resource.properties, world):
-            raise
-        return Function(replace(settings, not_run=_reason(error, settings.folder)), instances=world.instances)
+        return Function(_without_code(settings, error), instances=world.instances)
 
 
-def _reason(error: FunctionLoadError, folder: Path) -> str:
-    cause = error.__cause__
-    if isinstance(cause, ModuleNotFoundError) and cause.name:
-        return missing_package(cause.name, folder)
-    words = " ".join(f"it cannot be imported: {type(cause).__name__}: {cause}".split()) if cause else str(error)
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+def _without_code(settings: FunctionSettings, error: FunctionLoadError) -> FunctionSettings:
+    return replace(settings, not_run=str(error), error_type=error.kind)
 
 
 def _not_run(resource: Resource, world: World) -> str:
@@ -130,9 +125,10 @@ def _reload(resource: Resource, function: Function, settings: FunctionSettings, 
     try:
         function.replace(settings)
     except FunctionLoadError as error:
-        if not _stub(resource.logical_id, resource.properties, world):
-            raise
-        function.replace(replace(settings, not_run=_reason(error, settings.folder)))
+        if not (function.settings.not_run or _stub(resource.logical_id, resource.properties, world)):
+            raise FunctionLoadError(f"{resource.logical_id}: {error}") from error  # the last good one serves
+        logger.warning("%s: %s", resource.logical_id, error)
+        function.replace(_without_code(settings, error))
 
 
 def _removed(resource: Resource, _created: Created, world: World) -> None:
